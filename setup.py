@@ -6,6 +6,9 @@ FOLDERS = ("datasets", "methods", "metrics", "suites", "reports")
 INSIDE = [pattern for folder in FOLDERS for pattern in (folder, f"{folder}.*")]
 
 setup(
-    packages=["bnnbench", *(f"bnnbench.{name}" for name in find_packages(include=INSIDE))],
+    packages=[
+        *find_packages(include=["bnnbench", "bnnbench.*"]),
+        *(f"bnnbench.{name}" for name in find_packages(include=INSIDE)),
+    ],
     package_dir={f"bnnbench.{folder}": folder for folder in FOLDERS},
 )

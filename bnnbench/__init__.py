@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bnnbench.engine.external.scoring import score
     from bnnbench.reports.read.frames import costs, results
-    from bnnbench.suites.engine.elsewhere.scoring import score
 
 __all__ = ["costs", "results", "score"]
 
@@ -33,7 +33,7 @@ if not (_HERE / "methods").is_dir():
 _FUNCTIONS: Mapping[str, str] = {
     "costs": "bnnbench.reports.read.frames",
     "results": "bnnbench.reports.read.frames",
-    "score": "bnnbench.suites.engine.elsewhere.scoring",
+    "score": "bnnbench.engine.external.scoring",
 }
 """Function → its module, imported on use: importing `bnnbench` itself takes no time."""
 

@@ -7,53 +7,53 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "list": ("bnnbench.suites.__main__", "list suites and methods"),
-    "methods": ("bnnbench.suites.engine.command.methods.page", "list methods, or describe one"),
-    "check": ("bnnbench.suites.check.__main__", "check a method's contract on small problems"),
-    "report": ("bnnbench.reports.write.cli", "write the report of a folder of results"),
-    "site": ("bnnbench.reports.board.command", "build the board and its pages from a bundle"),
-    "try": ("bnnbench.reports.board.trial", "one method of yours beside all finished runs"),
-    "own": ("bnnbench.suites.own.__main__", "every method on data of your own"),
+    "list": ("bnnbench.commands.list", "list suites and methods"),
+    "methods": ("bnnbench.commands.methods", "list methods, or describe one"),
+    "check": ("bnnbench.commands.check", "check a method's contract on small problems"),
+    "report": ("bnnbench.commands.report", "write the report of a folder of results"),
+    "site": ("bnnbench.commands.site", "build the board and its pages from a bundle"),
+    "try": ("bnnbench.commands.try_method", "one method of yours beside all finished runs"),
+    "own": ("bnnbench.commands.compare", "every method on data of your own"),
     "bundle": (
-        "bnnbench.suites.engine.command.stored_runs.bundle",
+        "bnnbench.commands.bundle",
         "keep finished runs as one small file",
     ),
     "submit": (
-        "bnnbench.suites.engine.command.stored_runs.submit",
+        "bnnbench.commands.submit",
         "a method's runs as one file for others",
     ),
     "admit": (
-        "bnnbench.suites.engine.command.stored_runs.admit",
+        "bnnbench.commands.admit",
         "check such a file, and add it to a bundle",
     ),
     "score": (
-        "bnnbench.suites.engine.command.stored_runs.score",
+        "bnnbench.commands.score",
         "score predictions of another program",
     ),
-    "data": ("bnnbench.datasets.__main__", "list, download and describe data sets"),
-    "corruptions": ("bnnbench.datasets.corruptions.__main__", "make CIFAR-10-C and CIFAR-100-C"),
+    "data": ("bnnbench.commands.data", "list, download and describe data sets"),
+    "corruptions": ("bnnbench.commands.corruptions", "make CIFAR-10-C and CIFAR-100-C"),
     "references": (
-        "bnnbench.suites.references.__main__",
+        "bnnbench.commands.references",
         "make, verify and list reference posteriors",
     ),
     "oracles": (
-        "bnnbench.suites.oracles.__main__",
+        "bnnbench.commands.oracles",
         "make, verify and list problems whose law is known",
     ),
     "store": (
-        "bnnbench.suites.engine.command.stored_runs.stores",
+        "bnnbench.commands.store",
         "check, clean, list and merge results",
     ),
     "rented": (
-        "bnnbench.suites.engine.command.rented.command",
+        "bnnbench.commands.short_gpu",
         "a paper's profile on a GPU that is rented for minutes",
     ),
     "reproduce": (
-        "bnnbench.suites.engine.command.stored_runs.reproduce",
+        "bnnbench.commands.reproduce",
         "repeat a run and compare",
     ),
     "repeat": (
-        "bnnbench.suites.engine.command.stored_runs.repeat",
+        "bnnbench.commands.repeat",
         "repeat a run of each method of a bundle, and keep what came of it",
     ),
 }
@@ -100,11 +100,11 @@ def _carry_out(arguments: Sequence[str] | None) -> NoReturn:
     if name not in suites.SUITES:
         print(f"error: {suites.unknown(name, COMMANDS)}", file=sys.stderr)
         sys.exit(2)
-    parser = importlib.import_module("bnnbench.suites.engine.command.arguments")
+    parser = importlib.import_module("bnnbench.commands.running.arguments")
     # before the suite's import: --help does not need torch
     options = parser.parse(name, suites.SUITES[name], remaining)
     declared = importlib.import_module(f"bnnbench.suites.{name}").SUITES
-    sys.exit(importlib.import_module("bnnbench.suites.engine.command.cli").run(declared, options))
+    sys.exit(importlib.import_module("bnnbench.commands.suite").run(declared, options))
 
 
 def _help() -> None:

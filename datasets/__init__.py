@@ -69,9 +69,9 @@ SOURCES = {
 """Name → class; a class that stands for several sets is given the entry's name."""
 
 FILE_SETS = {
-    "cifar10_c": "bnnbench.datasets.corruptions.on_disk.official:CIFAR10_C_FILES",
-    "cifar100_c": "bnnbench.datasets.corruptions.on_disk.official:CIFAR100_C_FILES",
-    "frost": "bnnbench.datasets.corruptions.on_disk.textures:FILE_SET",
+    "cifar10_c": "bnnbench.datasets.corruptions.files.official:CIFAR10_C_FILES",
+    "cifar100_c": "bnnbench.datasets.corruptions.files.official:CIFAR100_C_FILES",
+    "frost": "bnnbench.datasets.corruptions.files.textures:FILE_SET",
 }
 """Files that test conditions use and no method learns from; fetched by name like a source."""
 

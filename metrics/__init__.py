@@ -6,15 +6,15 @@ not import torch."""
 from collections.abc import Mapping
 
 from bnnbench.metrics.base import Margin, Metric, value
-from bnnbench.metrics.catalogue.of_classes import OF_CLASSES, OF_DECISIONS, OF_STRANGE_INPUTS
-from bnnbench.metrics.catalogue.of_numbers import OF_BATCHES, OF_NUMBERS
-from bnnbench.metrics.catalogue.of_truths import (
+from bnnbench.metrics.catalogue.classification import OF_CLASSES, OF_DECISIONS, OF_STRANGE_INPUTS
+from bnnbench.metrics.catalogue.known_truth import (
     OF_ATTACKS,
     OF_CERTIFIED,
     OF_DISTANCES,
     OF_KNOWN_FUNCTIONS,
     OF_PROBES,
 )
+from bnnbench.metrics.catalogue.regression import OF_BATCHES, OF_NUMBERS
 
 __all__ = [
     "ATTACKED",

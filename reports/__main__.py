@@ -2,6 +2,6 @@
 
 import sys
 
-from bnnbench.reports.write.cli import main
+from bnnbench.commands.report import main
 
 sys.exit(main(sys.argv[1:]))

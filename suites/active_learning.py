@@ -1,8 +1,12 @@
 """Active learning of paper 004, section 5.4: twenty labelled rows, nine more chosen one by one."""
 
+from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.pool import ActivePool
 from bnnbench.datasets.official.uci import Uci
+from bnnbench.engine.declare.acquisition import Acquisition
+from bnnbench.engine.declare.case import cases_of
+from bnnbench.engine.declare.grid import Evaluation, Reproduces, Suite
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ep.method import Ep
 from bnnbench.methods.hmc.method import Hmc
@@ -15,10 +19,6 @@ from bnnbench.methods.networks.architectures import NormalCdf, Tanh
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.pbp.method import Pbp
 from bnnbench.methods.row_by_row.laplace_diagonal import LaplaceDiagonal
-from bnnbench.suites.engine.command.cli import main
-from bnnbench.suites.engine.declare.acquisition import Acquisition
-from bnnbench.suites.engine.declare.case import cases_of
-from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 
 TITLE = "Active learning: rows chosen by predictive variance against rows chosen at random"
 

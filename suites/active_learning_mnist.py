@@ -1,19 +1,19 @@
 """Active learning of digits: batches chosen by BALD or by entropy against random ones."""
 
+from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.cuts.pool import ActivePool
 from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.engine.declare.acquisition import Acquisition
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.mc_dropout import McDropout
 from bnnbench.methods.networks.architectures import Flatten
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.metrics import CLASSIFICATION
-from bnnbench.suites.engine.command.cli import main
-from bnnbench.suites.engine.declare.acquisition import Acquisition
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 TITLE = "Active learning of digits: BALD and predictive entropy against random acquisition"
 

@@ -1,7 +1,10 @@
 """Heads on frozen features: a network's features once, then any method on the layers behind."""
 
+from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.features import Features
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ciber.method import Ciber
 from bnnbench.methods.ensemble import Ensemble
@@ -19,9 +22,6 @@ from bnnbench.methods.trajectory.collector import Descent
 from bnnbench.methods.trajectory.schedules import HighThenLow
 from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.metrics import CLASSIFICATION, JOINT
-from bnnbench.suites.engine.command.cli import main
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 # No setting was searched for: rates and epochs are those of the quick profile of the CIFAR-10
 # suite, or the defaults.

@@ -8,8 +8,11 @@ correlations: the posterior has none, or those that neighbouring features of cor
 0.9 leave.
 """
 
+from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.generated.linear import PRIOR_STD, LinearTruth
+from bnnbench.engine.declare.case import cases_of
+from bnnbench.engine.declare.grid import Evaluation, Reproduces, Suite
 from bnnbench.methods.exact_linear_regression.integrals import (
     Collapsed,
     MomentMatched,
@@ -17,9 +20,6 @@ from bnnbench.methods.exact_linear_regression.integrals import (
 )
 from bnnbench.methods.exact_linear_regression.method import LinearFromDraws
 from bnnbench.methods.networks.architectures import Linear
-from bnnbench.suites.engine.command.cli import main
-from bnnbench.suites.engine.declare.case import cases_of
-from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 from bnnbench.suites.probes.few_samples import FewSamples
 
 QUICK = Suite(

@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 
+from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.rotated import Rotated, RotatedToNearest
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.cuts.signed import Signed
 from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Reproduces, Suite
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.belief_matching import BeliefMatching
 from bnnbench.methods.ensemble import Ensemble
@@ -22,9 +25,6 @@ from bnnbench.methods.message_passing.method import MessagePassing
 from bnnbench.methods.message_passing.schedule import Coupled, ramp
 from bnnbench.methods.mfvi import Mfvi
 from bnnbench.methods.networks.catalogue import lecun_mlp_003, mlp_003
-from bnnbench.suites.engine.command.cli import main
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 from bnnbench.suites.probes.precision_steps import PrecisionSteps
 
 # Learning rate, batch, epochs, dropout rate, 10 members and weight decay 5e-4 without fVI: paper

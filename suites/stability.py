@@ -6,19 +6,19 @@ Paper 001 shows figures and prints no numbers.
 
 from dataclasses import replace
 
+from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.perturbations import GaussianNoise, SignNoise
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.engine.declare.attacks import Fgsm, Pgd
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.moment_propagation.method import MomentPropagation
 from bnnbench.methods.networks.architectures import BatchNorm, Flatten, LogisticBernoulli, Sigmoid
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.metrics import CLASSIFICATION, ROBUSTNESS
-from bnnbench.suites.engine.command.cli import main
-from bnnbench.suites.engine.declare.attacks import Fgsm, Pgd
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 TITLE = "MNIST under noise and attack: sigmoid, batch norm, Bernoulli units by moments"
 

@@ -5,12 +5,15 @@ Nine classes are in both. Predictions stay those over CIFAR-10's ten classes.
 
 from dataclasses import replace
 
+from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.transfer import Transfer
 from bnnbench.datasets.cuts.augmented import Augmented
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.cuts.stl10_shared import Stl10Shared
 from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Reproduces, Suite
 from bnnbench.methods.ciber.method import Ciber
 from bnnbench.methods.marginal import Marginal
 from bnnbench.methods.networks.catalogue import preresnet164, vgg16, wideresnet28_10
@@ -25,9 +28,6 @@ from bnnbench.suites.cifar10.paper_002 import (
     PAPER_002_WIDERESNET,
 )
 from bnnbench.suites.cifar10.quick import QUICK as CIFAR10_QUICK
-from bnnbench.suites.engine.command.cli import main
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 
 TITLE = "Transfer from CIFAR-10 to the nine classes of STL-10 that both have"
 

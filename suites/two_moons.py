@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.plane import Plane
 from bnnbench.datasets.generated.two_moons import TwoMoons
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.function_space.index_sets import Grid
@@ -19,9 +22,6 @@ from bnnbench.metrics import (
     JOINT,
     OUT_OF_DISTRIBUTION,
 )
-from bnnbench.suites.engine.command.cli import main
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 # Network, learning rate, epochs of the whole data, dropout and members: paper 003, appendix B.2.
 ADAM = AdamW(learning_rate=5e-3, weight_decay=0.0, epochs=1000, batch_size=100, schedule="constant")

@@ -12,9 +12,9 @@ from bnnbench.datasets.conditions.base import WithoutSources
 from bnnbench.datasets.conditions.traits import Family, Traits
 from bnnbench.datasets.corruptions import CORRUPTIONS, TEST, check
 from bnnbench.datasets.corruptions.constants import SEVERITIES
+from bnnbench.datasets.corruptions.files import blocks
+from bnnbench.datasets.corruptions.files.textures import allow_photographs, textures
 from bnnbench.datasets.corruptions.levels import SIDE, Images
-from bnnbench.datasets.corruptions.on_disk import blocks
-from bnnbench.datasets.corruptions.on_disk.textures import allow_photographs, textures
 from bnnbench.datasets.origins import ORIGINS, Origin
 from bnnbench.datasets.reading.cache import cached_per_dataset
 from bnnbench.datasets.reading.images import CHUNK, as_inputs

@@ -7,15 +7,15 @@ import numpy as np
 import torch
 
 from bnnbench.datasets.conditions.condition_names import CLEAN
+from bnnbench.engine.run.packing import NotImported
+from bnnbench.engine.store.record import Record
+from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import HasCdf, HasMoments, HasProbabilities, Predictive
 from bnnbench.metrics.calibration import BINS, reliability_curve
 from bnnbench.metrics.coverage import CALIBRATION_LEVELS, calibration_curve
 from bnnbench.metrics.selective import risk_coverage_curve, squared_error_curve
 from bnnbench.metrics.uncertainty import entropy
 from bnnbench.reports.read.merge import packed_bytes
-from bnnbench.suites.engine.run.packing import NotImported
-from bnnbench.suites.engine.store.record import Record
-from bnnbench.suites.engine.store.store import Store
 
 MOST_BYTES = 2**29
 """A method's figures pool runs until their predictions exceed this number of bytes on disk."""

@@ -11,7 +11,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox, BboxBase
 
-from bnnbench.datasets.reading.foreign_text import legible
+from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.reports.figures.canvas import OWN
 
 SIZE = 7

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from bnnbench.engine.store.record import Record
 from bnnbench.metrics import LISTED
 from bnnbench.metrics.statistics import Samples, mean, replicates
 from bnnbench.reports.judge.comparisons import decision_on
@@ -14,7 +15,6 @@ from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.exclusions import unconverged
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import cost_decimals, decimals
-from bnnbench.suites.engine.store.record import Record
 
 Values = Callable[[Record], float | None]
 

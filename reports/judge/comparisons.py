@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from bnnbench.engine.store.record import Record
 from bnnbench.metrics.statistics import Samples
 from bnnbench.reports.judge.contest import Contest, Points
 from bnnbench.reports.judge.decision import Decision, decide
@@ -9,7 +10,6 @@ from bnnbench.reports.judge.participants import Exclusion
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.exclusions import is_constant, unconverged, unfinished
 from bnnbench.reports.style.words import share_of
-from bnnbench.suites.engine.store.record import Record
 
 
 def score_points(benchmark: Benchmark, condition: str, metric: str) -> Points | None:

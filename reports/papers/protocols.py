@@ -4,6 +4,8 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from bnnbench.engine.declare.description import canonical_json, describe
+from bnnbench.engine.store.record import Record
 from bnnbench.methods.networks.architectures import Architecture, NormalCdf, Tanh
 from bnnbench.methods.networks.catalogue import (
     LEAKY,
@@ -18,8 +20,6 @@ from bnnbench.methods.networks.catalogue import (
 )
 from bnnbench.reports.papers.published import Published
 from bnnbench.reports.style.descriptions import class_name
-from bnnbench.suites.engine.declare.description import canonical_json, describe
-from bnnbench.suites.engine.store.record import Record
 
 
 @dataclass(frozen=True)

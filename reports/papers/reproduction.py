@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bnnbench.datasets.conditions import condition_names
+from bnnbench.engine.store.record import Record
 from bnnbench.metrics.statistics import mean, replicates, summary
 from bnnbench.reports.judge.statistics.intervals import standard_error
 from bnnbench.reports.papers.protocols import Protocol, declared, has_network, ours
@@ -21,7 +22,6 @@ from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import class_name
 from bnnbench.reports.style.words import counted
-from bnnbench.suites.engine.store.record import Record
 
 FEWEST = 3
 """Repeats (folds, or seeds of a single fold) from which on our mean may be set beside one of more

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 
+from bnnbench.engine.store.record import Record
 from bnnbench.metrics.credible import OUTSIDE, SIGMAS, credible_coverage, sigma_coverage
 from bnnbench.reports.papers.published import Published
-from bnnbench.suites.engine.store.record import Record
 
 COVERAGE, CORRELATION = "coverage", "coverage_mass_correlation"
 TOGETHER = (COVERAGE, CORRELATION)

@@ -7,17 +7,17 @@ from functools import cached_property
 
 from bnnbench.datasets.conditions.condition_names import CLEAN
 from bnnbench.datasets.conditions.traits import Traits, from_data
+from bnnbench.engine.declare import names
+from bnnbench.engine.declare.description import canonical_json
+from bnnbench.engine.store.record import Record, distance_from_official
 from bnnbench.metrics import LISTED, PROBED
 from bnnbench.metrics.base import Margin, Margins
-from bnnbench.reports.read.arms import Arm, arm_of
 from bnnbench.reports.read.overlap import overlap_of
 from bnnbench.reports.read.predictions.point_scores import KeptScores
+from bnnbench.reports.read.strategies import Arm, arm_of
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import differing
 from bnnbench.reports.style.palette import in_order
-from bnnbench.suites.engine.declare import names
-from bnnbench.suites.engine.declare.description import canonical_json
-from bnnbench.suites.engine.store.record import Record, distance_from_official
 
 ALIKE = ("architecture", "probes", "modules")
 """Parts of a run, beside its source, that the runs of a benchmark have in common."""

@@ -6,12 +6,12 @@ A folder of a bundle holds complete records of one suite.
 from collections import defaultdict
 from pathlib import Path
 
+from bnnbench.engine.store import bundles, repetitions
+from bnnbench.engine.store.record import Record
+from bnnbench.engine.store.repetitions import Repetition
+from bnnbench.engine.store.store import Store
 from bnnbench.reports.read.load import Results, read, suite_folders, up_to_date
 from bnnbench.reports.read.uncollected import uncollected
-from bnnbench.suites.engine.store import bundles, repetitions
-from bnnbench.suites.engine.store.record import Record
-from bnnbench.suites.engine.store.repetitions import Repetition
-from bnnbench.suites.engine.store.store import Store
 
 
 def bundle_folders(path: Path) -> list[Path]:

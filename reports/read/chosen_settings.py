@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from typing import Any
 
+from bnnbench.commands.method_settings.labels import differences
 from bnnbench.reports.style.descriptions import flatten
-from bnnbench.suites.engine.command.methods.labels import differences
 
 UNUSABLE = (
     *(ValueError, TypeError, LookupError, AttributeError),
@@ -28,7 +28,7 @@ class Setting:
 
 def chosen_settings(description: object) -> tuple[Setting, ...]:
     """Return the settings of a method, from its description in a record."""
-    from bnnbench.suites.engine.store.rebuilding import rebuilt  # needs torch
+    from bnnbench.engine.store.rebuilding import rebuilt  # needs torch
 
     flat = flatten(description)
     if not isinstance(description, Mapping):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bnnbench.suites.engine.store.record import Record
+from bnnbench.engine.store.record import Record
 
 
 def is_constant(runs: Sequence[Record]) -> bool:

@@ -4,12 +4,12 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from bnnbench.engine.declare import names
+from bnnbench.engine.store.record import Record
 from bnnbench.reports.read.benchmarks import Benchmark, has_own_network, network_description
 from bnnbench.reports.read.health import findings
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import call, flatten
-from bnnbench.suites.engine.declare import names
-from bnnbench.suites.engine.store.record import Record
 
 LONG = 24
 """Facts with more characters than this are listed below the table."""

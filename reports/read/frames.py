@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from bnnbench.reports.read.bundles import bundle_folders, holds_bundle, records_of
-from bnnbench.reports.read.load import suite_folders
-from bnnbench.suites.engine.store.record import Record
-from bnnbench.suites.engine.store.store import Store
-from bnnbench.suites.engine.store.tables import (
+from bnnbench.engine.store.record import Record
+from bnnbench.engine.store.store import Store
+from bnnbench.engine.store.tables import (
     COST_COLUMNS,
     COSTS,
     METRIC_COLUMNS,
@@ -17,6 +15,8 @@ from bnnbench.suites.engine.store.tables import (
     cost_rows,
     metric_rows,
 )
+from bnnbench.reports.read.bundles import bundle_folders, holds_bundle, records_of
+from bnnbench.reports.read.load import suite_folders
 
 
 def results(folder: str | Path) -> pd.DataFrame:

@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bnnbench.datasets.reading.foreign_text import shortened
-from bnnbench.suites.engine.store.earlier.conditions import with_condition_traits
-from bnnbench.suites.engine.store.earlier.schemas import (
+from bnnbench.datasets.reading.third_party_text import shortened
+from bnnbench.engine.store.earlier.conditions import with_condition_traits
+from bnnbench.engine.store.earlier.schemas import (
     with_arm,
     with_declared_constants,
     with_registered_names,
     with_whole_claims,
 )
-from bnnbench.suites.engine.store.record import Record, newest
-from bnnbench.suites.engine.store.store import Store
+from bnnbench.engine.store.record import Record, newest
+from bnnbench.engine.store.store import Store
 
 MENDED = (
     with_registered_names,

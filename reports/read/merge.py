@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from bnnbench.engine.store.record import Record, newest, preference
+from bnnbench.engine.store.store import PREDICTIONS, Store
 from bnnbench.reports.read.load import Damage, Results
 from bnnbench.reports.read.predictions.bundled import BundledStore
-from bnnbench.suites.engine.store.record import Record, newest, preference
-from bnnbench.suites.engine.store.store import PREDICTIONS, Store
 
 if TYPE_CHECKING:
-    from bnnbench.suites.engine.run.packing import Predictions
+    from bnnbench.engine.run.packing import Predictions
 
 
 @dataclass(frozen=True)

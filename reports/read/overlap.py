@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from bnnbench.engine.store.record import Record
 from bnnbench.metrics.statistics import mean
-from bnnbench.suites.engine.store.record import Record
 
 
 def overlap_of(records: Sequence[Record]) -> float | None:

@@ -4,9 +4,9 @@ import json
 import math
 from collections.abc import Sequence
 
+from bnnbench.engine.store.record import COSTS, Record
 from bnnbench.methods.fitting.work import UNITS
 from bnnbench.reports.read.facts import provenance_entries
-from bnnbench.suites.engine.store.record import COSTS, Record
 
 DIGITS = 6
 LONGEST_ERROR = 600

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from bnnbench.engine.store.record import Record
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.exclusions import unconverged
-from bnnbench.suites.engine.store.record import Record
 
 
 @dataclass(frozen=True)

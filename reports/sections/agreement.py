@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from bnnbench.engine.store.store import Store
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.predictions.agreements import FOLDS, Pair, agreements
 from bnnbench.reports.sections.base import Choice, Listing, Material, Section, where_of
-from bnnbench.suites.engine.store.store import Store
 
 NOTE = (
     "Predictions of two methods on the same test points, whatever the targets. Agreement: the "

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from bnnbench.engine.store.store import Store
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.judge.table import Table
 from bnnbench.reports.read.benchmarks import Benchmark
@@ -12,7 +13,6 @@ from bnnbench.reports.sections.condition_tables import condition_table
 from bnnbench.reports.style.families import PLAIN
 from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import Style
-from bnnbench.suites.engine.store.store import Store
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from bnnbench.engine.store.record import Record
 from bnnbench.metrics import LISTED
 from bnnbench.reports.judge.columns import (
     COSTS,
@@ -16,7 +17,6 @@ from bnnbench.reports.judge.comparisons import score_points
 from bnnbench.reports.judge.table import Column, Entry, Row, Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
-from bnnbench.suites.engine.store.record import Record
 
 
 def condition_table(

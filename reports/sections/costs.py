@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bnnbench.reports.figures import cost
 from bnnbench.reports.figures.canvas import Drawing
-from bnnbench.reports.figures.cost import Point
 from bnnbench.reports.judge.summaries.costs import load_in_words
 from bnnbench.reports.judge.table import Cell, Row, Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.devices import elsewhere_in_words, timed_elsewhere
 from bnnbench.reports.read.exclusions import is_constant
+from bnnbench.reports.sections import costs_figure
 from bnnbench.reports.sections.base import Material, Section, figures, figures_alone
+from bnnbench.reports.sections.costs_figure import Point
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
 
@@ -73,7 +73,9 @@ def cost_drawings(
         places = columns[name], columns[score]
         points = _points(rows, places, table.columns[places[0]].scale)
         if any(point.is_shown for point in points.values()):
-            drawings.append(cost.draw(points, styles, f"{identifier}-{name}", where, (across, up)))
+            drawings.append(
+                costs_figure.draw(points, styles, f"{identifier}-{name}", where, (across, up))
+            )
     return drawings
 
 

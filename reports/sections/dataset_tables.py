@@ -6,12 +6,7 @@ from dataclasses import dataclass
 from bnnbench.reports.judge.table import Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.sections.condition_tables import condition_table, diagnostics_table
-from bnnbench.reports.sections.of_suites.sizes import (
-    Family,
-    part_tables,
-    size_tables,
-    sized_families,
-)
+from bnnbench.reports.sections.suites.sizes import Family, part_tables, size_tables, sized_families
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from statistics import mean
 
+from bnnbench.engine.store.record import Record
 from bnnbench.metrics import METRICS
 from bnnbench.reports.judge.statistics.intervals import Interval, standard_error, t_interval
 from bnnbench.reports.papers.literature import SOURCES, Source
@@ -10,7 +11,6 @@ from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.overlap import overlap_of
 from bnnbench.reports.sections.base import Choice, Listing, Material, Section, where_of
 from bnnbench.reports.style import labels
-from bnnbench.suites.engine.store.record import Record
 
 HEADINGS = ("Method", "Metric", "Ours", "Theirs", "Ours less theirs", "Folds", "Ours is")
 SUITE = "uci"

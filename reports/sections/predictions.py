@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from bnnbench.engine.store.store import Store
 from bnnbench.reports.figures import quantiles, reliability, selective, separation
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.evidence import Evidence, gather
@@ -11,12 +12,11 @@ from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.load import Damage
 from bnnbench.reports.sections.base import Gallery, Material, Section, figures, where_of
 from bnnbench.reports.sections.fits import panels
-from bnnbench.reports.sections.of_suites import networks
-from bnnbench.reports.sections.of_suites.regions import region_drawings
+from bnnbench.reports.sections.suites import networks
+from bnnbench.reports.sections.suites.regions import region_drawings
 from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import Style
 from bnnbench.reports.style.words import counted
-from bnnbench.suites.engine.store.store import Store
 
 BAND = (
     "The grey band holds {} of a calibrated method with probability 95 %, for as many test points "

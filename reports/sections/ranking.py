@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bnnbench.reports.figures import ranks as figure
 from bnnbench.reports.judge.measures import main_metrics
 from bnnbench.reports.judge.statistics.ranks import Place, Ranks, ranks
+from bnnbench.reports.sections import ranking_figure as figure
 from bnnbench.reports.sections.base import Choice, Listing, Material, Section
 from bnnbench.reports.style.numbers import number
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from bnnbench.suites.engine.declare import names
+from bnnbench.engine.declare import names
 
 
 def call(description: object) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bnnbench.methods.coverage import MLPS
-from bnnbench.suites.check import of_fits, of_many, of_methods
+from bnnbench.suites.check import fit_checks, joint_fit_checks, method_checks
 
 
 @dataclass(frozen=True)
@@ -23,35 +23,35 @@ class Check:
 
 
 OF_METHODS = (
-    Check(of_methods.has_plain_settings),
-    Check(of_methods.has_settings_of_their_types),
-    Check(of_methods.travels),
+    Check(method_checks.has_plain_settings),
+    Check(method_checks.has_settings_of_their_types),
+    Check(method_checks.travels),
 )
 """Checks of a method itself."""
 
 OF_FITS = (
-    Check(of_fits.has_the_form_of_the_protocols),
-    Check(of_fits.repeats_by_an_equal_stream),
-    Check(of_fits.predicts_again_the_same),
-    Check(of_fits.predicts_in_halves),
-    Check(of_fits.permutes_with_the_points),
-    Check(of_fits.leaves_global_generators),
-    Check(of_fits.leaves_training_data),
-    Check(of_fits.predicts_every_point),
-    Check(of_fits.predicts_distributions),
-    Check(of_fits.has_finite_diagnostics),
-    Check(of_fits.survives_the_store),
-    Check(of_fits.says_that_it_has_no_gradient),
-    Check(of_fits.has_the_gradient_of_its_probabilities),
+    Check(fit_checks.has_the_form_of_the_protocols),
+    Check(fit_checks.repeats_by_an_equal_stream),
+    Check(fit_checks.predicts_again_the_same),
+    Check(fit_checks.predicts_in_halves),
+    Check(fit_checks.permutes_with_the_points),
+    Check(fit_checks.leaves_global_generators),
+    Check(fit_checks.leaves_training_data),
+    Check(fit_checks.predicts_every_point),
+    Check(fit_checks.predicts_distributions),
+    Check(fit_checks.has_finite_diagnostics),
+    Check(fit_checks.survives_the_store),
+    Check(fit_checks.says_that_it_has_no_gradient),
+    Check(fit_checks.has_the_gradient_of_its_probabilities),
 )
 """Checks of `Fits` of any method."""
 
 OF_MANY = (
-    Check(of_many.equals_fits_alone),
-    Check(of_many.equals_fits_alone_in_float64),
-    Check(of_many.is_not_coupled_by_the_last_batch, lambda kind, covered: kind in MLPS),
-    Check(of_many.does_not_depend_on_company),
-    Check(of_many.shares_data_between_seeds, lambda kind, covered: kind == covered[0]),
-    Check(of_many.fails_alone),
+    Check(joint_fit_checks.equals_fits_alone),
+    Check(joint_fit_checks.equals_fits_alone_in_float64),
+    Check(joint_fit_checks.is_not_coupled_by_the_last_batch, lambda kind, covered: kind in MLPS),
+    Check(joint_fit_checks.does_not_depend_on_company),
+    Check(joint_fit_checks.shares_data_between_seeds, lambda kind, covered: kind == covered[0]),
+    Check(joint_fit_checks.fails_alone),
 )
 """Checks of `Fits` of a method that has `fit_many`."""

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bnnbench.engine.run.guards.validation import ANSWERS
+from bnnbench.engine.run.packing import vars_of
 from bnnbench.methods.base import Method, Problem
 from bnnbench.methods.predictions.base import Predictive
 from bnnbench.suites.check.problems import stream
-from bnnbench.suites.engine.run.guards.soundness import ANSWERS
-from bnnbench.suites.engine.run.packing import vars_of
 
 Arrays = Mapping[str, Tensor]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bnnbench.methods.base import PackageMissing, Unsupported
-from bnnbench.suites.check import of_fits
+from bnnbench.suites.check import fit_checks
 from bnnbench.suites.check.contract import Check
 from bnnbench.suites.check.fits import Fits
 from bnnbench.suites.check.problems import PROBLEMS, stream
@@ -12,10 +12,10 @@ from bnnbench.suites.check.results import explained, failure
 from bnnbench.suites.check.small import quick
 
 CHECKS = (
-    Check(of_fits.has_the_form_of_the_protocols),
-    Check(of_fits.predicts_every_point),
-    Check(of_fits.predicts_distributions),
-    Check(of_fits.survives_the_store),
+    Check(fit_checks.has_the_form_of_the_protocols),
+    Check(fit_checks.predicts_every_point),
+    Check(fit_checks.predicts_distributions),
+    Check(fit_checks.survives_the_store),
 )
 
 

@@ -8,14 +8,14 @@ from dataclasses import replace
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation
 from bnnbench.methods.message_passing.network import MessageAccuracy
 from bnnbench.methods.message_passing.priors import SpectralPrior
 from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential, ramp
 from bnnbench.metrics import CLASSIFICATION
 from bnnbench.suites.cifar10.quick import QUICK
 from bnnbench.suites.cifar10.settings import MP, NARROW, PUBLISHED_MP
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation
 
 ROUNDS = replace(MP, iterations=ramp(4))
 ABLATION = replace(

@@ -6,12 +6,12 @@ from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation
 from bnnbench.methods.moment_propagation.method import MomentPropagation
 from bnnbench.methods.networks.catalogue import allconv_001
 from bnnbench.metrics import CLASSIFICATION
 from bnnbench.suites.cifar10.paper import PAPER
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation
 
 # Figure 4 of paper 001, of which no numbers are printed: dropout behind every activation by
 # moments (AP2), by samples (tested with means) or not at all. All start as batch norm would

@@ -7,6 +7,8 @@ from bnnbench.datasets.conditions.out_of_distribution import OutOfDistribution
 from bnnbench.datasets.official.cifar10 import Cifar10
 from bnnbench.datasets.official.cifar100 import Cifar100
 from bnnbench.datasets.official.svhn import Svhn
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Reproduces, Suite
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.ivon import Ivon
@@ -27,8 +29,6 @@ from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.metrics import CIFAR10_COSTS, CLASSIFICATION, JOINT, OUT_OF_DISTRIBUTION
 from bnnbench.suites.cifar10.settings import MP, TITLE
 from bnnbench.suites.departures import OF_TABLE_1_OF_000
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 
 # 25 epochs, batch 128 and cosine annealing: paper 000, appendix C.
 ADAMW = AdamW(learning_rate=1e-3, weight_decay=1e-4)

@@ -6,6 +6,8 @@ from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.augmented import Augmented
 from bnnbench.datasets.official.cifar10 import Cifar10
 from bnnbench.datasets.official.cifar100 import Cifar100
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Reproduces, Suite
 from bnnbench.methods.ciber.method import Ciber
 from bnnbench.methods.laplace.kfac import Kfac
 from bnnbench.methods.laplace.method import Laplace
@@ -17,8 +19,6 @@ from bnnbench.methods.trajectory.sgld import Sgld
 from bnnbench.methods.trajectory.swa import Swa
 from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.metrics import CLASSIFICATION
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 
 # Paper 002, tables 3 and 7 to 9: the recipe of SWAG (Maddox et al., 2019), 300 epochs in batches
 # of 128, of which the last 140 have the low rate; one profile for each network and its settings.

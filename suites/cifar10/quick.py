@@ -8,6 +8,8 @@ from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.cifar10 import Cifar10
 from bnnbench.datasets.official.cifar100 import Cifar100
 from bnnbench.datasets.official.svhn import Svhn
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.laplace.kfac import Kfac
@@ -31,8 +33,6 @@ from bnnbench.suites.cifar10.settings import (
     TITLE,
     TRAJECTORY,
 )
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 ENSEMBLE = Ensemble(size=5, member=ADAMW)
 # Settings of the same search as those in settings.py. MFVI is the best of those with the whole KL

@@ -6,6 +6,10 @@ from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.cifar10 import Cifar10
 from bnnbench.datasets.official.cifar100 import Cifar100
+from bnnbench.engine.declare.attacks import Fgsm, Pgd
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation
+from bnnbench.engine.declare.surrogate import Surrogate
 from bnnbench.methods.function_space.method import FunctionSpace, WeightSpace
 from bnnbench.methods.function_space.models import Dropout, Map, MeanField, Members
 from bnnbench.methods.function_space.radial import Radial
@@ -19,10 +23,6 @@ from bnnbench.suites.cifar10 import settings as cifar10
 from bnnbench.suites.cifar10.quick import QUICK as CIFAR10_QUICK
 from bnnbench.suites.cifar10_shift.paper import PAPER
 from bnnbench.suites.cifar10_shift.settings import ATTACKS, CORRUPTED, EPSILONS, METRICS
-from bnnbench.suites.engine.declare.attacks import Fgsm, Pgd
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation
-from bnnbench.suites.engine.declare.surrogate import Surrogate
 
 # The narrow network and the settings of suites.cifar10, where it has them, with half its draws:
 # there are 123 test conditions. Function space is trained as its twin in weight space is, but for

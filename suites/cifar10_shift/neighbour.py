@@ -10,6 +10,8 @@ from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.augmented import Augmented
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.function_space.method import FunctionSpace, WeightSpace
 from bnnbench.methods.function_space.models import Map, Members
@@ -22,8 +24,6 @@ from bnnbench.methods.sgd import Sgd
 from bnnbench.metrics import DIRICHLET
 from bnnbench.suites.cifar10_shift.paper import PAPER
 from bnnbench.suites.cifar10_shift.settings import ATTACKS, CORRUPTED, METRICS
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation
 
 SGD = Sgd(learning_rate=0.1, weight_decay=5e-4, epochs=15, batch_size=128, schedule="cosine")
 UNDECAYED = replace(SGD, weight_decay=0.0)

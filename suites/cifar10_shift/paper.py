@@ -6,6 +6,10 @@ from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.augmented import Augmented
 from bnnbench.datasets.official.cifar10 import Cifar10
 from bnnbench.datasets.official.cifar100 import Cifar100
+from bnnbench.engine.declare.attacks import Fgsm, Pgd
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Reproduces, Suite
+from bnnbench.engine.declare.surrogate import Surrogate
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.function_space.method import FunctionSpace, WeightSpace
 from bnnbench.methods.function_space.models import Dropout, Map, Members
@@ -17,10 +21,6 @@ from bnnbench.methods.networks.catalogue import resnet18
 from bnnbench.methods.sgd import Sgd
 from bnnbench.metrics import DIRICHLET
 from bnnbench.suites.cifar10_shift.settings import ATTACKS, CORRUPTED, EPSILONS, METRICS, TITLE
-from bnnbench.suites.engine.declare.attacks import Fgsm, Pgd
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
-from bnnbench.suites.engine.declare.surrogate import Surrogate
 
 # Paper 003, appendix B.2, but for the learning rate, which it leaves open: that of He et al.
 SGD = Sgd(learning_rate=0.1, weight_decay=5e-4, epochs=200, batch_size=128, schedule="steps")

@@ -2,8 +2,8 @@
 
 from bnnbench.datasets.conditions.corrupted import ALL_19
 from bnnbench.datasets.conditions.perturbations import SignNoise
-from bnnbench.suites.engine.declare.attacks import Fgsm, Pgd
-from bnnbench.suites.engine.declare.grid import Evaluation
+from bnnbench.engine.declare.attacks import Fgsm, Pgd
+from bnnbench.engine.declare.grid import Evaluation
 
 TITLE = "CIFAR under corruption and attack: inference in function space and in weight space"
 

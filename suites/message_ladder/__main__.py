@@ -1,6 +1,6 @@
 """`python -m bnnbench.suites.message_ladder`: the command `bnnbench message_ladder`."""
 
-from bnnbench.suites.engine.command.cli import main
+from bnnbench.commands.suite import main
 from bnnbench.suites.message_ladder import SUITES
 
 if __name__ == "__main__":

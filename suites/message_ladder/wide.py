@@ -9,13 +9,13 @@ ones to three times them. The certified prior has variances of 0.14 (first layer
 from dataclasses import replace
 
 from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.approximation_levels.restarts import Restarts
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.message_passing.informed import InformedPrior
 from bnnbench.methods.message_passing.method import MessagePassing
 from bnnbench.methods.message_passing.priors import SpectralPrior
 from bnnbench.methods.message_passing.schedule import Coupled
-from bnnbench.suites.message_ladder.rungs import QUICK
-from bnnbench.suites.rungs.restarts import Restarts
+from bnnbench.suites.message_ladder.approximation_levels import QUICK
 from bnnbench.suites.truth.posteriors import CASES, SHORT
 from bnnbench.suites.truth.posteriors import QUICK as TRUTH
 

@@ -1,6 +1,6 @@
 """`python -m bnnbench.suites.mnist`: the command `bnnbench mnist`."""
 
-from bnnbench.suites.engine.command.cli import main
+from bnnbench.commands.suite import main
 from bnnbench.suites.mnist import SUITES
 
 if __name__ == "__main__":

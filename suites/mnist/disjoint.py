@@ -9,6 +9,8 @@ from bnnbench.datasets.cuts.disjoint import Disjoint
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.fashion_mnist import FashionMnist
 from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.laplace.kfac import Kfac
 from bnnbench.methods.laplace.method import Laplace
@@ -18,8 +20,6 @@ from bnnbench.methods.message_passing.crossed import CrossFitted
 from bnnbench.methods.post_hoc.tempered import Tempered
 from bnnbench.methods.tuning.method import Tuned
 from bnnbench.metrics import CLASSIFICATION, OUT_OF_DISTRIBUTION
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.mnist.settings import ADAMW, INFORMED, MLP, MP
 from bnnbench.suites.mnist.training_sizes import IVON, METHODS
 

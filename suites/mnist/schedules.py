@@ -5,12 +5,12 @@ from dataclasses import replace
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation
 from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential, Sequential, ramp
 from bnnbench.methods.networks.architectures import Flatten
 from bnnbench.methods.networks.catalogue import LEAKY, mlp
 from bnnbench.metrics import CLASSIFICATION
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation
 from bnnbench.suites.mnist.settings import ADAMW, MLP, MP
 from bnnbench.suites.mnist.training_sizes import QUICK
 

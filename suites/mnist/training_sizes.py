@@ -7,6 +7,8 @@ from bnnbench.datasets.conditions.out_of_distribution import OutOfDistribution
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.fashion_mnist import FashionMnist
 from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.ivon import Ivon
@@ -19,8 +21,6 @@ from bnnbench.methods.sgd import Sgd
 from bnnbench.methods.trajectory.swa import Swa
 from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.metrics import CLASSIFICATION, DIGIT_COSTS, JOINT, OUT_OF_DISTRIBUTION
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.mnist.settings import ADAMW, MLP, MP, TRAJECTORY
 
 TITLE = "MNIST: a perceptron and a LeNet learn from few and from many images"

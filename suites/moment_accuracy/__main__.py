@@ -1,6 +1,6 @@
 """`python -m bnnbench.suites.moment_accuracy`: the command `bnnbench moment_accuracy`."""
 
-from bnnbench.suites.engine.command.cli import main
+from bnnbench.commands.suite import main
 from bnnbench.suites.moment_accuracy import SUITES
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ from bnnbench.datasets.conditions.first import First
 from bnnbench.datasets.cuts.intensities import Intensities
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Reproduces
 from bnnbench.methods.networks.architectures import (
     BatchNorm,
     GaussianNoise,
@@ -14,8 +16,6 @@ from bnnbench.methods.networks.architectures import (
     Sigmoid,
 )
 from bnnbench.methods.networks.catalogue import allconv_001
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces
 from bnnbench.suites.moment_accuracy.lenets import PAPER
 from bnnbench.suites.moment_accuracy.settings import BRIEFLY, DEPARTURES, METHODS
 from bnnbench.suites.probes.moment_accuracy import MomentAccuracy

@@ -7,6 +7,8 @@ from bnnbench.datasets.conditions.first import First
 from bnnbench.datasets.cuts.intensities import Intensities
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Reproduces, Suite
 from bnnbench.methods.networks.architectures import (
     AnalyticNorm,
     BatchNorm,
@@ -15,8 +17,6 @@ from bnnbench.methods.networks.architectures import (
     Sigmoid,
 )
 from bnnbench.methods.networks.catalogue import lenet_001
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 from bnnbench.suites.moment_accuracy.settings import (
     BRIEFLY,
     DEPARTURES,

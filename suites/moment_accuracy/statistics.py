@@ -5,13 +5,13 @@ from dataclasses import replace
 from bnnbench.datasets.conditions.first import First
 from bnnbench.datasets.cuts.intensities import Intensities
 from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Reproduces
 from bnnbench.methods.moment_propagation.initialisation import Rescaling
 from bnnbench.methods.moment_propagation.untrained import Untrained
 from bnnbench.methods.moments.rules import Formulas
 from bnnbench.methods.networks.architectures import Sigmoid
 from bnnbench.methods.networks.catalogue import lenet_001
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces
 from bnnbench.suites.moment_accuracy.lenets import QUICK
 from bnnbench.suites.moment_accuracy.settings import EXACT_FORMULAS, PAPER_FORMULAS
 from bnnbench.suites.probes.dataset_statistics import DatasetStatistics

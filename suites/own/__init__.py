@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.own.images import OwnImages
 from bnnbench.datasets.own.table import OwnTable
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.base import Method
 from bnnbench.methods.networks.architectures import Architecture
 from bnnbench.methods.networks.catalogue import lenet_000, mlp
 from bnnbench.metrics import IMBALANCED, REGRESSION
 from bnnbench.suites.cifar10.tuned import TUNED_QUICK as TUNED_IMAGES
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.uci.tuned import TUNED_QUICK
 from bnnbench.suites.uci_classification.tuned import TUNED_QUICK as TUNED_CLASSES
 

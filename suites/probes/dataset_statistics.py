@@ -11,12 +11,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.datasets.base import Dataset
+from bnnbench.engine.declare.probe import Measured
 from bnnbench.methods.moment_propagation.approximation import ApproximatePosterior
 from bnnbench.methods.moments.base import Moments
 from bnnbench.methods.moments.layerwise import LayerName, Layerwise, layer_names
 from bnnbench.methods.moments.single_pixel import Pixel, single_pixel_rules
 from bnnbench.metrics.moments import RunningMoments, SampledUnits
-from bnnbench.suites.engine.declare.probe import Measured
 from bnnbench.suites.probes.moment_accuracy import measured_layer, units
 
 ROWS_AT_ONCE = 500

@@ -14,6 +14,7 @@ from torch import Tensor
 from bnnbench.datasets.base import Dataset
 from bnnbench.datasets.conditions import condition_names
 from bnnbench.datasets.conditions.traits import Traits
+from bnnbench.engine.declare.probe import Measured
 from bnnbench.methods.exact_linear_regression.integrals import (
     Collapsed,
     Real,
@@ -23,7 +24,6 @@ from bnnbench.methods.exact_linear_regression.method import DrawsPosterior
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.metrics import PROBED
 from bnnbench.metrics.divergences import OnGrid
-from bnnbench.suites.engine.declare.probe import Measured
 
 NODES, REACH = 501, 9.0
 """Number of targets in the grid, and its reach on either side of both densities' means, in their

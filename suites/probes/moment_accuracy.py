@@ -14,6 +14,7 @@ from torch import Tensor
 from bnnbench.datasets.base import Dataset
 from bnnbench.datasets.conditions import condition_names
 from bnnbench.datasets.conditions.traits import Traits
+from bnnbench.engine.declare.probe import Measured
 from bnnbench.methods.fitting.memo import Memo, content
 from bnnbench.methods.moment_propagation.approximation import ApproximatePosterior
 from bnnbench.methods.moments.base import Moments
@@ -22,7 +23,6 @@ from bnnbench.methods.moments.units.softmax import Softmax, log_probabilities
 from bnnbench.methods.networks.shapes import output_shapes
 from bnnbench.metrics import PROBED
 from bnnbench.metrics.moments import RunningMoments, SampledUnits, Units
-from bnnbench.suites.engine.declare.probe import Measured
 
 ROWS_AT_ONCE, NUMBERS_AT_ONCE = 512, 2**27
 """Rows in one pass through the network, samples times images, and outputs of all its layers for

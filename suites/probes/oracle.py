@@ -8,11 +8,11 @@ import torch
 from bnnbench.datasets.base import Dataset, Gaussian
 from bnnbench.datasets.conditions import condition_names
 from bnnbench.datasets.conditions.traits import Traits
+from bnnbench.engine.declare.probe import Measured
 from bnnbench.methods.base import Posterior
 from bnnbench.methods.predictions.base import CannotAnswer, Predictive
 from bnnbench.metrics import PROBED
 from bnnbench.metrics.oracle import Law
-from bnnbench.suites.engine.declare.probe import Measured
 
 ORACLE = ("excess_risk", "claimed_variance", "earned_variance", "epistemic_rank")
 

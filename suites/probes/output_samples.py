@@ -13,10 +13,10 @@ from torch import Tensor
 from bnnbench.datasets.base import Dataset
 from bnnbench.datasets.conditions import condition_names
 from bnnbench.datasets.conditions.traits import Traits
+from bnnbench.engine.declare.probe import Measured
 from bnnbench.methods.moment_propagation.approximation import ApproximatePosterior
 from bnnbench.metrics import PROBED
 from bnnbench.metrics.moments import Units
-from bnnbench.suites.engine.declare.probe import Measured
 from bnnbench.suites.probes.moment_accuracy import ROWS_AT_ONCE, in_parts, units
 
 LEVELS = (0.01, *(round(0.05 * step, 2) for step in range(1, 20)), 0.99)

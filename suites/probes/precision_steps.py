@@ -11,6 +11,7 @@ import torch
 from bnnbench.datasets.base import Dataset
 from bnnbench.datasets.conditions import condition_names
 from bnnbench.datasets.conditions.traits import Traits
+from bnnbench.engine.declare.probe import Measured
 from bnnbench.methods.base import Posterior
 from bnnbench.methods.predictions.dirichlet import (
     fit_of_precision,
@@ -20,7 +21,6 @@ from bnnbench.methods.predictions.dirichlet import (
 )
 from bnnbench.methods.predictions.predictive import CategoricalPredictive
 from bnnbench.metrics import PROBED
-from bnnbench.suites.engine.declare.probe import Measured
 
 STATISTICS: Mapping[str, float | None] = {
     "mean": None,

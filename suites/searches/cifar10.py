@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 
+from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ivon import Ivon
 from bnnbench.methods.laplace.kfac import Kfac
@@ -23,9 +26,6 @@ from bnnbench.methods.trajectory.schedules import HighThenLow
 from bnnbench.methods.trajectory.sgld import Sgld
 from bnnbench.methods.trajectory.swa import Swa
 from bnnbench.methods.trajectory.swag import Swag
-from bnnbench.suites.engine.command.cli import main
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 ADAMW = {
     f"AdamW lr={rate:g} wd={decay:g}": AdamW(rate, decay, epochs=6, batch_size=50)

@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 
+from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ivon import Ivon
 from bnnbench.methods.mc_dropout import McDropout
@@ -16,9 +19,6 @@ from bnnbench.methods.mfvi import Mfvi
 from bnnbench.methods.networks.architectures import Flatten
 from bnnbench.methods.networks.catalogue import LEAKY, lenet_000, mlp
 from bnnbench.methods.sgd import Sgd
-from bnnbench.suites.engine.command.cli import main
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 ADAMW = {
     f"AdamW lr={rate:g} wd={decay:g}": AdamW(rate, decay, epochs=20, batch_size=64)

@@ -1,17 +1,17 @@
 """The search for the settings of the noisy sines in suites.toy, on held-out training rows."""
 
+from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.generated.sine import Sine, SineFar
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ivon import Ivon
 from bnnbench.methods.mc_dropout import McDropout
 from bnnbench.methods.mfvi import Mfvi
 from bnnbench.methods.networks.catalogue import LEAKY, mlp
 from bnnbench.methods.sgd import Sgd
-from bnnbench.suites.engine.command.cli import main
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 ADAMW = {
     f"AdamW lr={rate:g} epochs={epochs}": AdamW(rate, epochs=epochs, batch_size=32)

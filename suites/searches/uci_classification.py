@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.official.uci_classification import UciClassification
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ivon import Ivon
 from bnnbench.methods.label_smoothing import LabelSmoothing
@@ -19,9 +22,6 @@ from bnnbench.methods.trajectory.collector import Descent
 from bnnbench.methods.trajectory.schedules import HighThenLow
 from bnnbench.methods.trajectory.sgld import Sgld
 from bnnbench.methods.trajectory.swag import Swag
-from bnnbench.suites.engine.command.cli import main
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.uci_classification.settings import ADAMW
 
 POINTS = {

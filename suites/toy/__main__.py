@@ -1,6 +1,6 @@
 """`python -m bnnbench.suites.toy`: the command `bnnbench toy`."""
 
-from bnnbench.suites.engine.command.cli import main
+from bnnbench.commands.suite import main
 from bnnbench.suites.toy import SUITES
 
 if __name__ == "__main__":

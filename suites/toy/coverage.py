@@ -5,11 +5,11 @@ from dataclasses import replace
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.inside import Inside
 from bnnbench.datasets.generated.sine import SineFar
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Reproduces, Suite, TrueFunction
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.networks.catalogue import LEAKY, mlp
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite, TrueFunction
 from bnnbench.suites.toy.settings import METRICS, RECTIFIED, SINE_ADAMW, SINE_METHODS
 
 # Network, data and grid: paper 000, section 5.1 and appendix C. The paper has one data set, whose

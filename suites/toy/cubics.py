@@ -4,6 +4,8 @@ from dataclasses import replace
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.generated.cubic import Cubic, CubicGap
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.hmc.method import Hmc
@@ -20,8 +22,6 @@ from bnnbench.methods.pbp.method import Pbp
 from bnnbench.methods.row_by_row.backprop import Backprop
 from bnnbench.methods.row_by_row.graves_vi import GravesVi
 from bnnbench.methods.row_by_row.laplace_diagonal import LaplaceDiagonal
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.toy.settings import METRICS
 
 # 40 epochs: paper 004, section 5.3. One row an update, as in its methods; learning rates and

@@ -3,9 +3,9 @@
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.inside import Inside
 from bnnbench.datasets.generated.sine import Sine
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.networks.catalogue import LEAKY, mlp
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.toy.settings import METRICS, RECTIFIED, SINE_METHODS
 
 # Depths, width, activation, 200 points and the noise, which methods know: paper 000, section 5.1

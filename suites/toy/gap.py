@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from bnnbench.datasets.generated.cubic import CubicGap
+from bnnbench.engine.declare.case import Case
 from bnnbench.methods.ciber.collapse import SecondLayer
 from bnnbench.methods.ciber.from_draws import CiberOfHmc
 from bnnbench.methods.ciber.method import Ciber
@@ -13,7 +14,6 @@ from bnnbench.methods.trajectory.pca_vi import PcaVi
 from bnnbench.methods.trajectory.sgld import Sgld
 from bnnbench.methods.trajectory.swa import Swa
 from bnnbench.methods.trajectory.swag import Swag
-from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.toy.cubics import FEW_DRAWS, HMC_VAGUE, QUICK, TWO_LAYERS
 
 # Paper 002, figure 2 and appendix C.1; its cubic, noise, widths and collapsed weights are unknown.

@@ -1,6 +1,6 @@
 """`python -m bnnbench.suites.truth`: the command `bnnbench truth`."""
 
-from bnnbench.suites.engine.command.cli import main
+from bnnbench.commands.suite import main
 from bnnbench.suites.truth import SUITES
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Profiles oracles and oracle_classes: real inputs, targets drawn from a stated law.
 
 A fold is a function of the law, and the law replaces the test set. Families are listed by
-`python -m suites.oracles list`. Settings are those of `suites.uci` and `suites.uci_classification`.
+`bnnbench oracles list`. Settings are those of `suites.uci` and `suites.uci_classification`.
 """
 
 from dataclasses import replace
@@ -9,12 +9,12 @@ from dataclasses import replace
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.official.uci import Uci
 from bnnbench.datasets.oracles.drawn import Drawn
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.networks.priors import FixedPrecision
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation
-from bnnbench.suites.oracles.recipes import CONFIDENT
 from bnnbench.suites.probes.oracle import OracleScores
+from bnnbench.suites.truth.known.recipes import CONFIDENT
 from bnnbench.suites.truth.posteriors import EVERY, QUICK, RECTIFIED
 from bnnbench.suites.uci.settings import METHODS as OF_REALS
 from bnnbench.suites.uci_classification.settings import METHODS as OF_CLASSES

@@ -1,7 +1,7 @@
 """Profiles quick, full and tanh: real data, and posteriors certified by long chains.
 
 A case is a network, a prior of all weights and a noise, on one fold of a UCI set; its reference has
-the case's name (`python -m suites.references list`). The noise is part of the model, so that
+the case's name (`python -m suites.truth.references list`). The noise is part of the model, so that
 methods differ by their weights alone. Settings of methods are those of `suites.uci`, which were
 searched for under a learned noise: a distance says what a method of these settings is worth, not
 what its family could be.
@@ -11,6 +11,8 @@ from dataclasses import replace
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.known_noise import KnownNoise
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Certified, Evaluation, Suite
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.laplace.method import Laplace
@@ -18,9 +20,7 @@ from bnnbench.methods.laplace.structures import Full
 from bnnbench.methods.map_estimate import MapEstimate
 from bnnbench.methods.mfvi import Mfvi
 from bnnbench.methods.trajectory.sgld import Sgld
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Certified, Evaluation, Suite
-from bnnbench.suites.references.models import RECIPES
+from bnnbench.suites.truth.references.models import RECIPES
 from bnnbench.suites.uci.settings import ADAMW, METHODS
 
 CASES = {

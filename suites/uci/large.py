@@ -4,6 +4,8 @@ from dataclasses import replace
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.official.uci_large import UciLarge
+from bnnbench.engine.declare.case import Case, cases_of
+from bnnbench.engine.declare.grid import Evaluation, Reproduces, Suite
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ciber.collapse import SecondLayer
 from bnnbench.methods.ciber.method import Ciber
@@ -22,8 +24,6 @@ from bnnbench.methods.trajectory.pca_vi import PcaVi
 from bnnbench.methods.trajectory.schedules import Constant, HighThenLow
 from bnnbench.methods.trajectory.swa import Swa
 from bnnbench.methods.trajectory.swag import Swag
-from bnnbench.suites.engine.declare.case import Case, cases_of
-from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 
 # The large sets of paper 002 in networks of its depth, without the two units at their end, and a
 # tenth of its width: minutes. The descents have the best mean of SWAG's and CIBER's held-out

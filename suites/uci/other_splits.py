@@ -5,7 +5,7 @@ from dataclasses import replace
 from bnnbench.datasets.cuts.deduplicated import Deduplicated
 from bnnbench.datasets.cuts.gap import Gap
 from bnnbench.datasets.official.uci import Uci
-from bnnbench.suites.engine.declare.case import cases_of
+from bnnbench.engine.declare.case import cases_of
 from bnnbench.suites.uci.settings import NETWORK
 from bnnbench.suites.uci.small_sets import QUICK
 

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.official.uci import Uci
+from bnnbench.engine.declare.case import cases_of
+from bnnbench.engine.declare.grid import Evaluation, Reproduces, Suite
 from bnnbench.methods.ciber.collapse import LastLayer, SecondLayer
 from bnnbench.methods.ciber.method import REFERENCE_LAST, REFERENCE_SECOND, Ciber
 from bnnbench.methods.gp.deep import DeepGp
@@ -14,8 +16,6 @@ from bnnbench.methods.trajectory.pca_slices import PcaSlices
 from bnnbench.methods.trajectory.pca_vi import PcaVi
 from bnnbench.methods.trajectory.schedules import Constant, Plateau
 from bnnbench.methods.trajectory.swag import Swag
-from bnnbench.suites.engine.declare.case import cases_of
-from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 from bnnbench.suites.uci.settings import DVI, METHODS, NETWORK
 
 # Customary settings of subspace inference on these sets, which seed paper 002 quotes: a constant

@@ -2,14 +2,14 @@
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.official.uci import Uci
+from bnnbench.engine.declare.case import Case, cases_of
+from bnnbench.engine.declare.grid import Evaluation, Reproduces, Suite
 from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.pbp.method import Pbp
 from bnnbench.methods.row_by_row.backprop import Backprop
 from bnnbench.methods.row_by_row.graves_vi import GravesVi
 from bnnbench.metrics import JOINT_REGRESSION, REGRESSION
-from bnnbench.suites.engine.declare.case import Case, cases_of
-from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 from bnnbench.suites.uci.settings import METHODS, NETWORK, WIDE
 
 # Paper 004, section 5.1: 30 trials of Bayesian optimisation for BP and VI, every fold its own;

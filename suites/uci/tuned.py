@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.official.uci import Uci
+from bnnbench.engine.declare.case import Case, cases_of
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.message_passing.informed import InformedPrior
 from bnnbench.methods.tuning.method import Noise, Tuned
 from bnnbench.metrics import JOINT_REGRESSION, REGRESSION
-from bnnbench.suites.engine.declare.case import Case, cases_of
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.uci.settings import METHODS, NETWORK, WIDE
 
 # The noise of a point estimate is that of held-out rows; a posterior that integrates over weights

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.official.uci_classification import UciClassification
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.metrics import IMBALANCED, JOINT
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.uci_classification.settings import METHODS
 
 # Two classes of two rows, thirteen columns of categories, labels that are mostly noise, and one

@@ -8,7 +8,7 @@ import pytest
 
 from bnnbench.datasets.corruptions import CORRUPTIONS, corrupt
 from bnnbench.datasets.corruptions.constants import SEVERITIES
-from bnnbench.datasets.corruptions.on_disk import checksums
+from bnnbench.datasets.corruptions.files import checksums
 from bnnbench.datasets.official.cifar100 import Cifar100
 from tests.datasets.corruptions.test_real_corruptions import official_sum
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from bnnbench.suites.engine.command import cli
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.run import execute
-from bnnbench.suites.engine.store.store import Store
+from bnnbench.commands import suite
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.run import execute
+from bnnbench.engine.store.store import Store
 from tests.suites.fakes import Line, Mean
 from tests.suites.miniature import QUICK
 
@@ -20,7 +20,7 @@ SUITE = replace(QUICK, cases=(Case(Line(folds=RUNS), ()),), methods={"Mean": Mea
 def carry_out(out) -> None:
     flags = ["--out", str(out), "--no-report", "--executor", "serial"]
     with contextlib.redirect_stdout(io.StringIO()):
-        assert cli.command({"quick": SUITE}, flags) == 0
+        assert suite.command({"quick": SUITE}, flags) == 0
 
 
 def test_what_the_engine_adds_to_a_run(benchmark, tmp_path, monkeypatch):

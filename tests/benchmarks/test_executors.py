@@ -7,15 +7,15 @@ import pytest
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.stand_ins import DiabetesAsUci
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Run
+from bnnbench.engine.run.execute import Task
+from bnnbench.engine.workers import NEEDS, Settings
+from bnnbench.engine.workers.base import executor
+from bnnbench.engine.workers.worker import Worker
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.networks.catalogue import mlp
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Run
-from bnnbench.suites.engine.executors import NEEDS, Settings
-from bnnbench.suites.engine.executors.base import executor
-from bnnbench.suites.engine.executors.worker import Worker
-from bnnbench.suites.engine.run.execute import Task
-from tests.suites.engine.test_executors import Witness
+from tests.engine.workers.test_workers import Witness
 from tests.suites.fakes import Line, Mean
 
 EVALUATIONS = (Evaluation(Clean(), ("rmse",)),)

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from bnnbench.datasets.base import Categorical, Split
+from bnnbench.engine.run.measuring import memory
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import Problem
 from bnnbench.methods.message_passing.method import MessagePassing
@@ -16,7 +17,6 @@ from bnnbench.methods.message_passing.network import MessageAccuracy
 from bnnbench.methods.message_passing.priors import SpectralPrior
 from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential, Schedule, Sequential
 from bnnbench.methods.networks.catalogue import cnn_000
-from bnnbench.suites.engine.run.measuring import memory
 from tests.methods.message_passing.peaks import growth
 from tests.methods.problems import stream
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from bnnbench.suites.engine.command.planning.plan import plan
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.store.store import Store
-from bnnbench.suites.engine.store.tables import write_tables
+from bnnbench.commands.planning.plan import plan
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.store.store import Store
+from bnnbench.engine.store.tables import write_tables
 from tests.suites.fakes import Line, Mean
 from tests.suites.miniature import QUICK
 from tests.suites.small_store import OUTCOMES

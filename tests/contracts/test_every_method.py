@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+from bnnbench.engine.run.packing import vars_of
 from bnnbench.methods import METHODS, coverage, environments, glossary, method_type
 from bnnbench.methods.base import (
     Differentiable,
@@ -36,7 +37,6 @@ from bnnbench.suites.check.contract import OF_FITS, OF_MANY, OF_METHODS, Check
 from bnnbench.suites.check.fits import Fits
 from bnnbench.suites.check.problems import PROBLEMS, regression, stream
 from bnnbench.suites.check.small import small
-from bnnbench.suites.engine.run.packing import vars_of
 
 PATHS = {**METHODS, "toy": "tests.contracts.toy_method:NearestNeighbours"}
 VARIANTS: Mapping[str, Method] = {

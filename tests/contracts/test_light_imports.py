@@ -27,14 +27,14 @@ LIGHT = (
     "bnnbench.reports.read.benchmarks",
     "bnnbench.reports.judge.answers",
     "bnnbench.reports.papers.published",
-    "bnnbench.reports.write.exports.runs",
-    "bnnbench.reports.write.compare",
-    "bnnbench.reports.write.content",
-    "bnnbench.reports.board.examples.pages",
-    "bnnbench.suites.engine.store.store",
-    "bnnbench.suites.engine.command.means",
-    "bnnbench.suites.engine.command.stored_runs.score",
-    "bnnbench.suites.engine.elsewhere.scoring",
+    "bnnbench.reports.pages.exports.runs",
+    "bnnbench.reports.pages.report.comparison",
+    "bnnbench.reports.pages.report.content",
+    "bnnbench.reports.pages.examples.pages",
+    "bnnbench.engine.store.store",
+    "bnnbench.commands.running.means",
+    "bnnbench.commands.score",
+    "bnnbench.engine.external.scoring",
 )
 
 

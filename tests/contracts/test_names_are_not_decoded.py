@@ -10,12 +10,12 @@ TAKES_APART = frozenset(
 )
 
 EXCEPTIONS = {
-    "board/of_methods/about.py": "reads docstrings",
+    "pages/methods/about.py": "reads docstrings",
     "figures/canvas.py": "mends the SVG text of matplotlib",
     "papers/published.py": "reads the printed tables, whose format has parts",
     "style/formulas.py": "reads docstrings",
-    "write/of_suite.py": "looks at the endings of files",
-    "write/margins.py": "reads an option of the command line",
+    "pages/report/suite_chapter.py": "looks at the endings of files",
+    "pages/report/margins.py": "reads an option of the command line",
 }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sklearn.datasets import load_diabetes
 
-from bnnbench.suites.engine.store.store import Store
+from bnnbench.engine.store.store import Store
 from tests.warm import python
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bnnbench.__main__ import COMMANDS
+from bnnbench.engine.store.record_json import from_json
 from bnnbench.methods.base import Method
 from bnnbench.suites import SUITES
-from bnnbench.suites.engine.store.record_json import from_json
 from tests.warm import python
 
 ROOT = Path(__file__).resolve().parent.parent.parent

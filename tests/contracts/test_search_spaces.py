@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from bnnbench.engine.declare.description import describe
 from bnnbench.methods import METHODS, method_type
 from bnnbench.methods.tuning.method import Tuned
 from bnnbench.methods.tuning.space import (
@@ -14,7 +15,6 @@ from bnnbench.methods.tuning.space import (
     setting,
     space_of,
 )
-from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.uci import SUITES
 from tests.contracts.test_every_method import MISSING, VARIANTS
 

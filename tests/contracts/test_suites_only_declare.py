@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 SUITES = Path(__file__).resolve().parent.parent.parent / "suites"
-DOING = ("engine", "probes", "references", "oracles", "rungs", "check", "own")
+DOING = ("engine", "probes", "truth", "check", "own")
 """Folders of what carries suites out, and of what checks methods."""
 FILES = [
     path

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes
 
+from bnnbench.commands.data import main
 from bnnbench.datasets import SOURCES, source
-from bnnbench.datasets.__main__ import main
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.export import export
 from bnnbench.datasets.generated.two_moons import TwoMoons

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from bnnbench.commands.data import main
 from bnnbench.datasets import SOURCES, source
-from bnnbench.datasets.__main__ import main
 from bnnbench.datasets.base import Table
 from bnnbench.datasets.cuts.augmented import Augmented
 from bnnbench.datasets.cuts.limited import Limited

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from bnnbench.commands.data import main
 from bnnbench.datasets import FILE_SETS, SOURCES, source
-from bnnbench.datasets.__main__ import main
 from bnnbench.datasets.base import DataSource, ImageSource, TableSource
 from bnnbench.datasets.official.svhn_first1083 import PATH
-from bnnbench.suites.engine.declare.description import canonical_json, describe
+from bnnbench.engine.declare.description import canonical_json, describe
 
 
 @pytest.fixture(autouse=True)

@@ -25,7 +25,7 @@ from bnnbench.datasets.reading.cache import forget
 from bnnbench.datasets.reading.files import DataFile
 from tests.datasets.conftest import md5
 from tests.datasets.test_formats import idx, put
-from tests.suites.engine.store.test_damage import hurt
+from tests.engine.store.test_damage import hurt
 
 FAULTS = int(os.environ.get("BNNBENCH_FAULTS", "400"))
 

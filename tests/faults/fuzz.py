@@ -21,15 +21,15 @@ from typing import Any
 
 import pandas as pd
 
+from bnnbench.commands import store as commands
+from bnnbench.commands.planning.plan import plan
+from bnnbench.commands.report import main as report
+from bnnbench.engine.declare.description import digest
+from bnnbench.engine.store.leases import Claims
+from bnnbench.engine.store.record import Record
+from bnnbench.engine.store.record_json import from_json, to_json
+from bnnbench.engine.store.store import PREDICTIONS, RECORD, Damaged, Store, sha256
 from bnnbench.reports.read.frames import costs, results
-from bnnbench.reports.write.cli import main as report
-from bnnbench.suites.engine.command.planning.plan import plan
-from bnnbench.suites.engine.command.stored_runs import stores as commands
-from bnnbench.suites.engine.declare.description import digest
-from bnnbench.suites.engine.store.claims import Claims
-from bnnbench.suites.engine.store.record import Record
-from bnnbench.suites.engine.store.record_json import from_json, to_json
-from bnnbench.suites.engine.store.store import PREDICTIONS, RECORD, Damaged, Store, sha256
 from tests.faults.resealed import sealed
 from tests.reports.synthetic import record
 from tests.suites.miniature import QUICK

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bnnbench.suites.engine.store.store import RECORD, Store
+from bnnbench.engine.store.store import RECORD, Store
 
 
 def sealed(fields: Mapping[str, Any]) -> str:

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.base import InferenceDiverged, NotDifferentiable
 from bnnbench.methods.predictions.predictive import GaussianPredictive
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from tests.suites.fakes import Line, Mean, fitted
 
 

@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.engine.declare.grid import Evaluation
+from bnnbench.engine.run.execute import Task
+from bnnbench.engine.run.guards import canary
 from bnnbench.metrics import METRICS
-from bnnbench.suites.engine.declare.grid import Evaluation
-from bnnbench.suites.engine.run.execute import Task
-from bnnbench.suites.engine.run.guards import canary
-from tests.faults.test_apart import EXECUTORS, PLAIN, record, results, task
+from tests.faults.test_data_server import EXECUTORS, PLAIN, record, results, task
 from tests.suites.fakes import Mean
 
 DEEDS = pytest.mark.parametrize("deed", ["replace exp", "replace a metric"])

@@ -17,14 +17,14 @@ import torch
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.rotated import Rotated
 from bnnbench.datasets.stand_ins import DiabetesAsUci, DigitsAsMnist
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Run
+from bnnbench.engine.run.execute import Task, execute
+from bnnbench.engine.run.guards.global_state import restored
+from bnnbench.engine.run.streams import stream
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Run
-from bnnbench.suites.engine.run.execute import Task, execute
-from bnnbench.suites.engine.run.guards.surroundings import restored
-from bnnbench.suites.engine.run.streams import stream
-from tests.suites.engine.run.test_execute import outcomes
+from tests.engine.run.test_execute import outcomes
 from tests.suites.fakes import Mean
 
 
@@ -231,7 +231,7 @@ def test_global_draws_do_not_depend_on_earlier_runs():
 
 CLOSES = """
 import os, sys
-from bnnbench.suites.engine.run.guards.surroundings import restored
+from bnnbench.engine.run.guards.global_state import restored
 with restored(0) as changed:
     {deed}
 print("still here", changed)

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from bnnbench.engine.run.execute import Task, execute
+from bnnbench.engine.workers import Limits
+from bnnbench.engine.workers.base import Lost
 from bnnbench.methods import environments
 from bnnbench.methods.fitting import children
-from bnnbench.suites.engine.executors import Limits
-from bnnbench.suites.engine.executors.base import Lost
-from bnnbench.suites.engine.run.execute import Task, execute
-from tests.faults.test_apart import EVALUATIONS, EXECUTORS, PLAIN, record, results
+from tests.engine.store.test_faults import gone
+from tests.faults.test_data_server import EVALUATIONS, EXECUTORS, PLAIN, record, results
 from tests.methods.libraries.fake import LIBRARY, Fake
 from tests.suites.commands import call, rows
-from tests.suites.engine.store.test_faults import gone
 from tests.suites.fakes import Mean
 
 TICKS = 0.04

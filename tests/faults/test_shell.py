@@ -14,18 +14,18 @@ from rich.console import Console
 
 from bnnbench.__main__ import COMMANDS
 from bnnbench.__main__ import main as one_command
-from bnnbench.datasets.reading.foreign_text import FORMULA, cell, legible
-from bnnbench.reports.write.cli import main
-from bnnbench.suites.engine.command.cli import now_and_then
-from bnnbench.suites.engine.command.display import Lines, Live
-from bnnbench.suites.engine.command.planning.forecast import Forecast
-from bnnbench.suites.engine.command.stored_runs import stores
-from bnnbench.suites.engine.command.summary import print_failures, print_tables
-from bnnbench.suites.engine.command.terminal import say
-from bnnbench.suites.engine.run.execute import Outcome, Task
-from bnnbench.suites.engine.store.tables import write_tables
+from bnnbench.commands import store as stores
+from bnnbench.commands.planning.forecast import Forecast
+from bnnbench.commands.report import main
+from bnnbench.commands.running.summary import print_failures, print_tables
+from bnnbench.commands.suite import now_and_then
+from bnnbench.commands.terminal.display import Lines, Live
+from bnnbench.commands.terminal.terminal import say
+from bnnbench.datasets.reading.third_party_text import FORMULA, cell, legible
+from bnnbench.engine.run.execute import Outcome, Task
+from bnnbench.engine.store.tables import write_tables
+from tests.engine.store.test_record import RECORD
 from tests.reports.synthetic import keep, record
-from tests.suites.engine.store.test_record import RECORD
 from tests.suites.miniature import QUICK
 from tests.suites.small_store import RUN
 
@@ -152,7 +152,7 @@ def test_ctrl_c_is_one_word_and_the_exit_code_of_shells(monkeypatch, capsys):
 
 def test_lines_on_the_progress_of_distances_are_told_now_and_then(monkeypatch):
     clock = iter((0.0, 3.0, 11.0, 11.0, 12.0))
-    monkeypatch.setattr("bnnbench.suites.engine.command.cli.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("bnnbench.commands.suite.time.monotonic", lambda: next(clock))
     told = []
     tell = now_and_then(told.append)
     for line in ("early", "late", "again"):

@@ -5,11 +5,11 @@ from dataclasses import replace
 import jaxtyping
 import pytest
 
+from bnnbench.commands.planning.share import TRIES
+from bnnbench.commands.report import main as report
 from bnnbench.datasets.conditions.clean import Clean
-from bnnbench.reports.write.cli import main as report
-from bnnbench.suites.engine.command.planning.share import TRIES
-from bnnbench.suites.engine.declare.grid import Evaluation
-from bnnbench.suites.engine.store.store import Store
+from bnnbench.engine.declare.grid import Evaluation
+from bnnbench.engine.store.store import Store
 from tests.faults.slips import POSTERIORS, SOUND, Slip, Sometimes, around
 from tests.suites.commands import call
 

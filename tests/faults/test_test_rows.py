@@ -9,15 +9,15 @@ import torch
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.out_of_distribution import OutOfDistribution
 from bnnbench.datasets.stand_ins import DiabetesAsUci, DigitsAsMnist, PhotographCrops
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Run
+from bnnbench.engine.run.execute import Task, execute
+from bnnbench.engine.run.guards.batch_dependence import TRANSDUCTIVE, UNREPEATABLE
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 from bnnbench.methods.predictions.quantiles import QuantilePredictive
 from bnnbench.methods.predictions.sets import IntervalPredictive
+from bnnbench.reports.pages.report.content import content
 from bnnbench.reports.read.load import read
-from bnnbench.reports.write.content import content
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Run
-from bnnbench.suites.engine.run.execute import Task, execute
-from bnnbench.suites.engine.run.guards.company import TRANSDUCTIVE, UNREPEATABLE
 from tests.reports import synthetic
 
 

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 import torch
 
+from bnnbench.commands.report import main
 from bnnbench.datasets.reading import pickles
+from bnnbench.engine.run.packing import NotImported, unpack
+from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt
 from bnnbench.methods.checkpoints.files import Damaged, Stage, read_state
-from bnnbench.reports.write.cli import main
-from bnnbench.suites.engine.run.packing import NotImported, unpack
-from bnnbench.suites.engine.store.rebuilding import NotRepeatable, rebuilt
 from tests.reports.synthetic import keep, record
 
 ROOT = Path(__file__).parents[2]
@@ -26,10 +26,10 @@ REQUIRED = {"np.load": ("allow_pickle", False), "torch.load": ("weights_only", T
 READERS = ("pickle", "marshal", "shelve", "joblib", "dill", "cloudpickle", "yaml")
 PICKLES = {
     "datasets/reading/pickles.py",
-    "suites/engine/executors/channel.py",
-    "suites/engine/executors/child.py",
-    "suites/engine/executors/clusters/parcels.py",
-    CHECK := "suites/check/of_methods.py",
+    "bnnbench/engine/workers/channel.py",
+    "bnnbench/engine/workers/child.py",
+    "bnnbench/engine/workers/clusters/parcels.py",
+    CHECK := "suites/check/method_checks.py",
 }
 """The first admits arrays, strings and numbers; the next two read what workers have pickled, the
 fourth on a worker what its driver has, and the last what it has itself pickled and printed."""

@@ -24,14 +24,14 @@ from bnnbench.metrics import (
     Metric,
     value,
 )
-from bnnbench.metrics.catalogue import of_classes, of_numbers, of_truths
+from bnnbench.metrics.catalogue import classification, known_truth, regression
 from tests.metrics.examples import random_prediction
 
 
 def test_no_name_is_used_twice():
     lines = [
         metric
-        for module in (of_classes, of_numbers, of_truths)
+        for module in (classification, regression, known_truth)
         for name, group in vars(module).items()
         if name.startswith("OF_") and isinstance(group, tuple)
         for metric in group

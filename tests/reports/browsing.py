@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from axe_playwright_python.sync_playwright import Axe
 
-from bnnbench.reports.write.cli import main
+from bnnbench.commands.report import main
 from tests.reports.showcase import cifar10
 from tests.reports.synthetic import classified, detected, keep, record, regressed
 

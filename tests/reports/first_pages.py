@@ -1,6 +1,6 @@
 """The first page of a suite's report."""
 
-from bnnbench.reports.write.page import FIRST, pages
+from bnnbench.reports.pages.report.page import FIRST, pages
 
 
 def render(content):

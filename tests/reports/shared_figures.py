@@ -3,8 +3,7 @@
 import numpy as np
 
 from bnnbench.metrics.statistics import Significance
-from bnnbench.reports.figures import cost, quantiles, ranks, selective, separation, timings
-from bnnbench.reports.figures.cost import Point
+from bnnbench.reports.figures import quantiles, selective, separation
 from bnnbench.reports.figures.evidence import (
     COVERAGES,
     ENTROPY_BINS,
@@ -12,23 +11,25 @@ from bnnbench.reports.figures.evidence import (
     Separation,
     levels,
 )
-from bnnbench.reports.figures.of_suites import (
-    distances,
-    few_samples,
-    layers,
-    learning,
-    outputs,
-    sizes,
-    steps,
-    trials,
-    truths,
-)
-from bnnbench.reports.figures.of_suites.distances import Distance
-from bnnbench.reports.figures.of_suites.outputs import Output
 from bnnbench.reports.judge.statistics.rank_bars import Agreement
 from bnnbench.reports.judge.statistics.rank_bars import Place as RankPlace
 from bnnbench.reports.judge.statistics.ranks import Place, Ranks
+from bnnbench.reports.pages.report import timing_page_figure
 from bnnbench.reports.read.predictions.truths import Rows
+from bnnbench.reports.sections import costs_figure, ranking_figure, trials_figure
+from bnnbench.reports.sections.costs_figure import Point
+from bnnbench.reports.sections.suites import (
+    distances_figure,
+    few_samples_figure,
+    layers_figure,
+    learning_figure,
+    outputs_figure,
+    sizes_figure,
+    steps_figure,
+    truth_figure,
+)
+from bnnbench.reports.sections.suites.distances_figure import Distance
+from bnnbench.reports.sections.suites.outputs_figure import Output
 from bnnbench.reports.style.palette import styles
 
 NAMES = ("AdamW", "Best <b>", "Second", "Third", "Ensemble", "Quoted \"&'", "Class frequency")
@@ -68,7 +69,7 @@ TRUTH = np.random.default_rng(0).standard_normal((400, 2))
 ROWS = {m: rows(p) for m, p in PLACES.items()}
 AT = {m: RankPlace(p, p - 0.4, p + 0.4) for m, p in PLACES.items()}
 FIGURES = {  # kind → a function of the styles
-    "cost": lambda s: cost.draw(
+    "cost": lambda s: costs_figure.draw(
         {m: Point(10 / p, p, 0.1) for m, p in PLACES.items()}, s, "x", "here", ("s", "NLL")),
     "quantiles": lambda s: quantiles.draw(
         {m: levels() ** (1 + p / 4) for m, p in PLACES.items()}, s, "x", "here", 100.0),
@@ -77,27 +78,29 @@ FIGURES = {  # kind → a function of the styles
     "errors": lambda s: selective.draw_squared_errors(
         {m: COVERAGES ** (1 / p) for m, p in PLACES.items()}, s, "x", "here"),
     "roc": lambda s: separation.draw_roc({m: roc(9 - p) for m, p in PLACES.items()}, s, "x", "h"),
-    "ranks": lambda s: ranks.draw(ranked(), s, "x"),
-    "timings": lambda s: timings.draw(
+    "ranks": lambda s: ranking_figure.draw(ranked(), s, "x"),
+    "timings": lambda s: timing_page_figure.draw(
         {m: {"fit": p, "predict": p / 2} for m, p in PLACES.items()}, s, "x", "here"),
-    "distances": lambda s: distances.draw(
+    "distances": lambda s: distances_figure.draw(
         {m: Distance(p, p, 0.1, 0.1) for m, p in PLACES.items()}, s, "x", "here", "m"),
-    "few draws": lambda s: few_samples.draw(CURVES, [1, 8], s, "x", "here", "error"),
-    "layers": lambda s: layers.draw(
-        layers.Errors(
+    "few draws": lambda s: few_samples_figure.draw(CURVES, [1, 8], s, "x", "here", "error"),
+    "layers": lambda s: layers_figure.draw(
+        layers_figure.Errors(
             "eps_mu", {m: [p, p] for m, p in PLACES.items()}, {"Third": [2.0, None]}, 0.5),
         ["conv", "act"], s, "x", "here"),
-    "outputs": lambda s: outputs.draw(
+    "outputs": lambda s: outputs_figure.draw(
         [Output(0, levels(), levels(), {m: (p, 1.0) for m, p in PLACES.items()})], s, "x", "here"),
-    "learning": lambda s: learning.draw(GAINS, s, "x", "here", "accuracy", True),
-    "sizes": lambda s: sizes.draw(CURVES, np.arange(2.0), s, "x", "here", ("size", "NLL"), False),
-    "steps": lambda s: steps.draw(
+    "learning": lambda s: learning_figure.draw(GAINS, s, "x", "here", "accuracy", True),
+    "sizes": lambda s: sizes_figure.draw(
+        CURVES, np.arange(2.0), s, "x", "here", ("size", "NLL"), False),
+    "steps": lambda s: steps_figure.draw(
         {m: [(10.0 * p, p)] for m, p in PLACES.items() if m != "AdamW"}, {"AdamW": [5.0]},
         s, "x", "here", "NLL", False),
-    "trials": lambda s: trials.draw(
+    "trials": lambda s: trials_figure.draw(
         {m: ([1, 2], values) for m, values in GAINS.items()}, s, "x", "h", ("n", "score"), True),
-    "truth ranks": lambda s: truths.ranks(Agreement(AT, AT, AT["Second"]), s, "x", "here"),
-    "bias": lambda s: truths.bias_and_width({m: (p, p) for m, p in PLACES.items()}, s, "x", "here"),
-    "density": lambda s: truths.density(TRUTH, ROWS, 0, s, "x", "here"),
-    "cloud": lambda s: truths.cloud(TRUTH, ROWS, (0, 1), s, "x", "here"),
+    "truth ranks": lambda s: truth_figure.ranks(Agreement(AT, AT, AT["Second"]), s, "x", "here"),
+    "bias": lambda s: truth_figure.bias_and_width(
+        {m: (p, p) for m, p in PLACES.items()}, s, "x", "here"),
+    "density": lambda s: truth_figure.density(TRUTH, ROWS, 0, s, "x", "here"),
+    "cloud": lambda s: truth_figure.cloud(TRUTH, ROWS, (0, 1), s, "x", "here"),
 }  # fmt: skip

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from bnnbench.engine.store.record import Cost
 from bnnbench.metrics import CLASSIFICATION, OUT_OF_DISTRIBUTION, REGRESSION
-from bnnbench.suites.engine.store.record import Cost
 from tests.reports.synthetic import classified, detected, keep, record, regressed, scored
 
 METHODS = {

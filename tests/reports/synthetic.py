@@ -8,19 +8,19 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
-from bnnbench.metrics import METRICS, REGRESSION, value
-from bnnbench.suites.engine.declare.description import digest
-from bnnbench.suites.engine.run.packing import Predictions, pack
-from bnnbench.suites.engine.store.earlier.conditions import with_condition_traits
-from bnnbench.suites.engine.store.earlier.schemas import (
+from bnnbench.engine.declare.description import digest
+from bnnbench.engine.run.packing import Predictions, pack
+from bnnbench.engine.store.earlier.conditions import with_condition_traits
+from bnnbench.engine.store.earlier.schemas import (
     with_arm,
     with_declared_constants,
     with_whole_claims,
 )
-from bnnbench.suites.engine.store.record import Cost, Record
-from bnnbench.suites.engine.store.record_json import to_json
-from bnnbench.suites.engine.store.store import Store
+from bnnbench.engine.store.record import Cost, Record
+from bnnbench.engine.store.record_json import to_json
+from bnnbench.engine.store.store import Store
+from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
+from bnnbench.metrics import METRICS, REGRESSION, value
 
 PROVENANCE = {
     "commit": "0123456789abcdef0123456789abcdef01234567",

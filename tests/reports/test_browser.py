@@ -4,7 +4,7 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 
-from bnnbench.reports.board.pages import LIMIT
+from bnnbench.reports.pages.site.layout import LIMIT
 from tests.reports.browsing import CONTRAST, HOSTILE, SUITES
 
 

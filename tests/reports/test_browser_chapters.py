@@ -2,7 +2,7 @@
 
 import pytest
 
-from bnnbench.reports.write import page as pages_of
+from bnnbench.reports.pages.report import page as pages_of
 from tests.reports.browsing import broken_rules, folders, keep_suites, reported, settled
 
 

@@ -5,7 +5,7 @@ import pytest
 from tests.reports.browsing import folders, reported
 from tests.reports.read.test_health import SOUND
 from tests.reports.read.test_timings import HOSTILE, SESSION, entry, of_method, written
-from tests.reports.sections.of_suites.test_regions import SUITE, command
+from tests.reports.sections.suites.test_regions import SUITE, command
 from tests.reports.synthetic import keep, record
 
 

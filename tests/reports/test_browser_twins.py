@@ -3,8 +3,8 @@
 import pytest
 
 from tests.reports.browsing import folders, reported
+from tests.reports.pages.report.test_twins import CUT, PLAIN, _runs
 from tests.reports.synthetic import keep
-from tests.reports.write.test_twins import CUT, PLAIN, _runs
 
 
 @pytest.fixture(scope="module")

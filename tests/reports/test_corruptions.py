@@ -5,18 +5,18 @@ from statistics import fmean
 
 import pytest
 
+from bnnbench.commands.running.means import with_means
 from bnnbench.datasets.conditions.corrupted import ALL_19
 from bnnbench.datasets.corruptions import CORRUPTIONS
 from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.engine.declare.description import describe
 from bnnbench.methods.networks.catalogue import resnet18
+from bnnbench.reports.pages.report.content import content
 from bnnbench.reports.papers.published import FOLDER
 from bnnbench.reports.papers.reproduction import comparisons
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
-from bnnbench.reports.sections.of_suites.sizes import part_tables, sized_families
-from bnnbench.reports.write.content import content
-from bnnbench.suites.engine.command.means import with_means
-from bnnbench.suites.engine.declare.description import describe
+from bnnbench.reports.sections.suites.sizes import part_tables, sized_families
 from tests.reports.first_pages import render
 from tests.reports.synthetic import keep, record
 

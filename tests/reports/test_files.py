@@ -10,13 +10,13 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
+from bnnbench.commands.report import main
 from bnnbench.reports.figures.evidence import FALSE_POSITIVE_RATES, roc
+from bnnbench.reports.pages.exports.tables import latex, markdown, tidy
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.sections.condition_tables import condition_table
 from bnnbench.reports.style.descriptions import call, differing, flatten
 from bnnbench.reports.style.palette import styles
-from bnnbench.reports.write.cli import main
-from bnnbench.reports.write.exports.tables import latex, markdown, tidy
 from tests.reports.synthetic import classified, detected, keep, record, runs_of
 
 HOSTILE = ["<script>alert(1)</script>", '<img src=x onerror="alert(1)">', "a|b_c & 50% $x^2$ #~\\"]

@@ -2,11 +2,11 @@
 
 import pytest
 
+from bnnbench.engine.declare.description import describe
 from bnnbench.methods.networks.catalogue import mlp, preresnet164, vgg16, wideresnet28_10
 from bnnbench.reports.papers.published import table
 from bnnbench.reports.papers.reproduction import comparisons
 from bnnbench.reports.read.benchmarks import benchmarks
-from bnnbench.suites.engine.declare.description import describe
 from tests.reports.synthetic import record
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from bnnbench.commands.report import main
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.sections.condition_tables import condition_table
-from bnnbench.reports.write.cli import main
 from tests.reports.synthetic import keep, record
 
 WORDS = "Prior means by the rows that were fitted, which so count twice"

@@ -6,9 +6,9 @@ import io
 import pytest
 
 from bnnbench.reports.judge.table import Cell
+from bnnbench.reports.pages.exports.tables import latex, markdown, tidy
+from bnnbench.reports.pages.report.content import content
 from bnnbench.reports.read.load import read
-from bnnbench.reports.write.content import content
-from bnnbench.reports.write.exports.tables import latex, markdown, tidy
 from tests.reports.first_pages import render
 from tests.reports.synthetic import keep, record
 

@@ -4,8 +4,8 @@ import csv
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bnnbench.suites.engine.command import cli
-from bnnbench.suites.engine.declare.case import cases_of
+from bnnbench.commands import suite as cli
+from bnnbench.engine.declare.case import cases_of
 from tests.suites import fakes
 from tests.suites.fakes import Elsewhere, Line, Mean
 from tests.suites.miniature import QUICK, SUITES

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bnnbench.suites.engine.command import cli
-from bnnbench.suites.engine.store.store import Store
+from bnnbench.commands import suite
+from bnnbench.engine.store.store import Store
 from tests.suites.small_store import OUTCOMES
 from tests.warm import python
 
@@ -12,7 +12,7 @@ from tests.warm import python
 def warm_reports():
     """Let commands in this process write their reports by a Python that starts at once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cli, "REPORT", python("-m", "bnnbench", "report"))
+        patch.setattr(suite, "REPORT", python("-m", "bnnbench", "report"))
         yield
 
 

@@ -1,9 +1,9 @@
 """A suite of 40 short runs on stand-in data: `python -m tests.suites.forty`."""
 
+from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
-from bnnbench.suites.engine.command.cli import main
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from tests.suites.fakes import Elsewhere, Mean, Slow, Together
 
 SUITES = {

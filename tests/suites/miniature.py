@@ -1,9 +1,9 @@
 """A suite of seconds: `python -m tests.suites.miniature`."""
 
+from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
-from bnnbench.suites.engine.command.cli import main
-from bnnbench.suites.engine.declare.case import Case, cases_of
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
+from bnnbench.engine.declare.case import Case, cases_of
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from tests.suites.fakes import Elsewhere, Line, Mean, Slow, Together
 
 QUICK = Suite(

@@ -9,11 +9,11 @@ import torch
 from bnnbench.datasets.base import Table
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.pool import ActivePool
+from bnnbench.engine.declare.acquisition import Acquisition
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Run, Suite
+from bnnbench.engine.run.execute import Task, execute
 from bnnbench.methods.predictions.predictive import GaussianPredictive
-from bnnbench.suites.engine.declare.acquisition import Acquisition
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Run, Suite
-from bnnbench.suites.engine.run.execute import Task, execute
 from tests.suites.fakes import Line, Mean, Together
 
 POOL = ActivePool(Line(rows=60), train=8, test=12, repeats=4)

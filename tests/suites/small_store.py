@@ -3,11 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
+from bnnbench.commands import store as commands
 from bnnbench.datasets.conditions.clean import Clean
-from bnnbench.suites.engine.command.stored_runs import stores as commands
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Run
-from bnnbench.suites.engine.run.execute import Task, execute
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Run
+from bnnbench.engine.run.execute import Task, execute
 from tests.suites.fakes import Diverging, Line, Mean
 
 RUN = Run("miniature", "quick", "Mean", Case(Line(), ()), Mean(), fold=0, seed=0)

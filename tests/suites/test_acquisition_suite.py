@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from bnnbench.datasets.cuts.pool import ActivePool
-from bnnbench.suites.engine.declare.acquisition import Acquisition
-from bnnbench.suites.engine.declare.case import Case
+from bnnbench.engine.declare.acquisition import Acquisition
+from bnnbench.engine.declare.case import Case
 from tests.suites.commands import FAST, call, rows, times
 from tests.suites.fakes import Line
 from tests.suites.pools import ACTIVE, RANDOM, RUN, suite

@@ -8,10 +8,10 @@ import torch
 
 from bnnbench.datasets.base import Categorical, Scaling, Split
 from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.engine.declare.attacks import Fgsm, Pgd
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
 from bnnbench.methods.networks.architectures import Flatten, Linear
 from bnnbench.methods.networks.torch_network import TorchNetwork
-from bnnbench.suites.engine.declare.attacks import Fgsm, Pgd
 from tests.methods.problems import stream
 
 PIXELS = Scaling(*(torch.full((1, 1, 1), value, dtype=torch.float64) for value in (0, 1)))

@@ -6,6 +6,8 @@ import pytest
 
 from bnnbench.datasets.conditions.corrupted import ALL_19
 from bnnbench.datasets.conditions.traits import families
+from bnnbench.engine.declare.attacks import Pgd
+from bnnbench.engine.store.record_json import from_json
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.function_space.method import FunctionSpace, WeightSpace
 from bnnbench.methods.function_space.models import Dropout as DropoutModel
@@ -17,8 +19,6 @@ from bnnbench.methods.sgd import Sgd
 from bnnbench.reports.papers.published import table
 from bnnbench.suites.cifar10_shift import SUITES
 from bnnbench.suites.cifar10_shift.settings import EPSILONS
-from bnnbench.suites.engine.declare.attacks import Pgd
-from bnnbench.suites.engine.store.record_json import from_json
 from tests.suites.commands import call
 
 PAPER = SUITES["paper"]

@@ -11,13 +11,13 @@ from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.corrupted import ALL_19
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.stand_ins import DigitsAsCifar10
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Run
+from bnnbench.engine.run import packing
+from bnnbench.engine.run.execute import Task, execute
 from bnnbench.methods.base import Problem
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, CategoricalSummary
 from bnnbench.metrics import CLASSIFICATION
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Run
-from bnnbench.suites.engine.run import packing
-from bnnbench.suites.engine.run.execute import Task, execute
 
 POINTS, DRAWS = 12, 20
 

@@ -9,11 +9,11 @@ import torch
 from scipy import integrate, special
 
 from bnnbench.datasets.generated.linear import PRIOR_STD, LinearTruth
+from bnnbench.engine.store.store import Store
 from bnnbench.methods.base import Problem
 from bnnbench.methods.exact_linear_regression.integrals import Collapsed, MonteCarlo
 from bnnbench.methods.exact_linear_regression.method import DrawsPosterior, LinearFromDraws
 from bnnbench.reports.papers.published import table
-from bnnbench.suites.engine.store.store import Store
 from bnnbench.suites.few_samples import QUICK, SUITES
 from bnnbench.suites.probes.few_samples import FewSamples
 from tests.methods.problems import stream

@@ -8,17 +8,17 @@ import torch
 from bnnbench.datasets.conditions.condition_names import FUNCTION, FUNCTION_INSIDE
 from bnnbench.datasets.generated.bend import TEST, Bend, function
 from bnnbench.datasets.references.reading import FOLDER, read
+from bnnbench.engine.declare.grid import grouped
+from bnnbench.engine.store.store import Store
+from bnnbench.methods.approximation_levels.approximations import Drawn, RungPosterior, network_of
+from bnnbench.methods.approximation_levels.levels import ExactForm, RowMessages
 from bnnbench.methods.base import Problem
 from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.read.benchmarks import benchmarks
-from bnnbench.reports.sections.of_suites.rungs import rungs_table
-from bnnbench.suites.engine.declare.grid import grouped
-from bnnbench.suites.engine.store.store import Store
-from bnnbench.suites.message_ladder.rungs import QUICK
+from bnnbench.reports.sections.suites.approximation_levels import rungs_table
+from bnnbench.suites.message_ladder.approximation_levels import QUICK
 from bnnbench.suites.message_ladder.wide import WIDE
-from bnnbench.suites.probes.rungs import RungScores
-from bnnbench.suites.rungs.approximations import Drawn, RungPosterior, network_of
-from bnnbench.suites.rungs.rungs import ExactForm, RowMessages
+from bnnbench.suites.probes.approximation_levels import RungScores
 from tests.methods.problems import stream
 from tests.suites.commands import call
 

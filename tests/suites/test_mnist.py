@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from bnnbench.datasets.conditions.out_of_distribution import OutOfDistribution
+from bnnbench.engine.store.record_json import from_json
 from bnnbench.methods.message_passing.method import MessagePassing
 from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential
 from bnnbench.methods.networks.architectures import Flatten
 from bnnbench.methods.networks.catalogue import LEAKY, lenet_000, mlp
-from bnnbench.suites.engine.store.record_json import from_json
 from bnnbench.suites.mnist import SUITES
 from tests.suites.commands import call
 

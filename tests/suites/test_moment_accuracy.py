@@ -7,6 +7,7 @@ import pytest
 
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.stand_ins import DigitsAsMnist
+from bnnbench.engine.store.store import Store
 from bnnbench.methods.moment_propagation.method import MomentPropagation
 from bnnbench.methods.moments.covariances.covariance import Covariances
 from bnnbench.methods.networks.architectures import (
@@ -18,7 +19,6 @@ from bnnbench.methods.networks.architectures import (
 from bnnbench.methods.networks.shapes import parameter_count
 from bnnbench.metrics import PROBED
 from bnnbench.reports.papers.published import table
-from bnnbench.suites.engine.store.store import Store
 from bnnbench.suites.moment_accuracy import SUITES
 from tests.suites.commands import call
 

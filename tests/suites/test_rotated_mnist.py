@@ -7,13 +7,13 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from bnnbench.datasets.conditions.rotated import Rotated, RotatedToNearest
+from bnnbench.engine.store.record_json import from_json
 from bnnbench.methods.base import BatchedMethod
 from bnnbench.methods.function_space.index_sets import Grid, RotatedCopies
 from bnnbench.methods.function_space.method import FunctionSpace
 from bnnbench.methods.function_space.objective import DirichletPrior
 from bnnbench.methods.label_smoothing import LabelSmoothing
 from bnnbench.reports.papers.published import table
-from bnnbench.suites.engine.store.record_json import from_json
 from bnnbench.suites.rotated_mnist import SUITES
 from bnnbench.suites.two_moons import SUITES as MOONS
 from tests.methods.problems import stream

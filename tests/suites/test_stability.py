@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from bnnbench.datasets.conditions.traits import families
+from bnnbench.engine.declare.attacks import Attack
+from bnnbench.engine.store.record_json import from_json
 from bnnbench.methods.moment_propagation.method import MomentPropagation
 from bnnbench.methods.networks.architectures import BatchNorm, Linear, LogisticBernoulli, Sigmoid
-from bnnbench.suites.engine.declare.attacks import Attack
-from bnnbench.suites.engine.store.record_json import from_json
 from bnnbench.suites.stability import SUITES
 from tests.suites.commands import call
 

@@ -10,9 +10,9 @@ from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.transfer import Transfer
 from bnnbench.datasets.official import stl10
 from bnnbench.datasets.stand_ins import DigitsAsCifar10
+from bnnbench.engine.store.record_json import from_json
 from bnnbench.methods.marginal import Marginal
 from bnnbench.reports.papers.published import table
-from bnnbench.suites.engine.store.record_json import from_json
 from bnnbench.suites.stl10_transfer import SUITES
 from tests.datasets.test_formats import put
 from tests.suites.commands import call

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
+from bnnbench.commands.report import main as report
 from bnnbench.datasets.generated.sine import Sine
+from bnnbench.engine.declare.names import name_of
+from bnnbench.engine.store.record_json import from_json
 from bnnbench.methods import METHODS
 from bnnbench.methods.base import Method
 from bnnbench.methods.ciber.collapse import LastLayer
 from bnnbench.methods.ciber.from_draws import CiberOfHmc
 from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.networks.architectures import LeakyReLU, Linear, ReLU
-from bnnbench.reports.write.cli import main as report
-from bnnbench.suites.engine.declare.names import name_of
-from bnnbench.suites.engine.store.record_json import from_json
 from bnnbench.suites.toy import SUITES
 from bnnbench.suites.toy.gap import DESCENT
 from tests.suites.commands import call

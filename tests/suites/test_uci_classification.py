@@ -4,9 +4,9 @@ import math
 
 import pytest
 
+from bnnbench.commands.suite import command
+from bnnbench.engine.store.store import Store
 from bnnbench.metrics import IMBALANCED
-from bnnbench.suites.engine.command.cli import command
-from bnnbench.suites.engine.store.store import Store
 from bnnbench.suites.uci_classification import SUITES
 
 

@@ -5,10 +5,10 @@ from itertools import groupby
 
 import pytest
 
+from bnnbench.engine.declare.grid import grouped
 from bnnbench.methods.ciber.method import Ciber
 from bnnbench.methods.trajectory.collector import Descending
 from bnnbench.reports.papers.published import table
-from bnnbench.suites.engine.declare.grid import grouped
 from bnnbench.suites.uci import SUITES
 
 REFERENCE = SUITES["paper_002_reference"]

@@ -1,9 +1,9 @@
 """A suite whose runs take too much, but for one: `python -m tests.suites.troubled`."""
 
+from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
-from bnnbench.suites.engine.command.cli import main
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from tests.suites.fakes import Fragile, Hungry, Line, Mean, Slow
 
 SUITES = {

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import torch
 
+from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.base import Problem
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.fitting.progress import report
-from bnnbench.suites.engine.command.cli import main
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from tests.suites.fakes import Constant, Line
 
 

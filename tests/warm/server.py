@@ -19,16 +19,16 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from bnnbench.suites.engine.executors.context import _DRIVERS_OWN
+from bnnbench.engine.workers.context import _DRIVERS_OWN
 
 IMPORTED = (
-    "bnnbench.reports.write.cli",
+    "bnnbench.commands.report",
     "bnnbench.suites.check.contract",
-    "bnnbench.suites.engine.command.cli",
-    "bnnbench.suites.engine.command.methods.requested",
-    "bnnbench.suites.engine.executors.forked",
-    "bnnbench.suites.engine.executors.processes",
-    "bnnbench.suites.engine.executors.clusters.slurm_job",
+    "bnnbench.commands.suite",
+    "bnnbench.commands.method_settings.requested",
+    "bnnbench.engine.workers.forked",
+    "bnnbench.engine.workers.processes",
+    "bnnbench.engine.workers.clusters.slurm_job",
     "bnnbench.suites.uci",
     "bnnbench.suites.cifar10",
     "numba",

@@ -3,8 +3,8 @@
 import numpy as np
 from jaxtyping import Float
 
+from bnnbench.datasets.corruptions.files.textures import textures
 from bnnbench.datasets.corruptions.levels import SIDE, Images, Planes, intensities, levels
-from bnnbench.datasets.corruptions.on_disk.textures import textures
 from bnnbench.datasets.corruptions.operations import fractal, motion
 from bnnbench.datasets.corruptions.operations.colour import from_hsv, hue_saturation_value
 from bnnbench.datasets.corruptions.operations.zoom import zoomed

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bnnbench.engine.declare.description import canonical_json
 from bnnbench.metrics.statistics import Significance
 from bnnbench.reports.judge.measures import Judged, judged
 from bnnbench.reports.judge.statistics import friedman as over_sets
@@ -20,7 +21,6 @@ from bnnbench.reports.read.exclusions import is_constant
 from bnnbench.reports.read.success import successes
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.words import joined, quoted
-from bnnbench.suites.engine.declare.description import canonical_json
 
 FEWEST_SETS = 4
 """With fewer data sets, only the paired comparisons on each are shown."""

@@ -13,6 +13,9 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
+from bnnbench.engine.store.data_points.curves import Curve
+from bnnbench.engine.store.record import Record
+from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import HasCdf
 from bnnbench.metrics.credible import (
     OUTSIDE,
@@ -27,9 +30,6 @@ from bnnbench.reports.papers.together import TOGETHER
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.predictions.points import points_of
 from bnnbench.reports.read.predictions.readable import prediction_of
-from bnnbench.suites.engine.store.data_points.curves import Curve
-from bnnbench.suites.engine.store.record import Record
-from bnnbench.suites.engine.store.store import Store
 
 WHERE = {"negative": f"x < −{OUTSIDE:g}", "positive": f"x > {OUTSIDE:g}", "both": "both sides"}
 NOMINAL = tuple(high - low for low, high in SIGMA_LEVELS)

@@ -10,11 +10,11 @@ from statistics import median
 import numpy as np
 from jaxtyping import Float
 
+from bnnbench.engine.store.record import Record
 from bnnbench.methods.tuning.search import Search
 from bnnbench.metrics import METRICS
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.exclusions import is_constant
-from bnnbench.suites.engine.store.record import Record
 
 EDGE = 0.1
 """A choice in this outer part of a setting's law lies on an edge."""

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from bnnbench.engine.store.record import Record
+from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import HasProbabilities
 from bnnbench.methods.predictions.predictive import (
     CategoricalSummary,
@@ -18,8 +20,6 @@ from bnnbench.methods.predictions.predictive import (
 from bnnbench.metrics.agreement import agreement, total_variation, total_variation_of_cdfs
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.predictions.readable import prediction_of
-from bnnbench.suites.engine.store.record import Record
-from bnnbench.suites.engine.store.store import Store
 
 FOLDS = 3
 """Predictions of so many folds are read, for each method those of its first two seeds."""

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bnnbench.engine.store.store import PREDICTIONS, Damaged, Store, sha256
 from bnnbench.reports.read.load import Results
-from bnnbench.suites.engine.store.store import PREDICTIONS, Damaged, Store, sha256
 
 COPY_AGAIN = "copy the archive again from where it was made"
 

@@ -10,8 +10,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from bnnbench.datasets.conditions.condition_names import EXACT, LAW
+from bnnbench.engine.store.record import Record
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.suites.engine.store.record import Record
 
 Functions = Float[ndarray, " functions"]
 RISK, CLAIMED, EARNED, RANK = (

@@ -8,11 +8,11 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from bnnbench.engine.store.record import Record
+from bnnbench.engine.store.store import Store
 from bnnbench.metrics import METRICS
 from bnnbench.reports.read.predictions.readable import predictions_of
 from bnnbench.reports.read.predictions.redrawn import REDRAWN, Redrawn
-from bnnbench.suites.engine.store.record import Record
-from bnnbench.suites.engine.store.store import Store
 
 Factors = tuple[Float[ndarray, " _"], ...]
 """A run's score at each point, of each independent set of points; the means are the run's score."""

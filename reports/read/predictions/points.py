@@ -1,10 +1,10 @@
 """Points of data that a store holds beside predictions; None where they cannot be read."""
 
+from bnnbench.engine.store.data_points.curves import Curve, curve
+from bnnbench.engine.store.data_points.planes import PlanePoints, plane_points
+from bnnbench.engine.store.record import Record
+from bnnbench.engine.store.store import Damaged, Store
 from bnnbench.reports.read.merge import store_of
-from bnnbench.suites.engine.store.data_points.curves import Curve, curve
-from bnnbench.suites.engine.store.data_points.planes import PlanePoints, plane_points
-from bnnbench.suites.engine.store.record import Record
-from bnnbench.suites.engine.store.store import Damaged, Store
 
 
 def points_of(store: Store, record: Record) -> Curve | None:

@@ -5,12 +5,12 @@ The list of damaged runs names such runs, so that tables and figures only leave 
 
 from typing import TYPE_CHECKING, Any
 
+from bnnbench.engine.store.record import Record
+from bnnbench.engine.store.store import Store
 from bnnbench.reports.read.merge import packed_bytes
-from bnnbench.suites.engine.store.record import Record
-from bnnbench.suites.engine.store.store import Store
 
 if TYPE_CHECKING:
-    from bnnbench.suites.engine.run.packing import Predictions
+    from bnnbench.engine.run.packing import Predictions
 
 
 def predictions_of(store: Store, record: Record) -> "Predictions | None":

@@ -13,6 +13,10 @@ from numpy import ndarray
 
 from bnnbench.datasets.references.errors import Refused
 from bnnbench.datasets.references.reading import FOLDER, Reference, read
+from bnnbench.engine.run.score import score
+from bnnbench.engine.store.record import Record
+from bnnbench.engine.store.rescoring.certified import CONDITION, truth_of
+from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import CannotAnswer
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.metrics import CERTIFIED
@@ -20,10 +24,6 @@ from bnnbench.metrics.functions.floors import floor, halves
 from bnnbench.metrics.functions.values import Truth, function_values
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.predictions.readable import prediction_of
-from bnnbench.suites.engine.run.score import score
-from bnnbench.suites.engine.store.record import Record
-from bnnbench.suites.engine.store.rescoring.certified import CONDITION, truth_of
-from bnnbench.suites.engine.store.store import Store
 
 RELATIONS = ("matched", "same family, other prior", "no posterior")
 """In the order of a page. Methods are ranked among those of one relation alone."""

@@ -1,6 +1,6 @@
 """`python -m bnnbench.suites.searches.uci`: the command `bnnbench searches.uci`."""
 
-from bnnbench.suites.engine.command.cli import main
+from bnnbench.commands.suite import main
 from bnnbench.suites.searches.uci import SUITES
 
 if __name__ == "__main__":

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.official.uci_large import UciLarge
+from bnnbench.engine.declare.case import cases_of
 from bnnbench.methods.ciber.method import Ciber
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.trajectory.collector import Descent
 from bnnbench.methods.trajectory.schedules import HighThenLow
 from bnnbench.methods.trajectory.swag import Swag
-from bnnbench.suites.engine.declare.case import cases_of
 from bnnbench.suites.searches.uci.small_sets import SEARCH
 
 # The large sets of paper 002, with networks of its depth but a tenth of its width. SWAG and CIBER

@@ -3,6 +3,8 @@
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.official.uci import Uci
+from bnnbench.engine.declare.case import Case, cases_of
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.ivon import Ivon
@@ -10,8 +12,6 @@ from bnnbench.methods.mc_dropout import McDropout
 from bnnbench.methods.mfvi import Mfvi
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.sgd import Sgd
-from bnnbench.suites.engine.declare.case import Case, cases_of
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.searches.uci.settings import ADAMW, NETWORK
 
 SGD = {

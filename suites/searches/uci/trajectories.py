@@ -4,13 +4,13 @@ from dataclasses import replace
 
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.official.uci import Uci
+from bnnbench.engine.declare.case import cases_of
 from bnnbench.methods.trajectory.collector import Descent
 from bnnbench.methods.trajectory.pca_slices import PcaSlices
 from bnnbench.methods.trajectory.pca_vi import PcaVi
 from bnnbench.methods.trajectory.schedules import HighThenLow
 from bnnbench.methods.trajectory.sgld import Sgld
 from bnnbench.methods.trajectory.swag import Swag
-from bnnbench.suites.engine.declare.case import cases_of
 from bnnbench.suites.searches.uci.settings import NETWORK
 from bnnbench.suites.searches.uci.small_sets import SEARCH
 

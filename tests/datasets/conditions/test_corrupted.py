@@ -10,7 +10,7 @@ import pytest
 from bnnbench.datasets.conditions.base import Condition
 from bnnbench.datasets.conditions.corrupted import ALL_19, TEST_15, Corrupted, raw_images
 from bnnbench.datasets.corruptions import CORRUPTIONS, corrupt
-from bnnbench.datasets.corruptions.on_disk import blocks
+from bnnbench.datasets.corruptions.files import blocks
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.errors import DataUnavailable
 from bnnbench.datasets.official.cifar10 import Cifar10

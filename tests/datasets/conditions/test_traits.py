@@ -19,8 +19,8 @@ from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.cuts.stl10_shared import Stl10Shared
 from bnnbench.datasets.official.svhn import Svhn
 from bnnbench.datasets.official.svhn_first1083 import SvhnFirst1083
-from bnnbench.suites.engine.declare.attacks import Fgsm, Pgd
-from bnnbench.suites.engine.store.earlier.conditions import traits_of
+from bnnbench.engine.declare.attacks import Fgsm, Pgd
+from bnnbench.engine.store.earlier.conditions import traits_of
 
 ALL = (
     Clean(),

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bnnbench.datasets.corruptions.on_disk.textures import FILE_SET
+from bnnbench.datasets.corruptions.files.textures import FILE_SET
 from bnnbench.datasets.official.cifar10 import Cifar10
 
 

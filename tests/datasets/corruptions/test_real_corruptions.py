@@ -9,8 +9,8 @@ from PIL import features
 
 from bnnbench.datasets.corruptions import CORRUPTIONS, corrupt
 from bnnbench.datasets.corruptions.constants import SEVERITIES
-from bnnbench.datasets.corruptions.on_disk import official
-from bnnbench.datasets.corruptions.on_disk.checksums import CIFAR10_C, CIFAR10_C_BLOCKS
+from bnnbench.datasets.corruptions.files import official
+from bnnbench.datasets.corruptions.files.checksums import CIFAR10_C, CIFAR10_C_BLOCKS
 
 FIRST = 200
 

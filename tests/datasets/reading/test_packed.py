@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
-from bnnbench.datasets import __main__ as command
+from bnnbench.commands import data as command
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.official import cifar10
 from bnnbench.datasets.reading import packed, pixels

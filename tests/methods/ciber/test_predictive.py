@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 import torch
 
+from bnnbench.engine.run.packing import vars_of
 from bnnbench.methods.ciber.predictive import AffinePredictive, RectifiedPredictive
 from bnnbench.methods.predictions.predictive import RealPredictive
-from bnnbench.suites.engine.run.packing import vars_of
 from tests.methods.problems import stream
 
 DRAWS, POINTS = 3, 4

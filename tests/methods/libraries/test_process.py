@@ -30,8 +30,8 @@ from bnnbench.methods.libraries.laplace_torch import LaplaceTorch
 from bnnbench.methods.libraries.process import LibraryFailed
 from bnnbench.methods.networks.architectures import Conv2d, Linear
 from bnnbench.suites.check.problems import images, regression, stream
+from tests.engine.store.test_faults import alive, gone
 from tests.methods.libraries.fake import LIBRARY, Fake
-from tests.suites.engine.store.test_faults import alive, gone
 
 pytestmark = pytest.mark.usefixtures("fake_environment")
 

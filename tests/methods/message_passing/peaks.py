@@ -13,7 +13,7 @@ from bnnbench.methods.message_passing.network import MessageAccuracy
 from bnnbench.methods.message_passing.priors import SpectralPrior
 from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential, Sequential
 from bnnbench.methods.networks.catalogue import cnn_000
-from bnnbench.suites.engine.run.measuring import memory
+from bnnbench.engine.run.measuring import memory
 
 def images(count):
     rng = torch.Generator().manual_seed(0)

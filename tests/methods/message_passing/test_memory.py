@@ -2,8 +2,8 @@
 
 import pytest
 
+from bnnbench.engine.run.measuring import memory
 from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential
-from bnnbench.suites.engine.run.measuring import memory
 from tests.methods.message_passing.peaks import growth
 
 

@@ -5,11 +5,11 @@ import pytest
 import scipy.stats
 import torch
 
+from bnnbench.engine.run.score import score
 from bnnbench.methods.predictions.base import Predictive
 from bnnbench.methods.predictions.samples import SamplePredictive
 from bnnbench.metrics import METRICS, value
 from bnnbench.metrics.crps import crps_by_integration
-from bnnbench.suites.engine.run.score import score
 
 RNG = np.random.default_rng(0)
 DRAWS = RNG.gamma(2.0, size=(40, 7, 2))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from bnnbench.engine.store.record import Cost, Record
 from bnnbench.reports.read.load import up_to_date
-from bnnbench.suites.engine.store.record import Cost, Record
 
 CASE = ["profile", "dataset", "method", "fold", "seed"]
 SCORE = ["condition", "metric", "value", "origin"]

@@ -7,10 +7,10 @@ import re
 import numpy as np
 import pytest
 
+from bnnbench.engine.store.record import Cost
 from bnnbench.reports.judge.answers import answer
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.style.words import all_of, counted, joined, quoted, some_of
-from bnnbench.suites.engine.store.record import Cost
 from tests.reports.synthetic import record, runs_of
 
 

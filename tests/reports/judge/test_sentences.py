@@ -5,10 +5,16 @@ import re
 import numpy as np
 import pytest
 
+from bnnbench.reports.pages.report.captions import (
+    caption,
+    column_captions,
+    headed,
+    not_compared,
+    tooltip,
+)
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.sections.condition_tables import condition_table
 from bnnbench.reports.style.words import share_of, spelled
-from bnnbench.reports.write.captions import caption, column_captions, headed, not_compared, tooltip
 from tests.reports.synthetic import record, runs_of
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import integrate, optimize, stats
 
 from bnnbench.methods.ciber.method import NEAREST
-from bnnbench.reports.board.paper_pages import paper_page
+from bnnbench.reports.pages.site.paper_pages import paper_page
 from bnnbench.reports.papers.closed_forms import FORMULAS, closed_form
 from bnnbench.reports.papers.coverage import coverage
 from bnnbench.reports.papers.published import every, table

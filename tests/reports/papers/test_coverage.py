@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from bnnbench.reports.board.paper_pages import HEADS, paper_page, papers_index
+from bnnbench.reports.pages.site.paper_pages import HEADS, paper_page, papers_index
 from bnnbench.reports.papers.arranged import arranged
 from bnnbench.reports.papers.coverage import (
     REASONS,
@@ -18,7 +18,7 @@ from bnnbench.reports.papers.coverage import (
     reason,
 )
 from bnnbench.reports.papers.published import FOLDER, every
-from tests.documents.finished_runs import suites
+from docs.generate.finished_runs import suites
 
 COMMON = {"suites": {}, "search": []}
 

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bnnbench.engine.declare.description import describe
 from bnnbench.methods.networks.catalogue import cnn_000, mlp
+from bnnbench.reports.pages.report.content import content
 from bnnbench.reports.papers import reproduction
 from bnnbench.reports.papers.published import table
 from bnnbench.reports.papers.reproduction import comparisons, remarks, reproductions
 from bnnbench.reports.papers.verdicts import judge
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
-from bnnbench.reports.write.content import content
-from bnnbench.suites.engine.declare.description import describe
 from tests.reports.first_pages import render
 from tests.reports.synthetic import keep, record
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bnnbench.datasets.generated.sine import SineFar
+from bnnbench.engine.declare.description import describe
 from bnnbench.methods.networks.catalogue import LEAKY, mlp
 from bnnbench.reports.papers.coverage import coverage
 from bnnbench.reports.papers.published import table
@@ -11,7 +12,6 @@ from bnnbench.reports.papers.reproduction import reproductions
 from bnnbench.reports.papers.together import NETWORKS, together
 from bnnbench.reports.papers.verdicts import judge
 from bnnbench.reports.read.benchmarks import benchmarks
-from bnnbench.suites.engine.declare.description import describe
 from tests.reports.synthetic import record
 
 CLAIMS = tuple({"paper": "000", "table": name, "whole": True} for name in ("sec 5.1", "App C"))

@@ -24,7 +24,7 @@ from bnnbench.reports.papers.verdicts import (
     summary,
 )
 from bnnbench.reports.read.benchmarks import benchmarks
-from tests.documents.finished_runs import suites
+from docs.generate.finished_runs import suites
 from tests.reports.synthetic import record
 
 PRINTED = Published(
@@ -216,7 +216,7 @@ def test_nothing_printed_has_no_summary():
 
 def followers(folds=20, epochs=40, train=900, **changes):
     architecture = importlib.import_module("bnnbench.suites.uci.settings").NETWORK
-    described = importlib.import_module("bnnbench.suites.engine.declare.description").describe(
+    described = importlib.import_module("bnnbench.engine.declare.description").describe(
         architecture
     )
     run = {"architecture": described, "method": {"type": "x:Pbp", "epochs": epochs}} | changes

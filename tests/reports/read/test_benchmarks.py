@@ -1,7 +1,7 @@
 """What may be compared, and what it is called."""
 
+from bnnbench.engine.store.record_json import from_json, to_json
 from bnnbench.reports.read.benchmarks import benchmarks
-from bnnbench.suites.engine.store.record_json import from_json, to_json
 from tests.reports.synthetic import record
 
 DEEP = {"architecture": [{"type": "linear", "outputs": 7}, {"type": "linear", "outputs": 10}]}

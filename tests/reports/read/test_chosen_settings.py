@@ -2,11 +2,11 @@
 
 import pytest
 
+from bnnbench.engine.declare.description import describe
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.reports.read import chosen_settings as module
 from bnnbench.reports.read.chosen_settings import chosen_settings
-from bnnbench.suites.engine.declare.description import describe
 
 
 def test_a_setting_is_compared_with_the_default_of_the_class_it_belongs_to():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from bnnbench.engine.store.record import Cost
 from bnnbench.reports.judge.summaries.costs import costs
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.devices import (
@@ -12,7 +13,6 @@ from bnnbench.reports.read.devices import (
     has_processor_seconds,
     timed_elsewhere,
 )
-from bnnbench.suites.engine.store.record import Cost
 from tests.reports.synthetic import PROVENANCE, runs_of
 
 H100 = "NVIDIA H100 80GB HBM3"

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import bnnbench
-from bnnbench.suites.engine.store.record import Cost
-from bnnbench.suites.engine.store.store import Damaged, Store
-from bnnbench.suites.engine.store.tables import write_tables
-from tests.suites.engine.store.test_record import RECORD, numbered
+from bnnbench.engine.store.record import Cost
+from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.tables import write_tables
+from tests.engine.store.test_record import RECORD, numbered
 
 TWO = numbered(
     0,

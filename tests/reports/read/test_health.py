@@ -2,10 +2,10 @@
 
 import pytest
 
+from bnnbench.commands.report import main
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.facts import data_facts
 from bnnbench.reports.read.health import findings
-from bnnbench.reports.write.cli import main
 from tests.reports.synthetic import keep, record
 
 SOUND = {

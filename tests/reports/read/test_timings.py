@@ -6,11 +6,11 @@ import re
 import numpy as np
 import pytest
 
+from bnnbench.commands.report import main
 from bnnbench.methods import METHODS
+from bnnbench.reports.pages.report.timing_page import title
 from bnnbench.reports.read.timings import changes, groups, others, read_session
 from bnnbench.reports.style.numbers import span
-from bnnbench.reports.write.cli import main
-from bnnbench.reports.write.timing_page import title
 from tests.reports.synthetic import keep, record
 
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -6,20 +6,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bnnbench.commands.report import main
+from bnnbench.commands.suite import command
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.generated.cubic import Cubic, CubicGap
-from bnnbench.reports.figures.of_suites.fits import Band, draw, limits
+from bnnbench.engine.declare.case import Case, cases_of
+from bnnbench.engine.declare.grid import Evaluation, Suite
+from bnnbench.engine.store.data_points.curves import Curve
+from bnnbench.engine.store.store import Store
+from bnnbench.reports.pages.report.content import content
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
 from bnnbench.reports.sections.fits import panels
+from bnnbench.reports.sections.fits_figure import Band, draw, limits
 from bnnbench.reports.style.palette import Style, styles
-from bnnbench.reports.write.cli import main
-from bnnbench.reports.write.content import content
-from bnnbench.suites.engine.command.cli import command
-from bnnbench.suites.engine.declare.case import Case, cases_of
-from bnnbench.suites.engine.declare.grid import Evaluation, Suite
-from bnnbench.suites.engine.store.data_points.curves import Curve
-from bnnbench.suites.engine.store.store import Store
 from tests.suites.fakes import Diverging, Line, Mean, Together
 
 SUITE = Suite(

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bnnbench.commands.report import main
 from bnnbench.datasets.official.uci import SETS
 from bnnbench.reports.papers.literature import SOURCES
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.sections.literature import comparison, fold_means
-from bnnbench.reports.write.cli import main
 from tests.reports.synthetic import keep, record
 
 (MC_DROPOUT,) = SOURCES

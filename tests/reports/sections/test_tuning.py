@@ -2,7 +2,7 @@
 
 import pytest
 
-from bnnbench.reports.write.cli import main
+from bnnbench.commands.report import main
 from tests.reports.judge.summaries.test_tuning import a_run
 from tests.reports.synthetic import keep
 

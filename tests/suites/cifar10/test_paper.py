@@ -3,13 +3,13 @@
 from dataclasses import replace
 from math import ceil
 
+from bnnbench.engine.declare.description import describe
 from bnnbench.methods.message_passing.method import MessagePassing
 from bnnbench.methods.message_passing.priors import SpectralPrior
 from bnnbench.methods.message_passing.rehearsal import steps
 from bnnbench.methods.message_passing.schedule import Coupled
 from bnnbench.reports.papers.published import table
 from bnnbench.suites.cifar10 import SUITES
-from bnnbench.suites.engine.declare.description import describe
 
 
 def test_svhn_is_shown_with_and_without_normalisation_in_the_paper_profile():

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from bnnbench.engine.store.record_json import from_json
 from bnnbench.methods.ciber.method import Ciber
 from bnnbench.methods.laplace.method import Laplace
 from bnnbench.methods.networks.catalogue import preresnet164, vgg16, wideresnet28_10
@@ -16,7 +17,6 @@ from bnnbench.methods.trajectory.schedules import HighThenLow
 from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.reports.papers.published import table
 from bnnbench.suites.cifar10 import SUITES
-from bnnbench.suites.engine.store.record_json import from_json
 from tests.methods.problems import stream
 from tests.suites.commands import call
 

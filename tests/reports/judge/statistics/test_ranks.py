@@ -6,9 +6,9 @@ import re
 import numpy as np
 import pytest
 
-from bnnbench.reports.figures import ranks as figure
 from bnnbench.reports.judge.statistics.ranks import ranks
 from bnnbench.reports.read.benchmarks import benchmarks
+from bnnbench.reports.sections import ranking_figure as figure
 from bnnbench.reports.style.palette import styles
 from tests.reports.synthetic import record
 

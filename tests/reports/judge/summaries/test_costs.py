@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from bnnbench.engine.store.record import Cost
 from bnnbench.reports.judge.summaries.costs import costs, load_in_words
 from bnnbench.reports.read.benchmarks import benchmarks
-from bnnbench.suites.engine.store.record import Cost
 from tests.reports.synthetic import runs_of
 
 

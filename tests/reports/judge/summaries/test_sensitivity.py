@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from markupsafe import Markup
 
-from bnnbench.reports.figures.of_suites import sensitivity
-from bnnbench.reports.figures.of_suites.sensitivity import draw, line
 from bnnbench.reports.judge.summaries.sensitivity import sensitivities
 from bnnbench.reports.judge.summaries.tuning import Tuning, choices
+from bnnbench.reports.sections import sensitivity_figure
+from bnnbench.reports.sections.sensitivity_figure import draw, line
 from bnnbench.reports.style.palette import styles
 from tests.reports.judge.summaries.test_tuning import a_run
 
@@ -95,7 +95,7 @@ def test_large_settings_are_written_without_powers_of_ten():
 
 def test_the_ends_of_an_axis_are_where_the_outermost_trials_lie():
     (one,) = sensitivities(tuning([[-((u - 0.7) ** 2)] for u in PLACES]))
-    with patch.object(sensitivity, "svg", return_value=Markup("")) as written:
+    with patch.object(sensitivity_figure, "svg", return_value=Markup("")) as written:
         draw("SGD", {"boston": [one]}, styles(["SGD"])["SGD"], "figure")
     (axes,) = written.call_args[0][0].axes
     ticks = zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)

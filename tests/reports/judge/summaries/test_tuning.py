@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from bnnbench.engine.declare.description import digest
 from bnnbench.reports.judge.summaries.tuning import (
     Choice,
     Tuning,
@@ -14,9 +15,8 @@ from bnnbench.reports.judge.summaries.tuning import (
     choices,
     expected_best,
 )
-from bnnbench.suites.engine.declare.description import digest
+from tests.engine.store.test_record import RECORD
 from tests.methods.tuning.test_parts import a_search
-from tests.suites.engine.store.test_record import RECORD
 
 SCORES = (-1.25, -0.8, -2, -0.95, -0.7, -3.5, -0.9, -1.1)
 OTHERS = (-1.2, -0.9, -1.9, -0.85, -0.95, -3, -0.8, -1.0)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from bnnbench.engine.store.bundles import write_predictions
+from bnnbench.engine.store.store import Damaged, sha256
 from bnnbench.reports.read.predictions.bundled import BundledStore, spans_in
-from bnnbench.suites.engine.store.bundles import write_predictions
-from bnnbench.suites.engine.store.store import Damaged, sha256
 from tests.reports.synthetic import classified, keep, record
 
 

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from bnnbench.reports.pages.report.content import content
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
 from bnnbench.reports.read.predictions.oracles import EARNED, RANK, RISK, oracle_comparison
-from bnnbench.reports.write.content import content
 from tests.reports.first_pages import render
 from tests.reports.synthetic import keep, record
 

@@ -8,6 +8,8 @@ import torch
 from sklearn.metrics import roc_auc_score
 
 from bnnbench.metrics import METRICS, value
+from bnnbench.reports.pages.report.captions import caption
+from bnnbench.reports.pages.report.content import content
 from bnnbench.reports.read.load import read
 from bnnbench.reports.read.predictions import point_scores
 from bnnbench.reports.read.predictions.point_scores import (
@@ -17,8 +19,6 @@ from bnnbench.reports.read.predictions.point_scores import (
     placements,
 )
 from bnnbench.reports.read.predictions.redrawn import redrawn_ece, weights
-from bnnbench.reports.write.captions import caption
-from bnnbench.reports.write.content import content
 from tests.reports.synthetic import classified, detected, keep, record, regressed, scored
 
 NAMES = {"clean": ("accuracy", "nll", "brier", "ece", "mce"), "ood_svhn": ("auroc_ood",)}

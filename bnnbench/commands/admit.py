@@ -1,0 +1,80 @@
+"""`bnnbench admit`: check submitted runs, and add them to a bundle."""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from bnnbench.commands.terminal.counts import counted
+from bnnbench.commands.terminal.parser import Parser
+from bnnbench.datasets.reading.third_party_text import legible
+from bnnbench.engine.store import bundles, submissions
+from bnnbench.engine.store.store import Damaged
+
+ABOUT = """\
+Check the runs of a file of `bnnbench submit`: their seals, every score from the predictions, that
+they are the runs of the profile and no others, the digest of the code, the data, and a random
+tenth of the fits again, bit for bit or within rounding. Then add them to a bundle.
+
+The file's code is run with your rights. Read it first, and use a machine or container without
+secrets (SECURITY.md).
+"""
+
+REFUSED = 3
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out the command line; return 0, 2 for wrong usage, 3 where the runs are refused."""
+    parser = Parser("bnnbench admit", description=ABOUT)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--bundle", type=Path, default=Path("docs/bundle"), metavar="DIR")
+    parser.add_argument(
+        "--share", type=float, default=0.1, help="share of the fits that are repeated (0.1)"
+    )
+    parser.add_argument("--check", action="store_true", help="check alone, and add nothing")
+    options = parser.parse_args(arguments)
+    if not 0 < options.share <= 1:
+        parser.error("--share is more than 0 and at most 1")
+    with tempfile.TemporaryDirectory(prefix="bnnbench-") as folder:
+        try:
+            return _admit(options.file, Path(folder), options)
+        except (Damaged, ValueError, OSError) as error:
+            print(f"error: {legible(error)}", file=sys.stderr)
+            return 2
+
+
+def _admit(file: Path, folder: Path, options: argparse.Namespace) -> int:
+    from bnnbench.commands.stored_runs.admission import checked
+    from bnnbench.engine.workers.base import prepare_process
+    from bnnbench.methods import own_files
+
+    prepare_process()
+    store = submissions.unpack(file, folder)
+    code = folder / "code"
+    for path in sorted(code.glob("*.py")):
+        own_files.module_of(path)
+    records = list(store.records())
+    if not records:
+        raise ValueError(f"{file} holds no runs")
+    first = records[0]
+    bundle: Path = options.bundle
+    place = bundle / file.name.removesuffix(submissions.SUFFIX).replace(".", "_")
+    if place.exists() and not options.check:
+        raise ValueError(f"{place} exists; remove it to admit these runs in place of its own")
+    held = (record for place in bundles.folders(bundle) for record in bundles.read(place))
+    others = [record for record in held if record.suite == first.suite]
+    print(legible(f"{counted(len(records))} of {first.method}, {first.suite}, {first.profile}"))
+    for finding in checked(store, others, options.share):
+        print(legible(f"  {'refused' if finding.problem else 'ok':8}{finding.check}"))
+        if finding.problem:
+            print(legible(f"refused: {finding.problem}"), file=sys.stderr)
+            return REFUSED
+    if options.check:
+        return 0
+    path = bundles.write(place, records)
+    for source in sorted(code.glob("*")) if code.is_dir() else ():
+        (place / "code").mkdir(exist_ok=True)
+        (place / "code" / source.name).write_bytes(source.read_bytes())
+    print(f"{path}: added; `bnnbench site {bundle} --out site` builds the pages")
+    return 0

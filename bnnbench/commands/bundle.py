@@ -1,0 +1,150 @@
+"""`bnnbench bundle`: finished runs as one small file to keep, without their predictions."""
+
+import functools
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from bnnbench.commands.terminal.counts import counted
+from bnnbench.commands.terminal.parser import Parser
+from bnnbench.datasets.reading.third_party_text import legible
+from bnnbench.engine.store import bundles
+from bnnbench.engine.store.inspection import stores
+from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_run
+from bnnbench.engine.store.record import Record, newest
+from bnnbench.engine.store.store import PREDICTIONS, Damaged, Store
+
+ABOUT = """\
+Write the records of finished runs to FOLDER/runs.tar.xz: scores, settings, searches, costs and
+provenance, but no predictions. `bnnbench site` makes pages of bundles.
+
+With --predictions, FOLDER/predictions.tar beside it has the predictions of these runs; it is large,
+and no file for a repository. Both unpacked into one folder by `tar xf` are a store, which
+`bnnbench store verify --rescore` checks and `bnnbench report` shows.
+
+Refused: runs made with uncommitted changes, and runs of a method by different code, or by other
+code than this program's (--earlier-code accepts these).
+"""
+
+REFUSED = 3
+
+
+class Refused(ValueError):
+    """Runs that do not belong in a bundle; the message says why and what to do."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out the command line; return 0, 2 for wrong usage, 3 where runs are refused."""
+    parser = Parser("bnnbench bundle", description=ABOUT)
+    parser.add_argument(
+        "results", nargs="+", type=Path, help="folders of results of one suite; they are merged"
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--datasets", default="", metavar="A,B", help="only these data sets")
+    parser.add_argument("--profile", default="", help="only this profile")
+    parser.add_argument(
+        "--earlier-code", action="store_true", help="accept runs of other code than today's"
+    )
+    parser.add_argument(
+        "--predictions", action="store_true", help="write a second file with their predictions"
+    )
+    options = parser.parse_args(arguments)
+    datasets = set(filter(None, options.datasets.split(",")))
+    try:
+        folders = [store for folder in options.results for store in stores(folder)]
+        records = [
+            record
+            for record in newest(_records(folders))
+            if (not datasets or record.dataset in datasets)
+            and options.profile in ("", record.profile)
+        ]
+        check(records, options.earlier_code)
+        path = bundles.write(options.out, records)
+        lines = [f"{path}: {counted(len(records))}, {path.stat().st_size / 1e3:,.0f} kB"]
+        if options.predictions:
+            lines += _write_predictions(options.out, folders, records)
+    except Refused as error:
+        print(f"refused: {legible(error)}", file=sys.stderr)
+        return REFUSED
+    except (Damaged, ValueError, OSError) as error:
+        print(f"error: {legible(error)}", file=sys.stderr)
+        return 2
+    for line in lines:
+        print(legible(line))
+    return 0
+
+
+def _write_predictions(
+    out: Path, folders: Sequence[Store], records: Sequence[Record]
+) -> Iterator[str]:
+    """Write the predictions of these runs, and yield what was written and what is not at hand."""
+    packed = {
+        record.key: functools.partial(store.packed, record.key)
+        for record in records
+        for store in folders
+        if record.predictions_sha256 and _holds(store, record)
+    }
+    path = bundles.write_predictions(out, packed)
+    yield f"{path}: predictions of {counted(len(packed))}, {path.stat().st_size / 1e6:,.1f} MB"
+    if lacking := sum(record.predictions_sha256 is not None for record in records) - len(packed):
+        yield f"  of {counted(lacking)} the predictions are not at hand"
+
+
+def _records(folders: Iterable[Store]) -> list[Record]:
+    return [record for store in folders for record in store.records()]
+
+
+def _holds(store: Store, record: Record) -> bool:
+    """Return whether a store has the very predictions that a record was scored from."""
+    here = (store.runs / record.key / PREDICTIONS).is_file() and store.read(record.key)
+    return bool(here) and here.predictions_sha256 == record.predictions_sha256
+
+
+def check(records: Sequence[Record], earlier_code: bool = False) -> None:
+    """Raise `Refused` unless the records are of one suite and of committed code, one per method."""
+    if not records:
+        raise Refused("no run is left; check --datasets and --profile")
+    if len(suites := sorted({record.suite for record in records})) > 1:
+        raise Refused(f"several suites, {', '.join(suites)}; make a bundle of each")
+    if changed := [r.key for r in records if r.provenance.get("dirty") is not False]:
+        raise Refused(
+            f"{counted(len(changed))}, such as {changed[0]}: made with uncommitted changes, or "
+            "without a word that there were none; commit, and run again"
+        )
+    digests: dict[tuple[str, str], set[str | None]] = defaultdict(set)
+    firsts: dict[tuple[str, str], Record] = {}
+    for record in records:
+        name = record.profile, record.method
+        digests[name].add(record.code_sha256)
+        firsts.setdefault(name, record)
+    for (profile, method), versions in digests.items():
+        if len(versions) > 1:
+            raise Refused(
+                f"the runs of {method!r} in the profile {profile!r} were made by "
+                f"{len(versions)} versions of its code; --refit changed repeats the earlier ones"
+            )
+    if earlier_code:
+        return
+    for (profile, method), record in firsts.items():
+        if record.elsewhere is not None:
+            continue
+        named = f"the runs of {method!r} in the profile {profile!r}"
+        try:
+            today = _digest_today(record)
+        except NotRepeatable as error:
+            raise Refused(
+                f"{named} cannot be repeated: {error}; --earlier-code accepts them"
+            ) from error
+        if record.code_sha256 != today:
+            raise Refused(
+                f"{named} were made by other code than today's; --refit changed repeats them, "
+                "--earlier-code accepts them"
+            )
+
+
+def _digest_today(record: Record) -> str:
+    """Return the digest of the code that would repeat a run; raises `NotRepeatable`."""
+    from bnnbench.methods.source_code import method_digest
+
+    return method_digest(rebuilt_run(record).method)

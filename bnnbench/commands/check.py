@@ -1,0 +1,106 @@
+"""`bnnbench check mine.py:Method`: whether a method keeps the contract, on small problems."""
+
+import dataclasses
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+
+from bnnbench.commands.method_settings.labels import differences, with_differences
+from bnnbench.commands.method_settings.requested import method_of
+from bnnbench.commands.terminal.parser import Parser
+from bnnbench.commands.terminal.usage_errors import UsageError, listed
+from bnnbench.datasets.reading.third_party_text import legible
+from bnnbench.methods import coverage
+from bnnbench.suites.check.results import Result, Results, checked
+from bnnbench.suites.check.small import quick
+
+KEPT, MISUSED, BROKEN = 0, 2, 3
+"""Exit codes."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check the methods of the command line, print what was found, and return the exit code."""
+    parser = Parser(
+        "bnnbench check",
+        description=__doc__,
+        epilog="Exit codes: 0 the contract is kept, 2 usage, 3 it is not kept.",
+    )
+    parser.add_argument(
+        "methods",
+        nargs="+",
+        metavar="METHOD",
+        help="file.py:Class, module:Class or a name that `bnnbench methods` lists, perhaps with "
+        "settings: 'mine.py:Method(epochs=5)'",
+    )
+    parser.add_argument(
+        "--as-given",
+        action="store_true",
+        help="leave epochs, draws, batch sizes and the like as they are, instead of making the "
+        "fits quick",
+    )
+    options = parser.parse_args(arguments)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    try:
+        methods = {name: method_of(name) for name in options.methods}
+    except UsageError as error:
+        print(f"error: {legible(error)}", file=sys.stderr)
+        return MISUSED
+    codes = [
+        _check(name, method if options.as_given else quick(method), console)
+        for name, method in methods.items()
+    ]
+    return max(codes)
+
+
+def _check(name: str, method: Any, console: Console) -> int:
+    settings = differences(method) if dataclasses.is_dataclass(method) else {}
+    console.print(legible(f"Checks of {with_differences(name.partition('(')[0], settings)}"))
+    with console.status("") as status:
+        results = checked(method, lambda title: status.update(legible(title)))
+    for line in _page(results):
+        console.print(legible(line))
+    return BROKEN if results.failed else KEPT
+
+
+def _page(results: Results) -> Iterator[str]:
+    """Yield the lines of a page about the checks of a method."""
+    yield ""
+    for kind in results.taken:
+        yield f"takes    {coverage.PROBLEMS[kind]}"
+    for kind, reason in results.refused.items():
+        yield f"refuses  {coverage.PROBLEMS[kind]}: {reason}"
+    yield ""
+    for result in results.checks:
+        yield from _lines(result)
+    yield ""
+    failed = len(results.failed)
+    carried_out = [result for result in results.checks if not result.reason]
+    if failed:
+        yield f"The contract is not kept: {failed} of {len(carried_out)} checks failed."
+    else:
+        yield f"The contract is kept: {len(carried_out)} checks passed."
+
+
+def _lines(result: Result) -> Iterator[str]:
+    if result.reason:
+        yield f"  -       {result.title}: does not apply, {result.reason}"
+    elif not result.failures:
+        yield f"  passed  {result.title}"
+    else:
+        yield f"  FAILED  {result.title}"
+        for reason, kinds in _by_reason(result.failures).items():
+            where = listed([coverage.PROBLEMS[kind] for kind in kinds if kind] or [""])
+            yield f"            {where + ': ' if where else ''}{reason}"
+
+
+def _by_reason(failures: Mapping[str, str]) -> dict[str, list[str]]:
+    kinds: dict[str, list[str]] = {}
+    for kind, reason in failures.items():
+        kinds.setdefault(reason, []).append(kind)
+    return kinds
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""`bnnbench own FILE --target COLUMN`: every method on data of one's own."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bnnbench.datasets.own.images import OwnImages
+    from bnnbench.datasets.own.table import OwnTable
+
+USAGE = """After these, all options of a suite: --profile {quick,all}, --methods, --folds, --seeds,
+--out, --workers and so on (bnnbench uci --help). Text columns become categories, missing numbers
+the median of the training rows, with a mark. Five splits, a tenth of the rows for testing; classes
+keep their shares. Images are scaled to 32 x 32, and have one split and three seeds."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out the command line, and return the exit code."""
+    # Options that it does not know are the suites', whose own parser names the nearest one.
+    parser = argparse.ArgumentParser(
+        "bnnbench own", description=__doc__, epilog=USAGE, allow_abbrev=False
+    )
+    parser.add_argument(
+        "file",
+        help="csv or parquet file with a column for each feature; npz with the arrays inputs, "
+        "targets and perhaps names; folder that Hugging Face's save_to_disk wrote; or folder with "
+        "a sub-folder of images for each class",
+    )
+    parser.add_argument(
+        "--target", default="", metavar="COLUMN", help="the column to predict; npz needs none"
+    )
+    parser.add_argument(
+        "--task",
+        choices=("regression", "classification"),
+        help="default: classification for texts and up to 20 different whole numbers",
+    )
+    parser.add_argument("--split", default="", metavar="COLUMN", help="train and test, or folds")
+    parser.add_argument(
+        "--groups", default="", metavar="COLUMN", help="rows of a group stay on one side of a split"
+    )
+    parser.add_argument(
+        "--drop", default="", metavar="A,B", help="columns to leave out, such as a row's number"
+    )
+    options, rest = parser.parse_known_args(arguments)
+    # Imported here, as --help needs none of them.
+    from bnnbench.datasets.own.table import OwnTable
+    from bnnbench.datasets.reading.columns import BadTable
+    from bnnbench.datasets.reading.third_party_text import legible
+
+    try:
+        source = _source(options)
+    except BadTable as error:
+        print(f"error: {legible(error)}", file=sys.stderr)
+        return 2
+    if isinstance(source, OwnTable):
+        print(legible(f"{source.name}: {source.columns_in_words}"), flush=True)
+    from bnnbench.commands.suite import command
+    from bnnbench.suites.own import suites_of
+
+    return command(suites_of(source), rest)
+
+
+def _source(options: argparse.Namespace) -> "OwnTable | OwnImages":
+    from bnnbench.datasets.own.images import has_pictures, own_images
+    from bnnbench.datasets.own.table import own_table
+    from bnnbench.datasets.reading.columns import BadTable
+
+    drop = tuple(filter(None, options.drop.split(",")))
+    columns = {"split": options.split, "groups": options.groups, "drop": drop}
+    if not has_pictures(options.file):
+        return own_table(options.file, options.target, options.task, **columns)
+    if given := next((n for n in ("target", "task", *columns) if getattr(options, n)), ""):
+        raise BadTable(
+            f"{options.file} has images, whose classes are its sub-folders: leave out --{given}"
+        )
+    return own_images(options.file)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""Methods and settings in a TOML file, as `--settings` reads them.
+
+[ivon]
+learning_rate = 0.3
+
+[[ensemble]]              # double brackets: several rows of one method
+size = 3
+member = "adamw(epochs=5)"
+
+["AdamW"]                 # a label of the suite
+[swag.training]           # a setting of a setting, on the command line training.epochs
+epochs = 40
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from bnnbench.commands.method_settings.expressions import Misspelt, Spelled
+
+
+def read(file: Path) -> tuple[Spelled, ...]:
+    """Return the methods of a file in their order; raises `Misspelt` or OSError."""
+    try:
+        content = tomllib.loads(file.read_text())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Misspelt(f"{file} is not TOML: {error}") from error
+    if not content:
+        raise Misspelt(f"{file} names no method; write, for example, [ivon]")
+    return tuple(Spelled(*pair) for pair in _pairs(content, file))
+
+
+def _pairs(content: Mapping[str, Any], file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, value in content.items():
+        tables = value if isinstance(value, list) else [value]
+        if not tables or not all(isinstance(table, dict) for table in tables):
+            raise Misspelt(
+                f"{file}: {name} stands outside of a method; write the method's name in brackets "
+                "above it, as in [ivon]"
+            )
+        for table in tables:
+            yield name, dict(_paths(table))
+
+
+def _paths(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield settings by path: {"a": {"b": 1}} has "a.b"."""
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _paths(value, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", _tuples(value)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -1,0 +1,50 @@
+"""The classes that a name on the command line may stand for."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from bnnbench.commands.terminal.usage_errors import UsageError, nearest
+from bnnbench.methods import METHODS, method_type, plug_ins
+from bnnbench.methods.names import LAYERS, SETTINGS
+from bnnbench.methods.own_files import module_of
+
+
+def known_methods() -> Mapping[str, str]:
+    """Return name → "module:Class" of the methods of this project and of plug-ins."""
+    return {**plug_ins(), **METHODS}
+
+
+def registered(name: str) -> str | None:
+    """Return the method's name that `name` spells in whatever case, None where there is none."""
+    spelled = {known.casefold(): known for known in known_methods()}
+    return spelled.get(name.casefold())
+
+
+def class_path(name: str) -> str:
+    """Return "module:Class" of a method, of a setting's class, or of a class anywhere.
+
+    The class may be named by its file, as in `mine.py:Method`. Raises UsageError for an unknown
+    name.
+    """
+    if method := registered(name):
+        return known_methods()[method]
+    if path := {**LAYERS, **SETTINGS}.get(name.casefold()):
+        return path
+    module, colon, kind = name.rpartition(":")
+    if not colon:
+        raise UsageError(nearest(name, [*known_methods(), *SETTINGS]))
+    if not module.endswith(".py"):
+        return name
+    try:
+        return f"{module_of(Path(module).expanduser())}:{kind}"
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def class_of(name: str) -> type:
+    """Return the class that a name stands for; raises UsageError where it cannot be had."""
+    path = class_path(name)
+    try:
+        return method_type(path)
+    except Exception as error:  # whatever a module does when it is imported
+        raise UsageError(f"cannot construct {path}: {type(error).__name__}: {error}") from error

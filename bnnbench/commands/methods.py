@@ -1,0 +1,146 @@
+"""`bnnbench methods`: the methods, or what one is and which settings it has."""
+
+import dataclasses
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bnnbench.commands.method_settings.labels import default_of, shown
+from bnnbench.commands.method_settings.registry import class_of, known_methods, registered
+from bnnbench.commands.method_settings.settings import constructed, fields_of, needed, types_of
+from bnnbench.commands.terminal.parser import Parser
+from bnnbench.commands.terminal.terminal import console_of, say
+from bnnbench.commands.terminal.usage_errors import UsageError, listed
+from bnnbench.datasets.reading.third_party_text import legible
+from bnnbench.methods import METHODS, coverage, glossary, method_type
+from bnnbench.methods.tuning.space import Choice, Integers, Log, OneMinusLog, Single, Space
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print what the command line asks for, and return the exit code: 0, or 2 for usage."""
+    parser = Parser("bnnbench methods", description=__doc__)
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="a method, or the class of a setting such as descent; module:Class or file.py:Class "
+        "for any other; none: list all methods",
+    )
+    names = parser.parse_args(arguments).names
+    console = console_of()
+    try:
+        kinds = [class_of(name) for name in names]
+    except UsageError as error:
+        print(f"error: {legible(error)}", file=sys.stderr)
+        return 2
+    if not names:
+        print_methods(console)
+    for name, kind in zip(names, kinds, strict=True):
+        _print_class(console, name, kind)
+    return 0
+
+
+def print_methods(console: Console) -> None:
+    """Print a line for each method; one that cannot be imported says why."""
+    rows = []
+    for name, path in known_methods().items():
+        try:
+            summary = _summary(method_type(path))
+        except Exception as error:
+            summary = f"cannot be imported: {error!r}"
+        rows.append((name, path.partition(":")[2], summary))
+    print_table(console, "Methods", ("--methods", "class", "summary"), rows)
+
+
+def print_table(
+    console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
+) -> None:
+    """Print a table below its title; cells that are too wide continue in the next line."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(legible(cell)) for cell in row))
+    console.print(table)
+    console.print()
+
+
+def _print_class(console: Console, name: str, kind: type) -> None:
+    name = registered(name) or name
+    facts = {"class": f"{kind.__module__}:{kind.__qualname__}"}
+    if hasattr(kind, "fit"):
+        facts["source"] = glossary.source_of(kind) or "its module names none"
+        facts["takes"] = _takes(name)
+    try:
+        instance = constructed(kind, {})
+    except UsageError:  # settings without defaults
+        instance = kind
+    facts["lacks"] = getattr(instance, "lacks", "")
+    console.print(Text(legible(name), "bold"))
+    say(console, _summary(kind))
+    for title, text in facts.items():
+        if text:
+            say(console, f"  {title:6}  {text}")
+    console.print()
+    if settings := list(settings_of(kind)):
+        print_table(console, "Settings", ("name", "default", "values", "meaning"), settings)
+    else:
+        say(console, "It has no settings.")
+    if isinstance(space := getattr(instance, "space", None), Space):
+        for line in _search(space):
+            say(console, line)
+        console.print()
+
+
+def _takes(name: str) -> str:
+    if name not in METHODS:
+        return f"`bnnbench check {name}` finds out"
+    kinds = coverage.covered(name)
+    return "; ".join(coverage.PROBLEMS[kind] for kind in kinds)
+
+
+def settings_of(kind: type) -> Iterator[tuple[str, str, str, str]]:
+    """Yield name, default, possible values and meaning of each setting."""
+    hints = types_of(kind)
+    for field in fields_of(kind):
+        default = default_of(field)
+        text = "needed" if default is dataclasses.MISSING else shown(default)
+        values = needed(hints.get(field.name, Any))
+        yield field.name, text, values, glossary.meaning(kind, field.name)
+
+
+def _search(space: Space) -> Iterator[str]:
+    """Yield lines about the settings that a tuned profile searches."""
+    if space.is_empty:
+        yield "Tuned profiles search none of its settings."
+        return
+    yield "Tuned profiles search:"
+    for path, law in space.fields.items():
+        yield f"  {path}: {described(law)}"
+    if space.length:
+        given = ", ".join(map(str, space.lengths))
+        yield f"  {space.length}: {given or 'a ladder of doublings, by the number of rows'}"
+
+
+def described(law: object) -> str:
+    """Return a law of the search in words."""
+    match law:
+        case Log(low, high):
+            return f"{low:g} to {high:g}, uniform in the logarithm"
+        case OneMinusLog(low, high):
+            return f"{1 - high:g} to {1 - low:g}, one minus it uniform in the logarithm"
+        case Integers(low, high, log):
+            return f"whole numbers from {low} to {high}{', in the logarithm' if log else ''}"
+        case Choice(values):
+            return f"one of {listed(map(repr, values), 'or')}"
+        case Single(of):
+            return f"a tuple of one: {described(of)}"
+    return str(law)
+
+
+def _summary(kind: type) -> str:
+    return (kind.__doc__ or "").strip().partition("\n")[0]

@@ -1,0 +1,170 @@
+"""Estimates of the time and memory of a plan, from the costs of earlier runs."""
+
+import functools
+import heapq
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
+
+from bnnbench.commands.planning import calibration
+from bnnbench.commands.planning.row_visits import row_visits
+from bnnbench.commands.planning.shipped_costs import shipped_cost
+from bnnbench.engine.declare.description import canonical_json
+from bnnbench.engine.declare.grid import Run
+from bnnbench.engine.run.execute import Task
+from bnnbench.engine.store.record import Record
+
+Basis = Literal["same", "shipped", "scaled"]
+
+NO_PART_OF_COST = ("suite", "profile", "fold", "seed")
+"""Fields of a run's description that change its time and memory little or not at all."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Estimated cost of one run.
+
+    The basis is the same method and data in this store; the finished runs that ship with this
+    version, at the speed of this machine; or others in this store, scaled.
+    """
+
+    seconds: float
+    bytes: float
+    """Growth of a worker's memory for each run that is fitted together."""
+    basis: Basis
+
+
+@dataclass(frozen=True)
+class _PastCost:
+    seconds: float
+    visits: float | None
+    bytes: float
+
+
+class Experience:
+    """The costs of earlier runs, in a store and of those that ship with this version."""
+
+    def __init__(
+        self, records: Iterable[Record] = (), slowness: Callable[[], float] = calibration.slowness
+    ) -> None:
+        """Take the store's records, and what tells how slow this machine is, asked if needed."""
+        self._slowness = functools.cache(slowness)
+        self._costs: dict[str, list[_PastCost]] = defaultdict(list)
+        for record in records:
+            rows = record.facts.get("train_rows")
+            if record.cost is None or record.status == "failed" or "method" not in record.run:
+                continue
+            if not isinstance(rows, int):
+                continue
+            cost = record.cost
+            seconds = cost.fit_seconds + cost.predict_seconds
+            past = _PastCost(seconds, row_visits(record.run, rows), cost.peak_bytes)
+            for category in _categories(record.run):
+                self._costs[category].append(past)
+
+    def cost(self, run: Run, rows: int | None, measured: bool = True) -> Cost | None:
+        """Return the estimated cost of a run on this number of training rows; None if unknown.
+
+        The estimate comes from the same method on the same data in the store; else from finished
+        runs of the same suite that ship with this version; else, scaled by rows and epochs, from
+        the same settings on other data or the same method in other settings. Unless `measured`,
+        costs that ship are those of the machine of these runs.
+        """
+        exact, *similar = _categories(run.description)
+        if past := self._costs.get(exact):
+            return Cost(median(k.seconds for k in past), max(k.bytes for k in past), "same")
+        if shipped := shipped_cost(run, rows):
+            slowness = self._slowness() if measured else 1.0
+            return Cost(shipped.seconds * slowness, shipped.bytes, "shipped")
+        visits = row_visits(run.description, rows) if rows else None
+        for category in similar:
+            past = self._costs.get(category, ())
+            rates = [k.seconds / k.visits for k in past if k.visits]
+            if visits is not None and rates:
+                return Cost(visits * median(rates), max(k.bytes for k in past), "scaled")
+        return None
+
+    @property
+    def slowness(self) -> float:
+        """How many times longer this machine takes than the one of the finished runs."""
+        return self._slowness()
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Estimated time and memory of a plan."""
+
+    seconds: float
+    """Wall-clock time of all runs whose cost is known."""
+    unknown: int
+    """Number of runs whose cost is unknown."""
+    bytes: float
+    """Largest growth of one worker's memory, over tasks whose cost is known."""
+    largest: Task | None
+    """The task that needs the most memory."""
+
+
+def budget(tasks: Sequence[Task], costs: Mapping[str, Cost | None], workers: int) -> Budget:
+    """Return the budget of tasks on this number of workers; `costs` are by key of run.
+
+    As with executors, each task in turn goes to the first worker that is free.
+    """
+    ends = [0.0] * workers
+    unknown, most, largest = 0, 0.0, None
+    for task in tasks:
+        known = [cost for cost in of_fits(task, costs).values() if cost]
+        unknown += len(task.runs) - len(known)
+        heapq.heapreplace(ends, ends[0] + math.fsum(cost.seconds for cost in known))
+        if (needed := math.fsum(cost.bytes for cost in known)) > most:
+            most, largest = needed, task
+    return Budget(max(ends), unknown, most, largest)
+
+
+def of_fits(task: Task, costs: Mapping[str, Cost | None]) -> dict[str, Cost | None]:
+    """Return key → cost of a task's runs, where those of one fit count once.
+
+    Runs of a fold and seed share a fit; the one that costs most counts.
+    """
+    fits: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for run in task.runs:
+        fits[run.fold, run.seed].append(run.key)
+    once: dict[str, Cost | None] = {}
+    for keys in fits.values():
+        known = {key: cost for key in keys if (cost := costs[key])}
+        dearest = max(known, key=lambda key: known[key].seconds, default=None)
+        free = {key: Cost(0.0, 0.0, cost.basis) for key, cost in known.items() if key != dearest}
+        once |= {key: free.get(key, costs[key]) for key in keys}
+    return once
+
+
+def in_words(seconds: float) -> str:
+    """Return a duration as text, in the largest unit that suits."""
+    minutes, hours, days = seconds / 60, seconds / 3600, seconds / 86400
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if minutes < 2:
+        return f"{seconds:.0f} s"
+    if hours < 2:
+        return f"{minutes:.0f} min"
+    if days < 2:
+        return f"{hours:.1f} h"
+    return f"{days:.1f} days"
+
+
+def _categories(run: Mapping[str, object]) -> tuple[str, str, str]:
+    """Return the keys that runs of like cost share: settings and data, settings, kind of method."""
+    settings = {name: value for name, value in run.items() if name not in NO_PART_OF_COST}
+    method = run["method"]
+    kinds = list(_kinds(method)) if isinstance(method, Mapping) else method
+    return canonical_json(settings), canonical_json([method]), canonical_json({"kinds": kinds})
+
+
+def _kinds(settings: Mapping[str, object]) -> Iterator[object]:
+    """Yield the type of a method, and those of the methods and rules inside it."""
+    yield settings.get("type")
+    for value in settings.values():
+        if isinstance(value, Mapping):
+            yield from _kinds(value)

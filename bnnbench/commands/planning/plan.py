@@ -1,0 +1,114 @@
+"""The runs that a command has to carry out, and those that are finished."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+
+from bnnbench.commands.planning.budget import Experience
+from bnnbench.commands.planning.changes import changes_since
+from bnnbench.commands.running.arguments import Refit
+from bnnbench.engine.declare.description import describe
+from bnnbench.engine.declare.grid import Evaluation, Run, Suite, after_each_fit, grouped
+from bnnbench.engine.run.execute import Task
+from bnnbench.engine.run.measuring.provenance import code_of
+from bnnbench.engine.store.checkpoints import FOLDER, discard
+from bnnbench.engine.store.record import Record, newest
+from bnnbench.engine.store.rescoring.rescore import rescore
+from bnnbench.engine.store.store import Store
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every run of a suite, and the tasks that remain."""
+
+    runs: tuple[Run, ...]
+    tasks: tuple[Task, ...]
+    before: Mapping[str, object]
+    """Key of a run to be repeated → the time when its present record was finished."""
+    changes: tuple[str, ...] = ()
+    """A sentence for each kind of change since runs were recorded."""
+    experience: Experience = field(default_factory=Experience)
+    """The costs of the store's runs."""
+
+    @property
+    def left(self) -> int:
+        """Number of runs to be carried out."""
+        return sum(len(task.runs) for task in self.tasks)
+
+
+def plan(
+    suite: Suite, store: Store, device: str, refit: Refit = "missing", writing: bool = True
+) -> Plan:
+    """Return the plan; if `writing`, update finished runs' records to the suite first.
+
+    A run is finished if it was completed or diverged under every condition of the suite, on the
+    present data and, where its method comes from outside this project, with the present code; a
+    failed run is repeated. Raises `Damaged` for a record that cannot be read.
+    """
+    runs = {run.key: run for run in suite.runs()}
+    if refit == "all" and writing:
+        discard(store.folder / FOLDER, runs)
+    records = {record.key: record for record in store.records()}
+    finished = {} if refit == "all" else _finished(suite, runs, records)
+    changed = changes_since(finished, runs)
+    for key in changed.outdated | (changed.other_code if refit == "changed" else set()):
+        del finished[key]
+    current = {record.key for record in newest(records.values())}
+    if finished and writing:
+        _adopt(suite, runs, finished, current, store)
+        scored = chain.from_iterable(_scored(suite, run) for run in runs.values())
+        metrics = {evaluation.condition.name: evaluation.metrics for evaluation in scored}
+        rescore(store, metrics, finished.keys())
+    unfinished = (run for key, run in runs.items() if key not in finished)
+    remaining = grouped(unfinished, suite.fitted_together)
+    settings = suite.evaluations, device, suite.reproduces, store.folder / FOLDER
+    tasks = [Task(together, *settings, code_of(together[0].method)) for together in remaining]
+    repeated = records.keys() & runs.keys() - finished.keys()
+    before = {key: records[key].provenance.get("finished") for key in repeated}
+    lines = changed.sentences(refit)
+    experience = Experience(records.values() if tasks else ())
+    return Plan(tuple(runs.values()), tuple(tasks), before, lines, experience)
+
+
+def _finished(
+    suite: Suite, runs: Mapping[str, Run], records: Mapping[str, Record]
+) -> dict[str, Record]:
+    return {
+        key: records[key]
+        for key, run in runs.items()
+        if key in records
+        and records[key].status != "failed"
+        and {e.condition.name for e in _scored(suite, run)} <= records[key].condition_origins.keys()
+    }
+
+
+def _scored(suite: Suite, run: Run) -> list[Evaluation]:
+    """Return the evaluations that a run is scored on, in any of its rounds."""
+    return list(chain.from_iterable(after_each_fit(suite.evaluations, run.acquisition)))
+
+
+def _adopt(
+    suite: Suite,
+    runs: Mapping[str, Run],
+    finished: Mapping[str, Record],
+    current: set[str],
+    store: Store,
+) -> None:
+    """Update the names and claims in finished runs' records to those of the suite.
+
+    Where other settings were tried later under the same label, the run is marked as chosen now.
+    """
+    claims = [describe(dataclasses.asdict(claim)) for claim in suite.reproduces]
+    adopted = []
+    for key, record in finished.items():
+        changes: dict[str, object] = {}
+        if key not in current:
+            changes["provenance"] = dict(record.provenance) | {"chosen": store.clock.now()}
+        names = runs[key].names
+        changes |= {name: text for name, text in names.items() if getattr(record, name) != text}
+        if list(record.reproduces) != claims:
+            changes["reproduces"] = tuple(claims)
+        if changes:
+            adopted.append(dataclasses.replace(record, **changes))
+    store.rewrite_all(adopted)

@@ -1,0 +1,150 @@
+"""`bnnbench reproduce KEY`: repeat a stored run, and compare."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from bnnbench.commands.stored_runs.reproduction import Comparison, Reproduction, Verdict, reproduce
+from bnnbench.commands.terminal.parser import Parser
+from bnnbench.datasets.errors import DataDamaged, DataUnavailable
+from bnnbench.datasets.reading.third_party_text import legible
+from bnnbench.engine.store import bundles
+from bnnbench.engine.store.inspection import stores
+from bnnbench.engine.store.rebuilding import NotRepeatable
+from bnnbench.engine.store.record import Record
+from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.workers.base import prepare_process
+
+CODES: dict[Verdict, int] = {"identical": 0, "within rounding": 1, "differs": 3}
+MISUSED = 2
+
+BUNDLE = Path(__file__).parents[2] / "docs" / "bundle"
+"""The finished runs in a checkout; an installed package has none."""
+
+USUAL = (Path("results"), Path("results") / "try", BUNDLE)
+"""Where runs are looked for; the second is where `bnnbench try` writes."""
+
+ABOUT = """\
+Repeats a stored run from its record alone, and compares scores and predictions
+bit for bit. Nothing is written. Bundles have scores and no predictions.
+
+Exit codes: 0 identical. 1 within rounding: everything agrees to half the digits of single
+precision. 3 something differs. 2 usage, or a record that cannot be repeated here.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Carry out what the command line asks for, and exit."""
+    sys.exit(command(arguments))
+
+
+def command(arguments: Sequence[str] | None = None) -> int:
+    """Carry out what the command line asks for, and return the exit code."""
+    parser = Parser(
+        prog="bnnbench reproduce",
+        description=ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "key", metavar="KEY", help="key of the run (its folder's name), or the start of it"
+    )
+    parser.add_argument(
+        "--results",
+        type=Path,
+        metavar="DIR",
+        help="folder of results, or a bundle (default: results, results/try, then the bundle of "
+        "this checkout)",
+    )
+    parser.add_argument(
+        *("--allow",),
+        action="append",
+        default=[],
+        metavar="PACKAGE",
+        help="allow the record to name classes of this package",
+    )
+    options = parser.parse_args(arguments)
+    prepare_process()
+    if options.allow and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # as for a method that is named by its file
+    try:
+        store, record = _run_with_key(options.key, options.results)
+        has_predictions = store is not None and record.predictions_sha256
+        predictions = store.predictions(record.key) if store and has_predictions else None
+        result = reproduce(record, predictions, tuple(options.allow))
+    except (NotRepeatable, Damaged, ValueError, DataUnavailable, DataDamaged) as error:
+        print(f"error: {legible(error)}", file=sys.stderr)
+        return MISUSED
+    _print(record, result)
+    return CODES[result.verdict]
+
+
+def _run_with_key(start: str, results: Path | None) -> tuple[Store | None, Record]:
+    """Return the record of the run whose key has this start, and its store; None for a bundle.
+
+    Raises ValueError unless there is exactly one.
+    """
+    places = [results] if results else [place for place in USUAL if _holds_runs(place)]
+    for place in places:
+        matches = list(_matches(start, place))
+        if len(matches) > 1:
+            examples = ", ".join(record.key for _, record in matches[:5])
+            raise ValueError(
+                f"{len(matches)} keys begin with {start!r}: {examples}; give more of the key"
+            )
+        if matches:
+            return matches[0]
+    named = " or ".join(map(str, places)) or "the folder `results`, which holds none,"
+    raise ValueError(
+        f"no run in {named} begins with {start!r}; `bnnbench store list DIR` prints the runs of a "
+        "folder of results, bnnbench.results(DIR) has the keys of a bundle, and --results names "
+        "another"
+    )
+
+
+def _holds_runs(place: Path) -> bool:
+    """Return whether a folder is a bundle or one of results."""
+    return bool(bundles.folders(place)) or (place / "runs").is_dir() or any(place.glob("*/runs"))
+
+
+def _matches(start: str, place: Path) -> Iterator[tuple[Store | None, Record]]:
+    """Yield the runs of a folder of results or of a bundle whose keys begin so."""
+    folders = bundles.folders(place)
+    for folder in folders:
+        for record in bundles.read(folder, start):
+            yield None, record
+    if folders:
+        return
+    for store in stores(place):
+        for key in store.run_keys():
+            if key.startswith(start) and (record := store.read(key)):
+                yield store, record
+
+
+def _print(record: Record, result: Reproduction) -> None:
+    where = f"{record.dataset}, fold {record.fold}, seed {record.seed}"
+    print(legible(f"{record.method} on {where} ({record.suite}, {record.profile}): {record.key}"))
+    for verdict in CODES:
+        comparisons = [comparison for comparison in result.results if comparison.verdict == verdict]
+        if comparisons:
+            print(f"{verdict}: {len(comparisons)} of {len(result.results)}")
+        if verdict != "identical":
+            _table(comparisons)
+    for line in result.not_compared:
+        print(legible(f"not compared: {line}"))
+    if result.circumstances:
+        print("differences from when it was recorded:")
+        _table(result.circumstances)
+    print(f"verdict: {result.verdict}")
+
+
+def _table(rows: Sequence[Comparison]) -> None:
+    width = max((len(row.name) for row in rows), default=0)
+    for row in rows:
+        print(legible(f"  {row.name:{width}}  recorded {row.recorded!s}, now {row.repeated!s}"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,329 @@
+"""The flags that all suites share."""
+
+import math
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, get_args
+
+from bnnbench.commands.running import clusters, values
+from bnnbench.commands.terminal.parser import Parser
+from bnnbench.datasets import Policy
+from bnnbench.engine.run.devices import AUTO, NoSuchDevice, decided, gpus_here
+from bnnbench.engine.workers import EXECUTORS, Limits, Settings, cores, lacks
+from bnnbench.engine.workers.clusters import slurm_options
+from bnnbench.engine.workers.gpus import gpus_for
+from bnnbench.methods import environments
+from bnnbench.suites import Entry
+
+WORKERS_ELSEWHERE = 16
+"""Workers on a cluster unless the command line says how many."""
+
+Refit = Literal["missing", "changed", "all"]
+"""Runs to carry out: those without a result, also those recorded with other code, or all."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The choices of the command line; None leaves one to the suite or the machine."""
+
+    profile: str
+    methods: tuple[str, ...] | None
+    settings: Path | None
+    network: str | None
+    env: list[tuple[str, str]]
+    datasets: tuple[str, ...] | None
+    seeds: int | None
+    folds: int | None
+    samples: int | None
+    data: Policy
+    data_dir: Path | None
+    out: Path
+    device: str
+    executor: str | None
+    in_process: bool
+    workers: int | None
+    timeout: float | None
+    memory: int | None
+    address: str | None
+    wait: float
+    working_dir: Path | None
+    gpus: float | None
+    partition: str | None
+    slurm: list[tuple[str, str | bool]]
+    runs_per_job: int | None
+    detach: bool
+    minutes: int
+    limit: int | None
+    refit: Refit
+    no_report: bool
+    offline: bool
+    dry_run: bool
+
+    def export(self) -> None:
+        """Put data folder and other libraries' interpreters into the process's environment.
+
+        Data sources and methods read them there, here and in workers.
+        """
+        if self.data_dir:
+            os.environ["BNNBENCH_DATA"] = str(self.data_dir.absolute())
+        if self.offline:
+            os.environ["BNNBENCH_OFFLINE"] = "1"
+        if self.env:
+            environments.add(dict(self.env))
+
+    @property
+    def limits(self) -> Limits:
+        """The time and memory that one run may take."""
+        return Limits(self.timeout, self.memory)
+
+    @property
+    def elsewhere(self) -> bool:
+        """True if workers are on other machines, whose devices this one cannot know."""
+        return self.executor in ("ray", "slurm")
+
+    def placement(self, tasks: int, count: Callable[[], int] = gpus_here) -> tuple[str, Settings]:
+        """Return the executor's name, and its settings for this number of tasks.
+
+        `count` returns the number of GPUs of this machine.
+        """
+        devices = () if self.elsewhere else gpus_for(self.device, count)
+        packs = math.ceil(tasks / (self.runs_per_job or 1))
+        workers = min(self.workers or self._most_workers(len(devices)), max(packs, 1))
+        name = self.executor or ("processes" if workers > 1 or self.limits else "serial")
+        settings = Settings(
+            workers=1 if name == "serial" else workers,
+            limits=self.limits,
+            isolate=not self.in_process,
+            devices=devices[: 1 if name == "serial" else workers],
+            gpus=self._gpus(),
+            address=self.address,
+            wait_minutes=self.wait,
+            working_dir=self.working_dir,
+            partition=self.partition,
+            options=dict(self.slurm),
+            pack=self.runs_per_job or 1,
+            minutes=self.minutes,
+        )
+        return name, settings
+
+    def _gpus(self) -> float:
+        """Return the GPUs of each worker of a cluster, unless Slurm's options ask for them."""
+        if self.gpus is None and not slurm_options.asks_for_gpus(dict(self.slurm)):
+            return float(self.device == "cuda")
+        return self.gpus or 0.0
+
+    def _most_workers(self, devices: int) -> int:
+        """Return the number of workers where the command line gives none."""
+        if self.executor == "slurm" or (self.executor == "ray" and self.address):
+            return WORKERS_ELSEWHERE
+        return 1 if self.executor == "serial" else devices or cores()
+
+
+def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
+    """Return the options; a mistake prints its reason and ends the process with code 2."""
+    parser = Parser(
+        prog=f"bnnbench {name}",
+        description=suite.title,
+        epilog="Exit codes: 0 all runs completed, 1 the report could not be written, 2 usage, "
+        "3 some runs failed or diverged.",
+    )
+    add = parser.add_argument
+    add(
+        "--profile",
+        choices=suite.profiles,
+        default=min(suite.profiles, key=lambda p: p != "quick"),
+        help="quick takes minutes, paper follows the published protocol; default: %(default)s",
+    )
+    add(
+        "--methods",
+        type=values.methods,
+        metavar="A,B",
+        help="labels of the suite, names that `bnnbench methods` lists, module:Class or "
+        "file.py:Class, each perhaps with settings: 'ivon(learning_rate=0.3, epochs=200)'; in a "
+        "method inside of another, what is not given has its default",
+    )
+    add(
+        "--settings",
+        type=Path,
+        metavar="FILE",
+        help="TOML file with a table of settings for each method, beside those of --methods: "
+        "[ivon] and below it learning_rate = 0.3",
+    )
+    add(
+        "--network",
+        metavar="FILE.py:NAME",
+        help="network of your own in place of the suite's: a function or class that returns a "
+        "torch.nn.Module; its parameters named inputs and outputs are filled in",
+    )
+    add(
+        "--env",
+        type=values.environment,
+        metavar="NAME=PATH",
+        action="append",
+        default=[],
+        help="interpreter of the environment of a library, whose methods are carried out in "
+        f"processes there: {', '.join(environments.LIBRARIES)}; once for each library",
+    )
+    add(
+        "--datasets",
+        type=values.names,
+        metavar="A,B",
+        help="data sets of the profile, by name; default: all",
+    )
+    add(
+        "--seeds",
+        type=values.count(),
+        metavar="N",
+        help="number of seeds per fold; default: as the profile",
+    )
+    add(
+        "--folds",
+        type=values.count(),
+        metavar="N",
+        help="at most N folds of each data set; default: as the profile",
+    )
+    if suite.sampled:
+        add(
+            "--samples",
+            type=values.count(),
+            metavar="N",
+            help="number of samples drawn for each measurement",
+        )
+    parser.set_defaults(samples=None)
+    add(
+        "--data",
+        choices=("auto", "original", "stand-in"),
+        default="auto",
+        help="official files, small substitutes, or (auto) substitutes for missing files",
+    )
+    add(
+        "--data-dir",
+        type=Path,
+        metavar="DIR",
+        help="folder of data files and downloads; default: BNNBENCH_DATA, else the user's cache",
+    )
+    add(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        default=Path("results"),
+        help="folder for results; default: %(default)s",
+    )
+    add(
+        "--device",
+        type=values.device,
+        metavar="NAME",
+        default=AUTO,
+        help="auto, cpu, cuda, or a GPU of this machine by its number, such as cuda:1; auto: cuda "
+        "where the process that fits has a GPU, else cpu",
+    )
+    add(
+        "--executor",
+        choices=sorted(EXECUTORS),
+        help="where runs are carried out; default: worker processes where there are several cores",
+    )
+    add(
+        "--workers",
+        type=values.workers,
+        metavar="N",
+        help="number of workers, which share this machine's GPUs and their memory alike; default, "
+        f"or auto: one for each GPU, without GPUs for each core, on a cluster {WORKERS_ELSEWHERE}",
+    )
+    add("--timeout", type=values.seconds, metavar="SECONDS", help="time limit of each run")
+    add(
+        "--memory", type=values.size, metavar="SIZE", help="memory limit of each worker, such as 4G"
+    )
+    add(
+        "--in-process",
+        action="store_true",
+        help="carry out foreign methods in the process of the others, for a debugger; each then "
+        "sees the test rows, and could change the others' numbers",
+    )
+    clusters.add_flags(add)
+    add(
+        "--dry-run",
+        action="store_true",
+        help="print the planned runs, their time and memory; run nothing",
+    )
+    add(
+        "--limit",
+        type=values.count(),
+        metavar="N",
+        help="use only N training and N test rows, as a smoke test",
+    )
+    add("--refit", choices=get_args(Refit), default="missing",
+        help="repeat finished runs: those recorded with other code (changed), or all; "
+        "default: carry out only runs without a result (missing)")  # fmt: skip
+    add("--no-report", action="store_true", help="do not write the report")
+    add("--offline", action="store_true", help="download nothing")
+    options = Options(**vars(parser.parse_args(arguments)))
+    if reason := _contradiction(options):
+        parser.error(reason)
+    if options.out.exists() and not options.out.is_dir():
+        parser.error(f"--out: {options.out} is a file; give a folder")
+    if options.elsewhere:
+        given = options.gpus or slurm_options.asks_for_gpus(dict(options.slurm))
+        return replace(options, device="cuda") if given else options
+    try:
+        device = decided(options.device)
+    except NoSuchDevice as error:
+        parser.error(str(error))
+    return replace(options, device=str(device))
+
+
+def _contradiction(options: Options) -> str | None:
+    """Return a message about flags that exclude each other or an executor that is unavailable."""
+    name, limits = options.executor, options.limits
+    if name and (lacking := lacks(name)):
+        return f"--executor {name}: {lacking}"
+    if name == "serial" and (options.workers or 1) > 1:
+        return "--workers: the serial executor has one worker; use --executor processes"
+    if name == "serial" and limits:
+        return (
+            "--timeout, --memory: the serial executor cannot stop a run; use --executor processes"
+        )
+    if limits.bytes and not sys.platform.startswith("linux"):
+        return "--memory: works on Linux only, where a process's memory can be read"
+    if name in (None, "serial", "processes") and (options.workers or 1) > most_workers():
+        return f"--workers: give a whole number from 1 to {most_workers()} on this machine"
+    return _contradiction_of_clusters(options)
+
+
+def _contradiction_of_clusters(options: Options) -> str | None:
+    """Return a message about flags that an executor has not, or that exclude each other."""
+    name = options.executor
+    of_slurm = dict(options.slurm)
+    for flag, value, executors in (
+        ("address", options.address, ("ray", "slurm")),
+        ("gpus", options.gpus, ("ray", "slurm")),
+        ("working-dir", options.working_dir, ("ray",)),
+        ("partition", options.partition, ("slurm",)),
+        ("slurm", of_slurm or None, ("slurm",)),
+        ("runs-per-job", options.runs_per_job, ("slurm",)),
+        ("detach", options.detach or None, ("slurm",)),
+    ):
+        if value is not None and name not in executors:
+            return f"--{flag}: needs --executor {' or '.join(executors)}"
+    if options.working_dir and not options.working_dir.is_dir():
+        return f"--working-dir: {options.working_dir} is no folder"
+    if options.elsewhere and ":" in options.device:
+        return f"--device {options.device}: names a GPU of this machine; on a cluster, --gpus 1"
+    if options.gpus is not None and slurm_options.asks_for_gpus(of_slurm):
+        return "--gpus and --slurm both ask for GPUs; give one of them"
+    if options.device == "cpu" and (options.gpus or slurm_options.asks_for_gpus(of_slurm)):
+        return "--gpus, --slurm: with --device cpu, workers would leave their GPUs idle"
+    if options.gpus == 0 and options.device == "cuda":
+        return "--gpus 0: with --device cuda, workers need a GPU or a share of one"
+    if name == "slurm" and options.address not in (None, "local"):
+        return "--address: with Slurm the only address is local, which runs jobs on this machine"
+    if name == "slurm" and options.gpus and options.gpus % 1:
+        return "--gpus: Slurm allots whole GPUs only; give a whole number"
+    return None
+
+
+def most_workers() -> int:
+    """Return the largest number of worker processes that may be asked for on this machine."""
+    return max(16, 4 * cores())

@@ -1,0 +1,109 @@
+"""Ledgers in a store: which Slurm job is to carry out which runs, when its command has ended."""
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bnnbench.datasets.reading.whole_files import write_whole
+from bnnbench.engine.store.store import Damaged, Store
+
+if TYPE_CHECKING:
+    import submitit
+
+FOLDER, LEDGER = ".submitted", "ledger.json"
+"""Folder in a store with one for each command that submitted jobs, and the list of its jobs."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A job in a ledger, and the runs that it is to carry out."""
+
+    job: str
+    address: str | None
+    attempt: int
+    before: Mapping[str, object]
+    """Key of each run → the time when its record was finished, None without one."""
+
+
+def write(folder: Path, entries: Sequence[Entry]) -> None:
+    """Write the ledger of a command's jobs, beside their files."""
+    write_whole(folder / LEDGER, json.dumps([asdict(entry) for entry in entries]).encode())
+
+
+def read(path: Path) -> list[Entry]:
+    """Return the entries of a ledger; raises `Damaged` where it is truncated or altered."""
+    try:
+        return [Entry(**data) for data in json.loads(path.read_text())]
+    except (ValueError, TypeError) as error:
+        cure = "see with squeue that its jobs have ended, then remove its folder"
+        raise Damaged(path, f"truncated or altered: {error}", cure) from error
+
+
+class Ledgers:
+    """All jobs in the ledgers of a store, and what has become of them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        jobs: list[tuple[Entry, submitit.Job[Any]]] = []
+        for ledger in sorted((store.folder / FOLDER).glob(f"*/{LEDGER}")):
+            jobs += [(entry, _job(ledger.parent, entry)) for entry in read(ledger)]
+        # Every job is made before one is asked for its state: Slurm then answers for all at once.
+        self.ended: list[tuple[Entry, submitit.Job[Any]]] = []
+        self._alive: list[tuple[Entry, submitit.Job[Any]]] = []
+        for entry, job in jobs:
+            (self.ended if _has_ended(entry, job) else self._alive).append((entry, job))
+        by_attempt = sorted((entry for entry, _ in jobs), key=lambda entry: entry.attempt)
+        self._latest = {key: entry for entry in by_attempt for key in entry.before}
+
+    @property
+    def keys(self) -> set[str]:
+        """The runs of all jobs, also those that failed: these wait until they were collected."""
+        return set(self._latest)
+
+    @property
+    def to_come(self) -> int:
+        """The number of runs that jobs in the queue or at work have yet to carry out."""
+        return sum(len(self.left_by(entry)) for entry, _ in self._alive)
+
+    def left_by(self, entry: Entry) -> list[str]:
+        """Return the keys of a job's runs without a record since it was submitted.
+
+        Runs that were submitted once more are those of the later job.
+        """
+        keys = (key for key in entry.before if self._latest[key] is entry)
+        return [key for key in keys if self._finished(key) == entry.before[key]]
+
+    def under_way(self) -> str:
+        """Return the number of jobs in each of Slurm's states, as text; empty where all ended."""
+        states = Counter(job.state for _, job in self._alive)
+        counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
+        unknown = f"; if they are gone, remove {self._store.folder / FOLDER}"
+        return counts + (unknown if "UNKNOWN" in states else "")
+
+    def remove(self) -> None:
+        """Remove the ledgers and the files of their jobs, all of which have ended."""
+        shutil.rmtree(self._store.folder / FOLDER, ignore_errors=True)
+
+    def _finished(self, key: str) -> object:
+        record = self._store.read(key)
+        return record and record.provenance.get("finished")
+
+
+def _job(folder: Path, entry: Entry) -> "submitit.Job[Any]":
+    import submitit
+
+    kind = submitit.LocalJob if entry.address else submitit.SlurmJob
+    return kind(folder, entry.job)
+
+
+def _has_ended(entry: Entry, job: Any) -> bool:
+    """Return whether a job has ended; the stand-in for Slurm knows its own processes only."""
+    if not entry.address:
+        return job.done()
+    import psutil
+
+    return job.paths.result_pickle.exists() or not psutil.pid_exists(int(entry.job))

@@ -1,0 +1,56 @@
+"""A network of one's own from the command line, in place of those of a suite."""
+
+import importlib
+import inspect
+from dataclasses import replace
+from typing import Any
+
+from torch import nn
+
+from bnnbench.commands.terminal.usage_errors import UsageError
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Suite
+from bnnbench.methods.networks.architectures import Linear, TorchModule
+from bnnbench.methods.networks.modules.building import built
+from bnnbench.methods.networks.torch_module import name_of_factory
+
+
+def with_network(suite: Suite, factory: str) -> Suite:
+    """Return the suite with all methods on the module of a factory.
+
+    A parameter of the factory named `inputs` is given the shape of one input, a number for a
+    vector, and one named `outputs` the number of targets or classes. Raises UsageError.
+    """
+    try:
+        name = name_of_factory(factory)
+        place, _, function = name.partition(":")
+        made = getattr(importlib.import_module(place), function)
+        if isinstance(made, nn.Module):
+            raise TypeError(f"needed a function that returns a network; {function} is one itself")
+        asked = inspect.signature(made).parameters
+    except (ValueError, TypeError, ImportError, AttributeError) as error:
+        raise UsageError(f"--network: {factory}: {error}") from error
+    cases = tuple(replace(case, network=_network(case, name, {*asked})) for case in suite.cases)
+    return replace(suite, cases=cases, own_architectures={})
+
+
+def _network(case: Case, factory: str, asked: set[str]) -> tuple[TorchModule]:
+    last = case.network[-1] if case.network else None
+    if not isinstance(last, Linear):
+        raise UsageError(
+            f"--network: needed a network that ends in a linear layer, whose outputs the other has "
+            f"too; {case.name} ends in {last}: declare a suite of your own, with "
+            "TorchModule(..., outputs=...)"
+        )
+    facts: dict[str, Any] = {"outputs": last.outputs}
+    if "inputs" in asked:
+        shape = case.source.load(0).train.inputs.shape[1:]
+        facts["inputs"] = tuple(shape) if len(shape) > 1 else shape.numel()
+    arguments = {name: value for name, value in facts.items() if name in asked}
+    layer = TorchModule(factory, last.outputs, arguments=arguments)
+    try:
+        built(layer, 0)
+    except Exception as error:
+        kind = type(error).__name__
+        raise UsageError(f"--network: {factory}{arguments or ''} fails: {kind}: {error}") from error
+    return (layer,)

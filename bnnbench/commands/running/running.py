@@ -1,0 +1,26 @@
+"""Carrying out a driver's share of a plan: each result is stored as soon as it is there."""
+
+from contextlib import closing
+from typing import Protocol, runtime_checkable
+
+from bnnbench.commands.planning.share import Audience, Share
+from bnnbench.engine.run.execute import Outcome, Task, lost
+from bnnbench.engine.workers.base import Executor, Lost, Watcher
+
+
+@runtime_checkable
+class Display(Watcher, Audience, Protocol):
+    """Shows the course of tasks, and how each ended."""
+
+    def finished(self, task: Task, outcomes: list[Outcome]) -> None: ...
+
+
+def carry_out(share: Share, executor: Executor, display: Display) -> None:
+    """Carry out the tasks that this driver claims, and store their outcomes."""
+    with closing(executor.map(share.tasks(), display)) as results:
+        for task, result in results:
+            outcomes = (
+                lost(task, result.reason, result.place) if isinstance(result, Lost) else result
+            )
+            share.keep(outcomes)
+            display.finished(task, outcomes)

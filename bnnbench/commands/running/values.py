@@ -1,0 +1,95 @@
+"""Readers of the values of flags; each raises argparse's error with what is needed."""
+
+import argparse
+import math
+import re
+from collections.abc import Callable, Sequence
+
+from bnnbench.commands.method_settings.expressions import Misspelt, parts
+from bnnbench.engine.workers.clusters import slurm_options
+from bnnbench.methods import environments
+
+UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def device(text: str) -> str:
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", text):
+        raise argparse.ArgumentTypeError(f"needs auto, cpu, cuda or such as cuda:1; got {text!r}")
+    return text
+
+
+def slurm(text: str) -> tuple[str, str | bool]:
+    try:
+        return slurm_options.read(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def workers(text: str) -> int | None:
+    return None if text == "auto" else count(others=", or auto")(text)
+
+
+def seconds(text: str) -> float:
+    return positive(text, "a number of seconds above 0")
+
+
+def minutes(text: str) -> float:
+    return positive(text, "a number of minutes above 0")
+
+
+def share(text: str) -> float:
+    return 0.0 if text == "0" else positive(text, "a number of GPUs, 0 or more")
+
+
+def size(text: str) -> int:
+    """Return the bytes of a size such as 500M, 4G or 1.5GiB."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT])(?:i?B)?", text, re.IGNORECASE)
+    if not match or not (size := int(float(match[1]) * UNITS[match[2].upper()])):
+        raise argparse.ArgumentTypeError(f"needs a size such as 500M or 4G; got {text!r}")
+    return size
+
+
+def positive(text: str, needed: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"needs {needed}; got {text!r}")
+    return number
+
+
+def methods(text: str) -> tuple[str, ...]:
+    try:
+        return names(text, parts(text))
+    except Misspelt as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def environment(text: str) -> tuple[str, str]:
+    try:
+        return environments.checked(text)
+    except environments.NoSuchEnvironment as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def names(text: str, pieces: Sequence[str] | None = None) -> tuple[str, ...]:
+    stripped = (name.strip() for name in pieces or text.split(","))
+    names = tuple(name for name in stripped if name)
+    if not names:
+        raise argparse.ArgumentTypeError("needs at least one name")
+    return names
+
+
+def count(others: str = "") -> Callable[[str], int]:
+    """Return a parser of whole numbers from 1; its message names what else there is."""
+
+    def read(text: str) -> int:
+        number = int(text) if text.isascii() and text.isdigit() else 0
+        if number < 1:
+            raise argparse.ArgumentTypeError(
+                f"needs a whole number, 1 or more{others}; got {text!r}"
+            )
+        return number
+
+    return read

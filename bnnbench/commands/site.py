@@ -1,0 +1,30 @@
+"""`bnnbench site`: the board and all pages behind it, from bundles or folders of results."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bnnbench.commands import report
+from bnnbench.commands.terminal.parser import Parser
+
+ABOUT = """Build a site without fitting anything: the board, which answers which method to use
+first, a page for each method, data set and suite, and a comparison of any two methods. Where
+predictions are at hand, pages of examples show on which images or rows methods differ. All pages
+are files that need no server."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out the command line, and return the exit code of `bnnbench report`."""
+    parser = Parser("bnnbench site", description=ABOUT)
+    parser.add_argument("sources", nargs="+", help="bundles, or folders of results")
+    parser.add_argument("--out", type=Path, default=Path("site"), help="folder (default: site)")
+    parser.add_argument(
+        *("--predictions",), action="append", default=[], metavar="FILE.tar",
+        help="predictions of a bundle's runs, from `bnnbench bundle --predictions`; adds pages of "
+        "examples and figures; repeatable",
+    )  # fmt: skip
+    options = parser.parse_args(arguments)
+    archives = [part for path in options.predictions for part in ("--predictions", path)]
+    code = report.main([*options.sources, *archives, "--out", str(options.out)])
+    if code != 2:
+        print(f"open {(options.out / 'index.html').resolve().as_uri()}")
+    return code

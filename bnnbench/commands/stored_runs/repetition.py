@@ -1,0 +1,96 @@
+"""Repeated runs beside their records, measured by how far such runs differ among themselves."""
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean, variance
+
+from bnnbench.commands.stored_runs.reproduction import Comparison, Reproduction, compare
+from bnnbench.engine.run.execute import Outcome
+from bnnbench.engine.store.record import Record
+from bnnbench.engine.store.repetitions import Repetition
+
+
+def not_repeated(record: Record, reason: str) -> Repetition:
+    """Return the line of a run that was not carried out again."""
+    return Repetition(
+        *(record.profile, record.method, record.dataset, record.fold, record.seed, record.key),
+        outcome="not repeated",
+        reason=reason,
+        cpu_of_record=str(record.provenance.get("cpu", "")),
+    )
+
+
+def repetition_of(
+    record: Record, outcome: Outcome, alike: Sequence[Record], code_sha256: str
+) -> Repetition:
+    """Return the line of a run that was carried out again by the code of this digest.
+
+    `alike` are the runs of the method on the data set, by which differences are measured.
+    """
+    comparison = compare(record, None, outcome)
+    now = outcome.record.provenance
+    line = replace(
+        not_repeated(record, ""),
+        outcome=comparison.verdict,
+        code_sha256=code_sha256,
+        commit=str(now.get("commit") or ""),
+        cpu=str(now.get("cpu", "")),
+        finished=str(now.get("finished", "")),
+    )
+    if outcome.record.status != record.status:
+        return replace(line, reason=f"it {outcome.record.status}: {outcome.record.last_line}")
+    return _with_farthest(line, comparison, alike)
+
+
+def _with_farthest(
+    line: Repetition, comparison: Reproduction, alike: Sequence[Record]
+) -> Repetition:
+    """Return the line with the score that lies farthest from the recorded one, if one differs."""
+    spreads = spreads_over_runs(alike)
+    distances = {
+        result: distance
+        for result in comparison.results
+        if (distance := _distance(result, spreads.get(result.name))) is not None
+    }
+    if distances:
+        result = max(distances, key=lambda one: distances[one])
+        return replace(
+            line,
+            score=result.name,
+            recorded=result.recorded,
+            repeated=result.repeated,
+            spreads=distances[result],
+        )
+    others = [result.name for result in comparison.results if result.verdict == "differs"]
+    return replace(line, reason=f"other {', '.join(others[:3])}" if others else "")
+
+
+def spreads_over_runs(alike: Sequence[Record]) -> dict[str, float]:
+    """Return score, such as "clean, nll" → its standard deviation over seeds, pooled over folds.
+
+    Where folds have one seed each it is that over folds; a score of one run has none.
+    """
+    by_fold: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for record in alike:
+        for condition, scores in record.scores.items():
+            for name, value in scores.items():
+                if math.isfinite(value):
+                    by_fold[f"{condition}, {name}"][record.fold].append(value)
+    spreads = {}
+    for name, folds in by_fold.items():
+        several = [values for values in folds.values() if len(values) > 1]
+        groups = several or [[value for values in folds.values() for value in values]]
+        if len(groups[0]) > 1:
+            spreads[name] = math.sqrt(fmean(map(variance, groups)))
+    return spreads
+
+
+def _distance(comparison: Comparison, spread: float | None) -> float | None:
+    """Return the difference of two scores in spreads; None where they agree, or nothing spreads."""
+    match comparison:
+        case Comparison(_, float(recorded), float(repeated), verdict):
+            if verdict == "differs" and spread and math.isfinite(recorded - repeated):
+                return abs(recorded - repeated) / spread
+    return None

@@ -1,0 +1,224 @@
+"""A repeated run, compared with the stored one."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bnnbench.engine.run.devices import AUTO, gpus_here
+from bnnbench.engine.run.execute import Outcome, Task, execute
+from bnnbench.engine.run.measuring.provenance import UNKNOWN, code_of
+from bnnbench.engine.run.packing import Predictions, unpack, vars_of
+from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_evaluations, rebuilt_run
+from bnnbench.engine.store.record import Record
+from bnnbench.engine.workers import Limits
+from bnnbench.engine.workers.worker import Worker
+from bnnbench.metrics import CERTIFIED, DISTANCES, FAR
+
+
+class NoGpuHere(NotRepeatable):
+    """A run was carried out on a GPU, and this machine has none."""
+
+
+Verdict = Literal["identical", "within rounding", "differs"]
+
+ROUNDING = float(np.finfo(np.float32).eps ** 0.5)
+"""Relative to the largest value of an array; 3.5e-4 is half the digits of single precision."""
+
+NOTHING = 1e-12
+"""A difference of scores below this is rounding: of sums of numbers near 1, where they are 0."""
+
+ADDED_LATER: Mapping[str, str] = {
+    **dict.fromkeys(DISTANCES, "another run"),
+    **dict.fromkeys(CERTIFIED, "a certified posterior"),
+    **dict.fromkeys(FAR, "the true function"),
+}
+"""Score that a suite adds once its runs are finished → what it is against."""
+
+CIRCUMSTANCES = ("commit", "dirty", "python", "cpu", "machine", "device", "torch_threads")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A recorded value beside the one of the repeated run."""
+
+    name: str
+    recorded: object
+    repeated: object
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The comparison of a repeated run with its record."""
+
+    results: tuple[Comparison, ...]
+    """Comparisons of status, data, scores and predictions."""
+    circumstances: tuple[Comparison, ...]
+    """Differences in commit, packages, processor and the like."""
+    not_compared: tuple[str, ...]
+    """Descriptions of values that the record does not hold."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of all results."""
+        verdicts = {result.verdict for result in self.results}
+        if "differs" in verdicts:
+            return "differs"
+        return "within rounding" if "within rounding" in verdicts else "identical"
+
+
+def reproduce(
+    record: Record,
+    predictions: Predictions | None,
+    packages: Sequence[str] = (),
+    *,
+    apart: bool = False,
+) -> Reproduction:
+    """Repeat a record's run alone, and compare; if `apart`, in a process of its own.
+
+    Raises `NotRepeatable` where the run cannot be rebuilt from its record, its device is not here,
+    or its process ends.
+    """
+    task = task_of(record, packages)
+    (outcome,) = _executed_apart(task) if apart else execute(task)
+    return compare(record, predictions, outcome)
+
+
+def task_of(record: Record, packages: Sequence[str] = ()) -> Task:
+    """Return the task that carries out a record's run again, alone.
+
+    Raises `NotRepeatable` where it cannot be rebuilt, or its device is not here.
+    """
+    run = rebuilt_run(record, packages)
+    code = code_of(run.method)
+    return Task((run,), rebuilt_evaluations(record, packages), _device(record), code=code)
+
+
+def _executed_apart(task: Task) -> list[Outcome]:
+    worker = Worker(Limits())
+    try:
+        *_, (event, content) = worker.messages(task)
+    finally:
+        worker.dismiss()
+    if event != "done":
+        raise NotRepeatable(f"the process that repeats it ended: {content}")
+    return content
+
+
+def compare(record: Record, predictions: Predictions | None, outcome: Outcome) -> Reproduction:
+    """Return the comparison of a record and its predictions with an outcome."""
+    repeated = outcome.record
+    results = [_exact("status", record.status, repeated.status)]
+    results.append(_exact("data", record.facts.get("sha256"), repeated.facts.get("sha256")))
+    missing = []
+    if record.condition_data:
+        for name in sorted(record.condition_data.keys() & repeated.condition_data.keys()):
+            recorded, now = record.condition_data[name], repeated.condition_data[name]
+            results.append(_exact(f"data of {name}", recorded, now))
+    else:
+        missing.append("checksums of the conditions' data (schema 1 has none)")
+    results += _scores(record, repeated, missing)
+    if predictions is not None and outcome.predictions is not None:
+        results += _predictions(predictions, unpack(outcome.predictions))
+    elif record.status == "completed":
+        missing.append("predictions, which are not kept")
+    return Reproduction(tuple(results), tuple(_circumstances(record, repeated)), tuple(missing))
+
+
+def _device(record: Record) -> str:
+    name = record.provenance.get("device", "cpu")
+    if name == UNKNOWN:
+        return AUTO
+    if name != "cpu" and not gpus_here():
+        raise NoGpuHere(f"the run was carried out on {name}, and this machine has no GPU")
+    return "cpu" if name == "cpu" else "cuda"
+
+
+def _exact(name: str, recorded: object, repeated: object) -> Comparison:
+    return Comparison(name, recorded, repeated, "identical" if recorded == repeated else "differs")
+
+
+def _scores(record: Record, repeated: Record, missing: list[str]) -> list[Comparison]:
+    comparisons = []
+    for condition, scores in sorted(record.scores.items()):
+        now = repeated.scores.get(condition, {})
+        for name, recorded in sorted(scores.items()):
+            if name in now:
+                verdict = _close(recorded, now[name])
+                comparisons.append(Comparison(f"{condition}, {name}", recorded, now[name], verdict))
+            elif name in ADDED_LATER:
+                missing.append(f"{condition}, {name}: a score against {ADDED_LATER[name]}")
+            else:
+                comparisons.append(Comparison(f"{condition}, {name}", recorded, None, "differs"))
+    return comparisons
+
+
+def _close(recorded: float, repeated: float) -> Verdict:
+    if recorded == repeated or (math.isnan(recorded) and math.isnan(repeated)):
+        return "identical"
+    near = math.isclose(recorded, repeated, rel_tol=ROUNDING, abs_tol=NOTHING)
+    return "within rounding" if near else "differs"
+
+
+def _predictions(recorded: Predictions, repeated: Predictions) -> list[Comparison]:
+    comparisons = []
+    for condition in sorted(recorded.keys() | repeated.keys()):
+        if not (condition in recorded and condition in repeated):
+            title = f"predictions of {condition}"
+            comparisons.append(
+                Comparison(title, condition in recorded, condition in repeated, "differs")
+            )
+            continue
+        before, now = _arrays(recorded, condition), _arrays(repeated, condition)
+        for name in sorted(before.keys() | now.keys()):
+            title = f"predictions of {condition}, {name}"
+            comparisons.append(_tensors(title, before.get(name), now.get(name)))
+    return comparisons
+
+
+def _arrays(predictions: Predictions, condition: str) -> dict[str, Tensor]:
+    prediction, targets = predictions[condition]
+    return {**vars_of(prediction), "targets": targets}
+
+
+def _tensors(name: str, recorded: Tensor | None, repeated: Tensor | None) -> Comparison:
+    """Return whether two tensors have the same bits, else their largest difference."""
+    if (
+        recorded is None
+        or repeated is None
+        or recorded.shape != repeated.shape
+        or recorded.dtype != repeated.dtype
+    ):
+        return Comparison(name, _form(recorded), _form(repeated), "differs")
+    if recorded.numpy().tobytes() == repeated.numpy().tobytes():
+        return Comparison(name, _form(recorded), "the same bits", "identical")
+    before, now = recorded.double(), repeated.double()
+    finite = before.isfinite() & now.isfinite()
+    far = float((before - now)[finite].abs().max()) if finite.any() else 0.0
+    scale = float(before[finite].abs().max()) if finite.any() else 1.0
+    odd = not torch.equal(before[~finite].nan_to_num(), now[~finite].nan_to_num())
+    verdict: Verdict = "differs" if odd or far > ROUNDING * scale else "within rounding"
+    return Comparison(name, _form(recorded), f"up to {far:.3g} away", verdict)
+
+
+def _form(tensor: Tensor | None) -> str:
+    return "none" if tensor is None else f"{str(tensor.dtype)[6:]} {list(tensor.shape)}"
+
+
+def _circumstances(record: Record, repeated: Record) -> list[Comparison]:
+    """Return circumstances that differ and could explain other numbers."""
+    before, now = _flat(record.provenance), _flat(repeated.provenance)
+    pairs = ((name, before.get(name, "unknown"), now.get(name)) for name in sorted(before | now))
+    return [Comparison(name, a, b, "differs") for name, a, b in pairs if a != b]
+
+
+def _flat(provenance: Mapping[str, object]) -> dict[str, object]:
+    packages = provenance.get("packages")
+    versions = packages if isinstance(packages, Mapping) else {}
+    circumstances = {name: provenance[name] for name in CIRCUMSTANCES if name in provenance}
+    return circumstances | {f"package {name}": version for name, version in versions.items()}

@@ -1,0 +1,292 @@
+"""The command line that all suites share."""
+
+import functools
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from typing import NoReturn
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.text import Text
+
+from bnnbench.commands.planning.dry_run import dry_run
+from bnnbench.commands.planning.forecast import forecast
+from bnnbench.commands.planning.plan import Plan, plan
+from bnnbench.commands.planning.selection import selected
+from bnnbench.commands.planning.share import Share
+from bnnbench.commands.running.arguments import Options, parse
+from bnnbench.commands.running.running import carry_out
+from bnnbench.commands.running.sources import Provided, left_out, not_installed, provided, resolved
+from bnnbench.commands.running.summary import print_failures, print_tables
+from bnnbench.commands.terminal.counts import counted
+from bnnbench.commands.terminal.display import SECONDS_BETWEEN_LINES, display
+from bnnbench.commands.terminal.interrupts import Terminated, ending_cleanly
+from bnnbench.commands.terminal.terminal import console_of, say
+from bnnbench.commands.terminal.usage_errors import UsageError
+from bnnbench.datasets.errors import DataDamaged, DataUnavailable, NothingToLearn, PoolTooSmall
+from bnnbench.datasets.reading import files
+from bnnbench.datasets.reading.third_party_text import legible
+from bnnbench.engine.declare.description import describe
+from bnnbench.engine.declare.grid import Suite
+from bnnbench.engine.declare.probe import has_samples
+from bnnbench.engine.run.devices import NoSuchDevice
+from bnnbench.engine.store.checkpoints import seconds_between
+from bnnbench.engine.store.data_points.curves import keep_curves
+from bnnbench.engine.store.data_points.planes import keep_planes
+from bnnbench.engine.store.leases import CLAIMS, JOBS, Claims
+from bnnbench.engine.store.record import Record
+from bnnbench.engine.store.rescoring.distances import add_distances
+from bnnbench.engine.store.store import Damaged, Store, Unwritable
+from bnnbench.engine.store.tables import write_tables
+from bnnbench.engine.workers.base import ExecutorUnavailable, executor, prepare_process
+from bnnbench.suites import Entry
+
+COMPLETED, NO_REPORT, MISUSED, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 128
+"""Exit codes. NO_REPORT: every run was completed, but the report could not be written. INTERRUPTED
+is added to the signal's number: 130 for Ctrl-C, 143 for SIGTERM.
+"""
+
+WHERE = {
+    "serial": "this process",
+    "processes": "{} processes",
+    "ray": "Ray, {} at once",
+    "slurm": "Slurm, {} at once",
+}
+
+REPORT = (sys.executable, "-m", "bnnbench", "report")
+"""The command that writes a report."""
+
+REPORTED, REPORTED_DAMAGE = 0, 3
+"""Exit codes of the report's process; with the latter it has printed what is damaged."""
+
+MISTAKES = (
+    *(UsageError, DataUnavailable, DataDamaged, Damaged, Unwritable),
+    *(NothingToLearn, PoolTooSmall, ExecutorUnavailable, NoSuchDevice),
+)
+"""Errors that the user can cure, as their messages say."""
+
+
+def main(suites: Mapping[str, Suite], arguments: Sequence[str] | None = None) -> NoReturn:
+    """Carry out what the command line asks of the profiles of one suite, and exit."""
+    sys.exit(command(suites, arguments))
+
+
+def command(suites: Mapping[str, Suite], arguments: Sequence[str] | None = None) -> int:
+    """Carry out what the command line asks for, and return the exit code."""
+    first = suites["quick"] if "quick" in suites else next(iter(suites.values()))
+    sampled = any(has_samples(probe) for suite in suites.values() for probe in suite.probes)
+    entry = Entry(first.title, tuple(suites), sampled)
+    return run(suites, parse(first.name, entry, arguments))
+
+
+def run(suites: Mapping[str, Suite], options: Options) -> int:
+    """Carry out the profile that was asked for, and return the exit code."""
+    console = console_of()
+    try:
+        with ending_cleanly():
+            return _carry_out(suites[options.profile], options, console, suites)
+    except MISTAKES as error:
+        print(f"error: {legible(error)}", file=sys.stderr)
+        return MISUSED
+    except KeyboardInterrupt as interrupt:
+        console.print()
+        say(console, "Interrupted. Finished runs are kept. To continue, repeat the command:")
+        say(console, f"  {shlex.join(['python', *sys.orig_argv[1:]])}")
+        number = interrupt.number if isinstance(interrupt, Terminated) else signal.SIGINT
+        return INTERRUPTED + number
+
+
+def _carry_out(
+    declared: Suite, options: Options, console: Console, profiles: Mapping[str, Suite]
+) -> int:
+    prepare_process()
+    options.export()
+    if (data_folder := files.folder()).exists() and not data_folder.is_dir():
+        raise UsageError(
+            f"the data folder {data_folder} (--data-dir, BNNBENCH_DATA) is a file; give a folder"
+        )
+    try:
+        seconds_between()
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    requested = selected(declared, options, profiles)
+    suite = resolved(requested, options)
+    store = Store(options.out / suite.name)
+    if options.dry_run:
+        return _dry_run(suite, requested, store, options, console)
+    with Claims(store.folder / CLAIMS) as claims:
+
+        def upkeep() -> AbstractContextManager[None]:
+            """Return a lock that keeps other drivers from rewriting records and tables."""
+            return claims.held(
+                "upkeep",
+                lambda: say(console, "Waiting for another command to finish writing tables"),
+            )
+
+        rows = _introduce(suite, requested, options, console)
+        with upkeep():
+            planned = plan(suite, store, options.device, options.refit)
+        _announce(planned, options, console)
+        not_tried = 0
+        if not options.detach:
+            not_tried = _run(planned, store, claims, options, rows, console)
+        elif _submit(planned, store, claims, options, console):
+            return COMPLETED
+        with upkeep():
+            tell = functools.partial(say, console)
+            for line in add_distances(suite, store, now_and_then(tell)):
+                tell(line)
+            keep_curves(suite, store)
+            keep_planes(suite, store)
+            write_tables(store)
+    code = _conclude(suite, planned, store, console, not_tried)
+    if not options.no_report and not write_report(options.out):
+        return code or NO_REPORT
+    return code
+
+
+def _dry_run(
+    suite: Suite, requested: Suite, store: Store, options: Options, console: Console
+) -> int:
+    """Print the plan and its estimated cost, and return the exit code."""
+    rows = _introduce(suite, requested, options, console)
+    planned = plan(suite, store, options.device, options.refit, writing=False)
+    _announce(planned, options, console)
+    _, settings = options.placement(len(planned.tasks))
+    dry_run(planned, rows, settings, console)
+    return COMPLETED
+
+
+def _introduce(
+    suite: Suite, requested: Suite, options: Options, console: Console
+) -> dict[str, int]:
+    """Print each data set's origin, a banner where it is a stand-in, and what is left out.
+
+    Returns training rows by data set, for those whose files are here.
+    """
+    say(console, f"{suite.title} ({suite.profile})")
+    later = [case for case in suite.cases if options.dry_run and case.source.missing()]
+    sets = [provided(suite, case) for case in suite.cases if case not in later]
+    if any("stand-in" in {data_set.origin, *data_set.conditions.values()} for data_set in sets):
+        text = (
+            "STAND-IN DATA: some files are missing, and small real data that ships inside "
+            "scikit-learn takes their place. These numbers say nothing about the real data. "
+            "To get it: bnnbench data fetch"
+        )
+        console.print(Panel(Text(text, "bold"), border_style="yellow"))
+    for data_set in sets:
+        say(console, f"  {_described(data_set)}")
+    for case in later:
+        say(console, f"  {case.name}: missing; the command would download it")
+    for case in left_out(requested):
+        cure = f"bnnbench data fetch {case.source.name}"
+        say(console, f"  {case.name}: left out, its files are missing; to get them: {cure}")
+    for label, cure in not_installed(requested).items():
+        say(console, f"  {label}: left out, it {cure}")
+    return {data_set.name: data_set.train_rows for data_set in sets}
+
+
+def _described(data_set: Provided) -> str:
+    other_origins = "".join(f"; {name} {origin}" for name, origin in data_set.conditions.items())
+    folds = f", {data_set.folds} folds" if data_set.folds > 1 else ""
+    rows = f"{data_set.train_rows} training and {data_set.test_rows} test rows"
+    rows += f", a pool of {data_set.pool_rows}" if data_set.pool_rows else ""
+    return f"{data_set.name}: {data_set.origin}, {rows}{folds}{other_origins}"
+
+
+def _announce(planned: Plan, options: Options, console: Console) -> None:
+    name, settings = options.placement(len(planned.tasks))
+    where = WHERE[name].format(settings.workers)
+    where += f", {settings.gpus:g} GPU each (--gpus)" if name == "ray" else ""
+    where += f" on {counted(len(settings.devices), 'GPU')}" if settings.devices else ""
+    already_finished = len(planned.runs) - planned.left
+    finished = f"{already_finished} finished earlier, " if already_finished else ""
+    for change in planned.changes:
+        say(console, f"  {change}")
+    say(console, f"{counted(len(planned.runs))}: {finished}{planned.left} to do ({where})")
+
+
+def _run(
+    planned: Plan,
+    store: Store,
+    claims: Claims,
+    options: Options,
+    rows: Mapping[str, int],
+    console: Console,
+) -> int:
+    """Carry out the tasks; each result is stored as soon as it is finished.
+
+    Returns the number of runs that were not tried.
+    """
+    name, settings = options.placement(len(planned.tasks))
+    jobs = store.folder / JOBS / claims.pulse.stem
+    settings = replace(settings, folder=jobs.absolute(), pulse=claims.pulse.absolute())
+    expected = forecast(planned.tasks, planned.experience, rows, settings.workers)
+    with display(console, planned.left, expected) as progress:
+        share = Share(planned, store, claims, progress)
+        carry_out(share, executor(name, settings), progress)
+    return share.not_tried
+
+
+def _submit(
+    planned: Plan, store: Store, claims: Claims, options: Options, console: Console
+) -> bool:
+    """Submit jobs that outlive this command, and return whether jobs are queued or running."""
+    from bnnbench.commands.running import detached  # here, as few commands need it
+
+    _, settings = options.placement(len(planned.tasks))
+    return detached.submit(planned, store, claims, settings, functools.partial(say, console))
+
+
+def _conclude(suite: Suite, planned: Plan, store: Store, console: Console, not_tried: int) -> int:
+    """Print the tables and failures of the suite's data sets, and return the exit code."""
+    sources = {case.name: describe(case.source) for case in suite.cases}
+    console.print()
+    current = [r for r in store.current() if belongs(r, suite, sources)]
+    print_tables(suite, current, console)
+    records = [record for run in planned.runs if (record := store.read(run.key))]
+    print_failures(records, console)
+    failed = sum(record.status != "completed" for record in records)
+    completed = f"{len(records) - failed} of {len(planned.runs)} runs completed"
+    completed += f", {not_tried} not tried" if not_tried else ""
+    say(console, f"{completed}: {store.folder}")
+    return SOME_FAILED if failed else COMPLETED
+
+
+def belongs(record: Record, suite: Suite, sources: Mapping[str, object]) -> bool:
+    in_profile = record.profile == suite.profile and record.dataset in sources
+    return in_profile and record.run.get("source") == sources[record.dataset]
+
+
+def write_report(out: Path) -> bool:
+    """Write the reports in a separate process, and return whether they were written."""
+    sys.stdout.flush()
+    finished = subprocess.run([*REPORT, str(out)])
+    written = finished.returncode in (REPORTED, REPORTED_DAMAGE)
+    if not written:
+        retry = shlex.join(["bnnbench", "report", str(out)])
+        print(
+            f"error: the report could not be written; results are kept. To retry: {retry}",
+            file=sys.stderr,
+        )
+    return written
+
+
+def now_and_then(say: Callable[[str], None]) -> Callable[[str], None]:
+    """Return what says a line unless the one before is too recent."""
+    told = time.monotonic()
+
+    def tell(line: str) -> None:
+        nonlocal told
+        if time.monotonic() - told > SECONDS_BETWEEN_LINES:
+            say(line)
+            told = time.monotonic()
+
+    return tell

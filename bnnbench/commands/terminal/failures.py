@@ -1,0 +1,17 @@
+"""The end of a failure's message, as a terminal shows it."""
+
+from bnnbench.engine.store.record import Record
+
+LINES, CHARACTERS = 12, 500
+"""Most lines of a traceback that a terminal shows before the reason, and the length of each."""
+
+
+def reason_of(record: Record) -> str:
+    """Return the last line of a run's error."""
+    return record.last_line[:CHARACTERS] or "no reason given"
+
+
+def frames_of(record: Record) -> tuple[str, ...]:
+    """Return the lines before the reason, which show the innermost frames; none without frames."""
+    lines = (record.error or "").strip().splitlines()
+    return tuple(line[:CHARACTERS] for line in lines[-LINES - 1 : -1]) if record.failed_at else ()

@@ -1,0 +1,59 @@
+"""The description of a run as canonical JSON; its hash is the run's name on disk."""
+
+import dataclasses
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from bnnbench.engine.declare.names import name_of
+
+NEWER = ("later", "earlier")
+"""Metadata of fields that are newer than some stored runs (`methods.fitting.settings`)."""
+
+
+def describe(value: object) -> object:
+    """Return plain data that determines `value`; a dataclass is described by its registered name.
+
+    Raises TypeError for anything that has no canonical form, such as a function.
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        included = [f for f in dataclasses.fields(value) if not _left_out(f, value)]
+        fields = {f.name: describe(getattr(value, f.name)) for f in included}
+        return {"type": name_of(type(value))} | fields
+    if isinstance(value, Mapping):
+        return {str(name): describe(item) for name, item in value.items()}
+    if isinstance(value, (tuple, list, range)):
+        return [describe(item) for item in value]
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    raise TypeError(
+        f"{value!r} of type {type(value).__name__} has no canonical description; settings are "
+        "numbers, strings, tuples, mappings and frozen dataclasses of them (a class of your own "
+        "needs @dataclass(frozen=True) above it)"
+    )
+
+
+def _left_out(field: "dataclasses.Field[Any]", value: object) -> bool:
+    """Return whether a field is newer than some stored runs, and has the value that they had."""
+    before = field.metadata.get("earlier", field.default)
+    return not field.metadata.keys().isdisjoint(NEWER) and getattr(value, field.name) == before
+
+
+def implied_by(kind: type) -> dict[str, Any]:
+    """Return the settings of a class that a description without them implies, defaults apart."""
+    fields = dataclasses.fields(kind)
+    return {f.name: f.metadata["earlier"] for f in fields if "earlier" in f.metadata}
+
+
+def canonical_json(description: object) -> str:
+    """Return the canonical JSON of a description."""
+    return json.dumps(description, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def digest(description: object) -> str:
+    """Return 20 hexadecimal digits of the description's SHA-256."""
+    return hashlib.sha256(canonical_json(description).encode()).hexdigest()[:20]

@@ -1,0 +1,35 @@
+"""Methods and networks that are not of this project."""
+
+from collections.abc import Mapping
+
+from bnnbench.engine.declare.description import describe
+from bnnbench.engine.declare.grid import Run
+from bnnbench.methods.networks.architectures import modules_in
+
+OURS = ("__main__", "bnnbench", "torch")
+"""Packages whose modules, as networks, count as ours."""
+
+
+def is_foreign(method: object) -> bool:
+    """Return whether a class of the method, or of one inside it, comes from elsewhere.
+
+    A class of the file that was started counts as ours: processes cannot import it safely.
+    """
+    return any(name.partition(":")[0] != "__main__" for name in _strangers(describe(method)))
+
+
+def has_foreign_code(run: Run) -> bool:
+    """Return whether a run's method, or a module of its network, comes from elsewhere."""
+    places = (layer.source_module.partition(".")[0] for layer in modules_in(run.architecture))
+    return is_foreign(run.method) or any(place not in OURS for place in places)
+
+
+def _strangers(description: object) -> list[str]:
+    """Return the names of classes, "module:Class", that this project has not registered."""
+    if isinstance(description, Mapping):
+        inner = [name for value in description.values() for name in _strangers(value)]
+        kind = description.get("type")
+        return [kind, *inner] if isinstance(kind, str) and ":" in kind else inner
+    if isinstance(description, list):
+        return [name for value in description for name in _strangers(value)]
+    return []

@@ -1,0 +1,13 @@
+"""Checked arrays as predictive classes."""
+
+import torch
+
+from bnnbench.engine.external.forms import Prediction
+from bnnbench.engine.run.packing import kind_of
+from bnnbench.methods.predictions.base import Predictive
+
+
+def predictive_of(prediction: Prediction) -> Predictive:
+    """Return the prediction as the class that its kind names."""
+    arrays = {name: torch.from_numpy(array) for name, array in prediction.arrays.items()}
+    return kind_of(prediction.kind).unpack(arrays)

@@ -1,0 +1,168 @@
+"""Files of predictions: npz, csv and parquet, one by one, in a folder or from standard input.
+
+Nothing here needs torch, and nothing in a file is run.
+"""
+
+import io
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bnnbench.datasets.reading.third_party_text import legible
+from bnnbench.datasets.reading.whole_files import read_regular
+from bnnbench.engine.external.forms import BadPredictions, Prediction, checked
+from bnnbench.engine.external.tables import Arrays, parts_of
+from bnnbench.engine.store.store import sha256
+
+SUFFIXES = (".npz", ".csv", ".parquet")
+
+STDIN = "standard input"
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    """The predictions of one fold and seed, and what a file says of its rows."""
+
+    file: str
+    file_sha256: str
+    prediction: Prediction
+    fold: int | None
+    seed: int | None
+    rows: tuple[str, ...]
+    """The names of the rows; () where the file has none."""
+    rows_sha256: str | None
+
+
+def read(path: Path) -> list[HandedIn]:
+    """Return all predictions of a file, or of the files in a folder.
+
+    Raises BadPredictions with the file, the cause and the cure.
+    """
+    if not path.exists():
+        raise BadPredictions(f"{path} does not exist: give a file, a folder, or - for a table")
+    if not path.is_dir():
+        return _read_file(path)
+    files = sorted(file for file in path.iterdir() if not file.name.startswith("."))
+    if strangers := [file.name for file in files if file.suffix not in SUFFIXES]:
+        raise BadPredictions(
+            f"{path}: {strangers[0]} is none of {', '.join(SUFFIXES)}: leave predictions alone in "
+            "the folder"
+        )
+    if not files:
+        raise BadPredictions(f"{path} is empty: put predictions into it")
+    return [handed_in for file in files for handed_in in _read_file(file)]
+
+
+def _read_file(path: Path) -> list[HandedIn]:
+    try:
+        content = read_regular(path)
+    except OSError as error:
+        raise BadPredictions(f"{path} cannot be read: {error.strerror or error}") from error
+    return read_content(content, str(path))
+
+
+def read_content(content: bytes, title: str) -> list[HandedIn]:
+    """Return the predictions in the bytes of a file; its kind is told by how it begins."""
+    try:
+        return list(_parts(content, title))
+    except BadPredictions as error:
+        raise BadPredictions(f"{legible(title)}: {error}") from error
+
+
+def _parts(content: bytes, title: str) -> Iterator[HandedIn]:
+    digest = sha256(content)
+    for arrays, rows in _arrays_of(content):
+        fold, seed = (_whole(arrays.pop(name, None), name) for name in ("fold", "seed"))
+        inputs = arrays.pop("rows_sha256", None)
+        prediction = checked(arrays)
+        if rows:
+            _check_names(rows, prediction.points)
+        known = None if inputs is None else str(inputs)
+        yield HandedIn(title, digest, prediction, fold, seed, rows, known)
+
+
+def _arrays_of(content: bytes) -> Iterator[tuple[Arrays, tuple[str, ...]]]:
+    if content.startswith(b"PK"):
+        arrays = _npz(content)
+        rows = arrays.pop("row", None)
+        yield arrays, () if rows is None else tuple(map(str, np.asarray(rows).reshape(-1).tolist()))
+    elif content.startswith(b"PAR1"):
+        yield from parts_of(_parquet(content))
+    elif content.startswith(b"\x93NUMPY"):
+        raise BadPredictions(
+            "an npy file holds one array without a name: save it as npz, by "
+            "numpy.savez(file, probabilities=array)"
+        )
+    else:
+        yield from parts_of(_csv(content))
+
+
+def _npz(content: bytes) -> Arrays:
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            return dict(arrays)
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise BadPredictions(
+            f"not a whole npz file of plain arrays ({error}): write it again by numpy.savez, "
+            "without arrays of objects"
+        ) from error
+
+
+def _csv(content: bytes) -> Any:
+    import pandas as pd
+
+    texts: Mapping[Any, Any] = {"row": str, "rows_sha256": str}
+    try:
+        return pd.read_csv(io.BytesIO(content), dtype=texts, skipinitialspace=True)
+    except (ValueError, UnicodeDecodeError) as error:
+        raise BadPredictions(
+            f"not a table ({str(error).strip()}): give csv with commas and a first line of names, "
+            "npz or parquet"
+        ) from error
+
+
+def _parquet(content: bytes) -> Any:
+    import pandas as pd
+
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise BadPredictions(
+            "parquet needs pyarrow: pip install 'bnnbench[parquet]', or give csv or npz"
+        ) from error
+    try:
+        table = pyarrow.parquet.read_table(io.BytesIO(content))
+        columns = {name: table[name].to_numpy() for name in table.column_names}
+    except (pyarrow.ArrowException, OSError) as error:
+        raise BadPredictions(f"not a whole parquet file ({error}): write it again") from error
+    return pd.DataFrame(columns)
+
+
+def _whole(given: Any, name: str) -> int | None:
+    """Return a fold or a seed; None where the file has none."""
+    if given is None:
+        return None
+    array = np.asarray(given)
+    if array.size != 1 or array.dtype.kind not in "iu" or array.reshape(-1)[0] < 0:
+        raise BadPredictions(f"{name} is {array.tolist()!r}: give one whole number from 0")
+    return int(array.reshape(-1)[0])
+
+
+def _check_names(rows: tuple[str, ...], points: int) -> None:
+    if len(rows) != points:
+        raise BadPredictions(
+            f"there are {len(rows)} names of rows for {points} predictions: give a name for each"
+        )
+    seen: set[str] = set()
+    for row in rows:
+        if row in seen:
+            raise BadPredictions(
+                f"row {row} is there twice: predict every row once, or give the draws of a row "
+                "numbers in a column draw"
+            )
+        seen.add(row)

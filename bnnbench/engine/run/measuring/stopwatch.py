@@ -1,0 +1,78 @@
+"""The time that a block takes on its device, of the clock and of processors, and its energy."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import psutil
+import torch
+
+from bnnbench.engine.run.measuring.energy import joules
+from bnnbench.methods.fitting import children
+
+LEAST_SECONDS = 0.2
+"""Shorter blocks have no known load: systems count in hundredths of a second."""
+
+
+@dataclass
+class Watch:
+    """The time and energy of a block, once it has ended."""
+
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    """Seconds of all processors, of this process and of its children."""
+    joules: float | None = None
+    """Joules of the GPU; None without a counter."""
+    busy_elsewhere: float | None = None
+    """Share of the machine's processor time that others took; None if unknown."""
+
+
+@contextmanager
+def stopwatch(device: torch.device) -> Iterator[Watch]:
+    """Measure the block's seconds, load and joules, waiting for the device at both ends."""
+    watch = Watch()
+    _synchronise(device)
+    before, start, cpu, machine = joules(device), time.perf_counter(), _cpu(), _machine()
+    try:
+        yield watch
+    finally:
+        _synchronise(device)
+        watch.seconds = time.perf_counter() - start
+        watch.cpu_seconds = _cpu() - cpu
+        watch.busy_elsewhere = _share(machine, _machine(), watch)
+        after = joules(device)
+        if before is not None and after is not None:
+            watch.joules = after - before
+
+
+def _cpu() -> float:
+    """Return the processor seconds of this process, and of its children.
+
+    Of those that live, only children that methods have told of count.
+    """
+    times = os.times()
+    ended = times.children_user + times.children_system
+    return time.process_time() + ended + children.cpu_seconds()
+
+
+def _machine() -> tuple[float, float]:
+    """Return the busy and all seconds of the machine's processors since it started."""
+    times = psutil.cpu_times()
+    idle = times.idle + getattr(times, "iowait", 0.0)
+    inside = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)  # in user, nice too
+    total = sum(times) - inside
+    return total - idle, total
+
+
+def _share(start: tuple[float, float], end: tuple[float, float], watch: Watch) -> float | None:
+    total = end[1] - start[1]
+    if watch.seconds < LEAST_SECONDS or total <= 0:
+        return None
+    return min(max(0.0, (end[0] - start[0] - watch.cpu_seconds) / total), 1.0)
+
+
+def _synchronise(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)

@@ -1,0 +1,167 @@
+"""Predictions as the bytes of one npz file, and the choice of those to store."""
+
+import importlib
+import io
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bnnbench.engine.declare import names
+from bnnbench.methods.predictions import PREDICTIVES
+from bnnbench.methods.predictions.base import Predictive
+
+Predictions = Mapping[str, tuple[Predictive, Tensor]]
+"""condition → prediction and targets, both on the method's scale"""
+
+KEPT_DRAWS_BYTES = 64 * 2**20
+"""Predictions of a condition beyond this size are stored as their summary, where they have one."""
+
+KEPT_RUN_BYTES = 256 * 2**20
+"""The conditions of a run share this equally for their draws, as a run is packed in memory."""
+
+KEPT_ROUND_BYTES = 64 * 2**10
+"""Size up to which active learning stores a regression's draws of rounds before the last."""
+
+
+class NotImported(ValueError):
+    """The class of a stored prediction belongs to another module, which is not imported."""
+
+
+def kind_of(name: str) -> type[Predictive]:
+    """Return the class of predictions that are stored under a name.
+
+    A stranger's class is found only where its module is imported already: reading a store runs no
+    foreign code. Raises `NotImported` otherwise, ValueError for an unknown name.
+    """
+    if name.partition(":")[2] and not name.startswith(names.PROJECT):
+        return _imported(name)
+    earlier = {path.rpartition(":")[2]: path for path in PREDICTIVES.values()}
+    path = PREDICTIVES.get(name) or earlier.get(name)  # schema 2 named them by their class
+    if path is None:
+        raise ValueError(f"predictions of an unknown kind, {name!r}")
+    module, _, kind = path.partition(":")
+    return getattr(importlib.import_module(module), kind)
+
+
+def _imported(path: str) -> type[Predictive]:
+    module, _, kind = path.partition(":")
+    value = sys.modules.get(module)
+    main = sys.modules["__main__"]
+    if value is None and (spec := getattr(main, "__spec__", None)) and spec.name == module:
+        value = main
+    for part in kind.split("."):
+        value = getattr(value, part, None)
+    if not isinstance(value, type):
+        raise NotImported(
+            f"they are of the class {path}, which this process has not imported, and to read a "
+            f"store imports nothing foreign: `import {module}` first, with its folder on the path"
+        )
+    return value
+
+
+def name_of(prediction: object) -> str:
+    """Return the name under which a prediction is stored; raises TypeError where it has none."""
+    kind = type(prediction)
+    lacking = [name for name in ("__len__", "pack", "unpack") if not hasattr(kind, name)]
+    if lacking:
+        raise TypeError(
+            f"needed a prediction that has a length, pack and unpack (see "
+            f"bnnbench.methods.predictions.base.Predictive); {kind.__name__} has no "
+            f"{' and no '.join(lacking)}"
+        )
+    path = names.type_path(kind)
+    if "<locals>" in path:
+        raise TypeError(f"needed a predictive class at the top of a module; got {path}")
+    registered = {known: name for name, known in PREDICTIVES.items()}
+    name = registered.get(path, path)
+    if name.startswith(names.PROJECT):
+        raise TypeError(f"{path} has no registered name: add a line to PREDICTIVES")
+    return name
+
+
+def pack(predictions: Predictions) -> bytes:
+    """Return the predictions as the bytes of an npz file."""
+    arrays: dict[str, Any] = {}
+    for condition, (prediction, targets) in predictions.items():
+        prefix = f"{condition}/{name_of(prediction)}/"
+        arrays |= {prefix + name: t.cpu().numpy() for name, t in vars_of(prediction).items()}
+        arrays[f"{condition}/targets"] = targets.cpu().numpy()
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def vars_of(prediction: Any) -> dict[str, Tensor]:
+    """Return a prediction's arrays as tensors.
+
+    Raises TypeError for a prediction that cannot be stored.
+    """
+    registered = name_of(prediction)
+    packed = prediction.pack()
+    if not packed:
+        raise TypeError(f"needed at least one array; {registered} packs none")
+    if odd := [type(name).__name__ for name in packed if not isinstance(name, str)]:
+        raise TypeError(f"needed arrays with names as text from {registered}; got a {odd[0]}")
+    return {name: _tensor(array, f"{name!r} of {registered}") for name, array in packed.items()}
+
+
+def _tensor(array: np.ndarray | Tensor, title: str) -> Tensor:
+    tensor = array.detach() if isinstance(array, Tensor) else _of_numpy(array)
+    if tensor is None or tensor.is_complex():
+        given = f"{type(array).__name__} of {getattr(array, 'dtype', 'no type')}"
+        raise TypeError(f"needed an array of real numbers for {title}; got {given}")
+    # NumPy has no bfloat16; single precision has all its values.
+    return tensor.float() if tensor.dtype == torch.bfloat16 else tensor
+
+
+def _of_numpy(array: np.ndarray) -> Tensor | None:
+    try:
+        return torch.from_numpy(np.ascontiguousarray(array).reshape(np.shape(array)))
+    except TypeError:
+        return None
+
+
+def unpack(content: bytes) -> Predictions:
+    """Return the predictions that `pack` made; raises `NotImported` for a stranger's class."""
+    fields: dict[str, dict[str, Tensor]] = {}
+    targets: dict[str, Tensor] = {}
+    kinds: dict[str, str] = {}
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        for path in arrays.files:
+            condition, *names = path.split("/", 2)
+            if names == ["targets"]:
+                targets[condition] = torch.from_numpy(arrays[path])
+            else:
+                kinds[condition], name = names
+                fields.setdefault(condition, {})[name] = torch.from_numpy(arrays[path])
+    return {c: (kind_of(kinds[c]).unpack(fields[c]), targets[c]) for c in targets}
+
+
+def stored_form(prediction: Predictive, conditions: int = 1) -> Predictive:
+    """Return the prediction to store and score: itself, or its summary where it is too large."""
+    most = min(KEPT_DRAWS_BYTES, KEPT_RUN_BYTES // conditions)
+    summarise = getattr(prediction, "summary", None)
+    return summarise() if summarise and _size(prediction) > most else prediction
+
+
+def stored_of_earlier_rounds(predictions: Predictions) -> dict[str, tuple[Predictive, Tensor]]:
+    """Return the predictions to store of active learning's rounds before the last.
+
+    They are the summary where a prediction has one, of the others those of at most
+    `KEPT_ROUND_BYTES`. The scores of all rounds are stored in any case.
+    """
+    kept_predictions: dict[str, tuple[Predictive, Tensor]] = {}
+    for condition, (prediction, targets) in predictions.items():
+        if summarise := getattr(prediction, "summary", None):
+            kept_predictions[condition] = (summarise(), targets)
+        elif _size(prediction) <= KEPT_ROUND_BYTES:
+            kept_predictions[condition] = (prediction, targets)
+    return kept_predictions
+
+
+def _size(prediction: Predictive) -> int:
+    return sum(tensor.nbytes for tensor in vars_of(prediction).values())

@@ -1,0 +1,96 @@
+"""Scores of predictions against targets."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from bnnbench.datasets.base import Target
+from bnnbench.engine.run.attempt import message
+from bnnbench.engine.run.packing import name_of
+from bnnbench.methods.predictions import PREDICTIVES
+from bnnbench.methods.predictions.base import CannotAnswer, Predictive, require
+from bnnbench.metrics import METRICS
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The results of the requested metrics."""
+
+    values: Mapping[str, float]
+    """metric → value"""
+    unanswered: Mapping[str, str]
+    """metric → reason why the prediction cannot be scored by it"""
+
+
+def score(
+    prediction: Predictive,
+    targets: Tensor,
+    metrics: Iterable[str],
+    target: Mapping[str, Any] | None = None,
+) -> Scores:
+    """Return a value for each metric, a mean over points where the metric gives one per point.
+
+    A metric that needs a method which the prediction lacks has a reason in place of a value.
+    `target` holds the mean and std that standardised a regression target; predictions and targets
+    are standardised, and are rescaled for metrics in original units. Raises TypeError for class
+    probabilities of a real target, or the reverse.
+    """
+    check_kind(prediction, targets)
+    values: dict[str, float] = {}
+    unanswered: dict[str, str] = {}
+    scales = {True: (prediction, targets)}
+    if not target:
+        scales[False] = scales[True]
+    for name in metrics:
+        metric = METRICS[name]
+        try:
+            if metric.standardised not in scales:
+                assert target
+                mean, std = float(target["mean"]), float(target["std"])
+                scales[False] = (rescaled(prediction, mean, std), mean + std * targets.double())
+            require(scales[metric.standardised][0], *metric.needs)
+            points = metric.score(*scales[metric.standardised])
+            if points.shape not in ((), (len(targets),)):
+                raise ValueError(
+                    f"{name} of {type(prediction).__name__}: needed one number, or one for each "
+                    f"of {len(targets)} points; got shape {tuple(points.shape)}"
+                )
+            values[name] = float(points.detach().double().mean())
+        except CannotAnswer as reason:
+            unanswered[name] = str(reason)
+    return Scores(values, unanswered)
+
+
+def check_kind(prediction: Predictive, targets: Tensor) -> None:
+    """Raise an error unless prediction and targets agree in length, and are both of classes, or
+    both of real numbers.
+    """
+    of_classes = getattr(prediction, "of_classes", None)
+    if of_classes is not None and bool(of_classes) == targets.is_floating_point():
+        needed = "a real target" if targets.is_floating_point() else "classes"
+        raise TypeError(f"the data has {needed}; got a {type(prediction).__name__}")
+    if len(prediction) != len(targets):
+        raise ValueError(f"{len(prediction)} predictions for {len(targets)} targets")
+
+
+def strangers_reason(prediction: object, error: Exception) -> str:
+    """Return the error of a stranger's prediction as the reason for no score.
+
+    An error about a class of this project is raised: it is a bug.
+    """
+    if name_of(prediction) in PREDICTIVES:
+        raise error
+    return f"{type(prediction).__name__} raised {type(error).__name__}: {message(error)}"
+
+
+def rescaled(prediction: Any, mean: float, std: float) -> Any:
+    """Return the prediction of mean + std * y; raises `CannotAnswer` where there is none."""
+    require(prediction, "rescaled")
+    return prediction.rescaled(mean, std)
+
+
+def on_scale(prediction: Predictive, old: Target, new: Target) -> Predictive:
+    """Return a prediction of targets standardised as `old`, on the scale of `new`."""
+    return rescaled(prediction, (old.mean - new.mean) / new.std, old.std / new.std)

@@ -1,0 +1,42 @@
+"""Digests of meaning of runs that were recorded with digests of files: a table beside bundles."""
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from bnnbench.engine.declare.names import names_in
+from bnnbench.engine.store.record import Record
+from bnnbench.methods.source_code import SCHEME
+
+FILE = "code_digests.csv"
+
+
+class CodeDigest(NamedTuple):
+    """A digest of files, the classes of the method whose files they were, and their meaning."""
+
+    old: str
+    classes: str
+    new: str
+
+
+def read(bundles: Path) -> Mapping[tuple[str, str], str]:
+    """Return (digest of files, classes) → digest of meaning; empty without a table."""
+    path = bundles / FILE
+    if not path.is_file():
+        return {}
+    with path.open(newline="") as file:
+        return {(row["old"], row["classes"]): row["new"] for row in csv.DictReader(file)}
+
+
+def meaning_of(record: Record, known: Mapping[tuple[str, str], str]) -> str | None:
+    """Return the digest of meaning of the code that made a record; None if it is not known."""
+    digest = record.code_sha256
+    if digest is None or digest.startswith(SCHEME):
+        return digest
+    return known.get((digest, class_names(record)))
+
+
+def class_names(record: Record) -> str:
+    """Return the registered names of a method's class and of those in its settings."""
+    return " ".join(sorted(names_in(record.run["method"])))

@@ -1,0 +1,290 @@
+"""Inspection of a store, file by file: problems and their cures."""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from bnnbench.datasets.reading.whole_files import read_regular
+from bnnbench.engine.run.packing import NotImported, unpack
+from bnnbench.engine.store.checkpoints import FOLDER as CHECKPOINTS
+from bnnbench.engine.store.leases import CLAIMS, DRIVER_NAME, JOBS, Claims
+from bnnbench.engine.store.record import UNKNOWN, Record, newest
+from bnnbench.engine.store.record_json import FromTheFuture, LaterSchema
+from bnnbench.engine.store.rescoring.false_scores import false_scores
+from bnnbench.engine.store.store import PREDICTIONS, RECORD, TEMPORARY_NAME, Damaged, Store
+from bnnbench.methods.checkpoints.files import Damaged as LedgerDamaged
+from bnnbench.methods.checkpoints.files import Ledger, is_own
+
+Kind = Literal[
+    "damaged", "later", "future", "false", "interrupted", "orphan", "superseded", "foreign"
+]
+"""`damaged`: truncated or altered, a copy under another name, or a part is missing. `later`: of a
+later version of this program. `future`: of a date that is still to come. `false`: with scores that
+its predictions do not have. `interrupted`: a whole run that a dead process was moving.
+`orphan`: a useless file of a dead process. `superseded`: whole, but other settings
+were run under the same names later. `foreign`: not made by this program."""
+
+CURES: dict[Kind, str] = {
+    "damaged": "gc drops the run, and the same command repeats it",
+    "later": "update this program; gc leaves it",
+    "future": f"{FromTheFuture.cure}; gc leaves it",
+    "false": "remove the run to repeat it; gc leaves it",
+    "interrupted": "gc puts it in its place",
+    "orphan": "gc removes it",
+    "superseded": "gc --superseded removes it",
+    "foreign": "move it elsewhere if it does not belong here; gc leaves it",
+}
+
+
+FEW = 3
+"""Number of a run's scores that a finding names."""
+
+OUTPUT_NAME = re.compile(r"[a-z_0-9]+\.(html|md|tex|csv|csv\.gz|md\.gz|tex\.gz)")
+"""A table or page beside the runs."""
+
+_KEY = re.compile(r"[0-9a-f]{20}")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A file or folder that is not a sound part of a store."""
+
+    path: Path
+    kind: Kind
+    reason: str
+    linked: bool = False
+    """True behind a symbolic link in the store, where gc removes nothing."""
+
+    @property
+    def cure(self) -> str:
+        """An instruction that cures it."""
+        if self.linked:
+            return "remove it by hand; it is behind a symbolic link, which gc does not follow"
+        if self.kind == "damaged" and self.path.parent.name == "curves":
+            return "gc removes it, and the next command writes it again"
+        return CURES[self.kind]
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """The result of reading every file of a store."""
+
+    findings: tuple[Finding, ...]
+    sound: int
+    """Number of undamaged runs, superseded ones included."""
+    unsealed: int
+    """Number of them of schema 1: without checksums, an altered number goes unnoticed."""
+
+
+def inspect(store: Store, rescore: bool = False) -> Inspection:
+    """Return the problems in a store, after reading every file; nothing is changed.
+
+    If `rescore`, every score is compared with that of the stored predictions.
+    """
+    findings: list[Finding] = []
+    records: list[Record] = []
+    if store.runs.is_dir():
+        for path in sorted(store.runs.iterdir()):
+            findings_of_run, record = inspect_run(store, path)
+            findings += findings_of_run
+            if record and not any(f.kind == "damaged" for f in findings_of_run):
+                records.append(record)
+    for record in records if rescore else ():
+        if phrases := false_scores(store, record):
+            more = f" and {len(phrases) - FEW} more" * (len(phrases) > FEW)
+            findings.append(
+                Finding(store.runs / record.key, "false", "; ".join(phrases[:FEW]) + more)
+            )
+    current = {record.key for record in newest(records)}
+    findings += [
+        Finding(store.runs / record.key, "superseded", _names(record))
+        for record in records
+        if record.key not in current
+    ]
+    findings += [*inspect_curves(store), *_temporary(store.folder)]
+    findings += [*_checkpoints(store, records), *_dead(store)]
+    findings = [replace(f, linked=_is_linked(store.folder, f.path)) for f in findings]
+    return Inspection(tuple(findings), len(records), sum(r.schema == 1 for r in records))
+
+
+def _is_linked(folder: Path, path: Path) -> bool:
+    """Return whether a path in a folder lies behind a symbolic link, or is one.
+
+    A claim may be one itself: this program makes it so where there are no hard links.
+    """
+    within = [path, *path.parents][: len(path.parts) - len(folder.parts) + 1]
+    return any(p.is_symlink() for p in within if p.suffix != ".claim")
+
+
+def inspect_run(store: Store, path: Path) -> tuple[list[Finding], Record | None]:
+    """Return the problems of one entry of the folder of runs, and its record."""
+    if not path.is_dir():
+        is_there = path.exists() or path.is_symlink()  # a living driver may have renamed a folder
+        return [Finding(path, "foreign", "a file among the folders of runs")] * is_there, None
+    if (name := TEMPORARY_NAME.fullmatch(path.name)) and _KEY.match(name[1]):
+        return [_temporary_run(store, path, name[1])], None
+    try:
+        names = {entry.name for entry in path.iterdir()}
+    except FileNotFoundError:  # superseded or removed since the folder was listed
+        return [], None
+    if not names & {RECORD, PREDICTIONS}:
+        if _KEY.fullmatch(path.name) and all(map(belongs_to_run, path.iterdir())):
+            return [Finding(path, "orphan", "an empty folder of a run")], None
+        return [Finding(path, "foreign", "a folder without a run")], None
+    findings = [
+        Finding(path / name, "orphan", "a file that was being written")
+        if belongs_to_run(path / name)
+        else Finding(path / name, "foreign", "not a file of a run")
+        for name in sorted(names)
+        if name not in (RECORD, PREDICTIONS) or not belongs_to_run(path / name)
+    ]
+    if any(f.path.name in (RECORD, PREDICTIONS) for f in findings):
+        return findings, None
+    if RECORD not in names:
+        return [*findings, Finding(path, "orphan", "predictions without a record")], None
+    try:
+        record = store.read(path.name)
+    except Damaged as error:
+        kind = _KINDS.get(type(error.__cause__), "damaged")
+        return [*findings, Finding(path / RECORD, kind, error.reason)], None
+    if record is None:
+        return findings, None
+    if reason := _bad_predictions(store, record, names):
+        return [*findings, Finding(path, "damaged", reason)], record
+    return findings, record
+
+
+_KINDS: dict[type, Kind] = {LaterSchema: "later", FromTheFuture: "future"}
+
+
+def belongs_to_run(path: Path) -> bool:
+    """Return whether a file in a run's folder is the run's; a FIFO or a folder never is."""
+    name = TEMPORARY_NAME.fullmatch(path.name)
+    named = (name[1] if name else path.name) in (RECORD, PREDICTIONS)
+    return named and (path.is_file() or not path.exists())
+
+
+def _bad_predictions(store: Store, record: Record, names: set[str]) -> str | None:
+    if record.predictions_sha256 is None:
+        exists = PREDICTIONS in names
+        return f"{PREDICTIONS} exists, but its record says that there is none" if exists else None
+    if PREDICTIONS not in names:
+        return f"{PREDICTIONS} is missing"
+    try:
+        content = store.packed(record.key)
+    except Damaged as error:
+        return f"{PREDICTIONS}: {error.reason}"
+    return _unreadable(content) if record.predictions_sha256 == UNKNOWN else None
+
+
+def _unreadable(content: bytes) -> str | None:
+    """Return the problem of predictions whose record has no checksum of them."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as members:
+            if bad := members.testzip():
+                return f"{PREDICTIONS}: {bad} in it does not match its checksum"
+        unpack(content)
+    except NotImported:
+        return None
+    except Exception as error:  # NumPy raises all kinds of errors for damaged bytes
+        return f"{PREDICTIONS}: {error!r}"
+    return None
+
+
+def _temporary_run(store: Store, path: Path, key: str) -> Finding:
+    if (path / RECORD).is_file() and not (store.runs / key / RECORD).exists():
+        temporary = Store(path.parent.parent)
+        try:
+            record = temporary.read(path.name)
+            if record and record.predictions_sha256 is not None:
+                temporary.packed(path.name)
+            if record and record.key == key:
+                return Finding(path, "interrupted", f"run {key}, whole, but not in its place")
+        except Damaged:
+            pass
+    return Finding(path, "orphan", "a run that was being written or removed")
+
+
+def _names(record: Record) -> str:
+    return (
+        f"{record.method} on {record.dataset}, fold {record.fold}, seed {record.seed}: "
+        "other settings were chosen later"
+    )
+
+
+def inspect_curves(store: Store) -> Iterator[Finding]:
+    """Return the problems of the points of curves."""
+    folder = store.folder / "curves"
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if TEMPORARY_NAME.fullmatch(path.name) and path.is_file():
+            yield Finding(path, "orphan", "a file that was being written")
+        elif path.suffix != ".npz" or not _KEY.fullmatch(path.stem) or not path.is_file():
+            yield Finding(path, "foreign", "not a file of curves")
+        else:
+            try:
+                with np.load(io.BytesIO(read_regular(path)), allow_pickle=False) as arrays:
+                    dict(arrays)
+            except Exception as error:
+                yield Finding(path, "damaged", repr(error))
+
+
+def _temporary(folder: Path) -> Iterator[Finding]:
+    """Return files of tables and reports whose writing was interrupted."""
+    for path in sorted(folder.iterdir()):
+        name = TEMPORARY_NAME.fullmatch(path.name)
+        if name and OUTPUT_NAME.fullmatch(name[1]) and path.is_file():
+            yield Finding(path, "orphan", "a file that was being written")
+
+
+def _checkpoints(store: Store, records: Sequence[Record]) -> Iterator[Finding]:
+    finished = {record.key for record in records if record.status != "failed"}
+    folder = store.folder / CHECKPOINTS
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if not (_KEY.fullmatch(path.name) and path.is_dir() and all(map(is_own, path.iterdir()))):
+            yield Finding(path, "foreign", "not a folder of checkpoints alone")
+            continue
+        try:
+            ledger = Ledger.read(path)
+        except LedgerDamaged as error:
+            yield Finding(path, "orphan", f"checkpoints that cannot be used: {error}")
+            continue
+        if ledger is None:
+            yield Finding(path, "orphan", "checkpoints without a ledger")
+        elif finished >= set(ledger.identity.get("runs", ())):
+            yield Finding(path, "orphan", "checkpoints of runs that are finished")
+
+
+def _dead(store: Store) -> Iterator[Finding]:
+    """Return the files of drivers that were killed."""
+    claims = Claims(store.folder / CLAIMS)
+    foreign = claims.foreign()
+    for path in foreign:
+        yield Finding(path, "foreign", "not a file of a driver")
+    for path in claims.dead():
+        if path not in foreign:
+            yield Finding(path, "orphan", "a file of a driver that is dead")
+    drivers = {path.stem for path in (store.folder / CLAIMS).glob("*.driver")}
+    for path in sorted((store.folder / JOBS).glob("*")):
+        if not DRIVER_NAME.fullmatch(path.name):
+            yield Finding(path, "foreign", "not the jobs of a driver")
+        elif path.name not in drivers:
+            yield Finding(path, "orphan", "jobs of a driver that is dead")
+
+
+def stores(folder: Path) -> list[Store]:
+    """Return the stores in a folder of results, which may itself be one.
+
+    Raises ValueError where there is none.
+    """
+    if (folder / "runs").is_dir():
+        return [Store(folder)]
+    folders = sorted(runs.parent for runs in folder.glob("*/runs") if runs.is_dir())
+    if not folders:
+        raise ValueError(f"{folder} holds no results: there is no {folder}/<suite>/runs")
+    return [Store(store_folder) for store_folder in folders]

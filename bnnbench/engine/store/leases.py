@@ -1,0 +1,330 @@
+"""Claims of drivers on runs, where several drivers work on one store.
+
+A driver has a file whose time it renews every few seconds. A claim is a second name, a hard link,
+of that file: it appears whole, one driver alone can make it, and renewing the file renews every
+claim. Clocks of machines are never compared: a driver is dead when its file has not changed for a
+while by the observer's clock, or at once where its process ended on this machine.
+"""
+
+import errno
+import json
+import math
+import os
+import platform
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypedDict
+
+from bnnbench.datasets.reading.shape import conforms
+from bnnbench.datasets.reading.whole_files import open_regular, read_regular, write_whole
+from bnnbench.engine.store.store import Unwritable
+
+CLAIMS, JOBS = ".claims", ".jobs"
+"""Folders in a store: drivers' claims on runs, and files of Slurm's jobs."""
+
+SECONDS_BETWEEN_BEATS = 5.0
+
+EXPIRY_SECONDS = 120.0
+"""Time after which the claims of a silent driver on another machine are free."""
+
+WAIT_SECONDS = 0.2
+
+NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
+
+
+DRIVER_NAME = re.compile(r"[\w-]+-\d+-[0-9a-f]{8}")
+"""Machine, process and random digits."""
+
+
+class Identity(TypedDict):
+    """A driver as it describes itself in its file."""
+
+    driver: str
+    host: str
+    machine: Sequence[str]
+    process: int
+    started: str | None
+
+
+@dataclass
+class Pulse:
+    """Watches the file that a driver renews."""
+
+    path: Path
+    _modified: int | None = None
+    _since: float = field(default_factory=time.monotonic)
+
+    def beats(self) -> bool:
+        """Return whether the file exists and has changed lately; a first call says yes."""
+        try:
+            with open_regular(self.path) as file:  # opening makes a file server look again
+                modified = os.fstat(file.fileno()).st_mtime_ns
+        except FileNotFoundError:
+            return False
+        except OSError:
+            modified = self._modified
+        if modified != self._modified:
+            self._modified, self._since = modified, time.monotonic()
+        return time.monotonic() - self._since < EXPIRY_SECONDS
+
+
+class Claims:
+    """The claims of this driver in a folder that all drivers of a store share."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._driver = ""
+        self._held: set[str] = set()
+        self._pulses: dict[str, Pulse] = {}
+        self._stopped = threading.Event()
+        self._heart = threading.Thread(target=self._beat, daemon=True)
+
+    @property
+    def pulse(self) -> Path:
+        """The file that this driver renews as long as it lives."""
+        return self._folder / f"{self._driver}.driver"
+
+    def __enter__(self) -> "Claims":
+        try:
+            self._register()
+        except OSError as error:
+            raise Unwritable(f"cannot write results: {error}; choose a folder by --out") from error
+        self._heart.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stopped.set()
+        self._heart.join()
+        for name in list(self._held):
+            self.release(name)
+        with suppress(OSError):  # helps the next driver
+            self._bury_the_dead()
+        self.pulse.unlink(missing_ok=True)
+
+    def take(self, name: str) -> bool:
+        """Return whether this driver has the claim now; it takes that of a dead driver."""
+        if self._make(name):
+            return True
+        holder = self._holder(name)
+        if holder is None:  # released a moment ago, or not readable
+            self._bury_the_illegible(name)
+            return self._make(name)
+        return not self._lives(holder) and self._bury(holder) and self._make(name)
+
+    def holds(self, name: str) -> bool:
+        """Return whether this driver still has the claim; others may have taken it for dead."""
+        return self._holder(name) == self._driver
+
+    def release(self, name: str) -> None:
+        """Release the claim."""
+        if self.holds(name):
+            self._claim(name).unlink(missing_ok=True)
+        self._held.discard(name)  # only now: Ctrl-C may come at any moment
+
+    @contextmanager
+    def held(self, name: str, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+        """Hold a claim that every driver needs for a short time; `waiting` is called once."""
+        if not self.take(name):
+            waiting()
+            while not self.take(name):
+                time.sleep(WAIT_SECONDS)
+        try:
+            yield
+        finally:
+            self.release(name)
+
+    def others(self, silent_seconds: float = math.inf) -> list[str]:
+        """Return "process N on HOST" for each other driver that is alive.
+
+        Of another machine's drivers, those count that were silent for no longer than
+        `silent_seconds`; a driver of this machine is asked, as it may be stopped.
+        """
+        names = []
+        for path in sorted(self._folder.glob("*.driver")):
+            identity = None if path.stem == self._driver else self._identity(path.name)
+            heard = identity and (_is_here(identity) or _age(path) <= silent_seconds)
+            if identity and heard and self._lives(path.stem):
+                names.append(f"process {identity['process']} on {identity['host']}")
+        return names
+
+    def foreign(self) -> list[Path]:
+        """Return the files with names of drivers or claims that no driver wrote."""
+        return [
+            path
+            for path in self._files()
+            if not path.is_symlink() and path.exists() and self._identity(path.name) is None
+        ]
+
+    def dead(self) -> list[Path]:
+        """Return the files of dead drivers, and their claims."""
+        return [
+            path
+            for path in self._files()
+            if (driver := self._driver_of(path)) is None or not self._lives(driver)
+        ]
+
+    def _files(self) -> list[Path]:
+        return sorted([*self._folder.glob("*.driver"), *self._folder.glob("*.claim")])
+
+    def _register(self) -> None:
+        """Create the file of this driver."""
+        machine = re.sub(r"[^\w-]", "_", platform.node())
+        self._driver = f"{machine}-{os.getpid()}-{secrets.token_hex(4)}"
+        identity = {
+            "driver": self._driver,
+            "host": platform.node(),
+            "machine": _machine(),
+            "process": os.getpid(),
+            "started": _started(os.getpid()),
+        }
+        self._folder.mkdir(parents=True, exist_ok=True)
+        write_whole(self.pulse, json.dumps(identity).encode())
+
+    def _beat(self) -> None:
+        while not self._stopped.wait(SECONDS_BETWEEN_BEATS):
+            with suppress(OSError):  # the disk is away for a moment, or others took us for dead
+                os.utime(self.pulse)
+
+    def _make(self, name: str) -> bool:
+        """Return whether this driver has the claim, making it if there is none."""
+        self._held.add(name)  # before it is true: Ctrl-C may come at any moment
+        try:
+            self._link(name)
+        except FileExistsError:
+            if self.holds(name):  # also where a file server's reply was lost
+                return True
+            self._held.discard(name)
+            return False
+        except FileNotFoundError:  # others took us for dead and removed the file
+            self._register()
+            return self._make(name)
+        return True
+
+    def _link(self, name: str) -> None:
+        try:
+            os.link(self.pulse, self._claim(name))
+        except OSError as error:
+            if error.errno not in NO_HARD_LINKS:
+                raise
+            os.stat(self.pulse)
+            os.symlink(self.pulse.name, self._claim(name))
+
+    def _claim(self, name: str) -> Path:
+        return self._folder / f"{name}.claim"
+
+    def _holder(self, name: str) -> str | None:
+        """Return the driver that has the claim, or None."""
+        with suppress(OSError):  # a symbolic link names the driver even when its file is gone
+            return Path(os.readlink(self._claim(name))).stem
+        identity = self._identity(f"{name}.claim")
+        return str(identity["driver"]) if identity else None
+
+    def _driver_of(self, path: Path) -> str | None:
+        """Return the driver of a file or a claim; None for a claim that is gone."""
+        return path.stem if path.suffix == ".driver" else self._holder(path.stem)
+
+    def _identity(self, file: str) -> dict[str, Any] | None:
+        """Return what a driver wrote of itself; None where it cannot be read."""
+        try:
+            identity = json.loads(read_regular(self._folder / file))
+        except (OSError, ValueError, RecursionError):
+            return None
+        sound = conforms(identity, Identity) and DRIVER_NAME.fullmatch(identity["driver"])
+        return identity if sound else None
+
+    def _lives(self, driver: str) -> bool:
+        path = self._folder / f"{driver}.driver"
+        identity = self._identity(path.name)
+        if identity and _is_here(identity):
+            return _runs(identity["process"], identity["started"])
+        # A file server that is away for a moment must not make a driver dead.
+        return self._pulses.setdefault(driver, Pulse(path)).beats()
+
+    def _bury_the_dead(self) -> None:
+        """Remove the files of dead drivers that no other driver has taken over."""
+        for path in self.dead():
+            if (driver := self._driver_of(path)) is not None:  # None after it was removed
+                self._bury(driver)
+
+    def _bury_the_illegible(self, name: str) -> None:
+        """Remove a claim in which no driver can be read and which none has renewed for long."""
+        path = self._claim(name)
+        if path.is_file() and not self._pulses.setdefault(path.name, Pulse(path)).beats():
+            path.unlink(missing_ok=True)
+
+    def _bury(self, driver: str) -> bool:
+        """Return whether this driver removed all claims of a dead one.
+
+        Only one driver may do so, as a second one could remove claims made since. If that one dies
+        meanwhile, its own heir continues.
+        """
+        heir = f"heir-of-{driver}"
+        if not self.take(heir):
+            return False
+        (self._folder / f"{driver}.driver").unlink(
+            missing_ok=True
+        )  # no claim can be made from now on
+        for path in self._folder.glob("*.claim"):
+            if self._holder(path.name.removesuffix(".claim")) == driver:
+                path.unlink(missing_ok=True)
+        self.release(heir)
+        return True
+
+
+def _is_here(identity: Mapping[str, Any]) -> bool:
+    """Return whether a driver is a process of this machine."""
+    return identity["machine"] == _machine()
+
+
+def _age(path: Path) -> float:
+    """Return the seconds since a driver renewed its file."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return math.inf
+
+
+def _machine() -> list[str]:
+    """Return names that distinguish machines, their boots, and containers of one machine."""
+    names = [platform.node()]
+    with suppress(OSError):
+        names.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
+        names.append(os.readlink("/proc/self/ns/pid"))
+    return names
+
+
+def _started(process: int) -> str | None:
+    """Return the start time of a process, where the system has it: process numbers are reused."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return None
+
+
+def _runs(process: int, started: object) -> bool:
+    """Return whether a process of this machine lives; a zombie does not."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    except OverflowError:  # no system has this number
+        return False
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return True
+    return state[0] not in "ZX" and state[19] == started

@@ -1,0 +1,173 @@
+"""Records as JSON, each sealed by a checksum."""
+
+import dataclasses
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from bnnbench.datasets.reading.shape import faults
+from bnnbench.datasets.reading.third_party_text import shortened
+from bnnbench.engine.declare.description import digest
+from bnnbench.engine.store import clock
+from bnnbench.engine.store.record import SCHEMA, UNKNOWN, Cost, Record
+
+READABLE = (1, 2, SCHEMA)
+
+
+class LaterSchema(ValueError):
+    """A record was written by a later version of this program."""
+
+    cure = "update this program, or choose another folder by --out"
+
+
+class FromTheFuture(ValueError):
+    """A record has a date that lies in the future."""
+
+    cure = "set this machine's clock, or remove the run if the clock is right"
+
+
+def to_json(record: Record) -> str:
+    """Return the record as JSON, one field per line; infinities and NaN become strings.
+
+    The last line seals the lines above by their SHA-256.
+    """
+    fields = vars(record) | {"cost": record.cost and record.cost.known, "schema": SCHEMA}
+    lines = (f'"{name}": {_text(fields[name])}' for name in _NAMES)
+    body = "{\n" + ",\n".join(lines)
+    return body + _seal(body)
+
+
+def from_json(text: str) -> Record:
+    """Return the record that `to_json` wrote, or an earlier version of it.
+
+    Raises ValueError when the text is truncated or altered or is not of the shape of a record,
+    `LaterSchema`, and `FromTheFuture`.
+    """
+    try:
+        fields = json.loads(text, parse_constant=_refuse)
+        schema = fields.get("schema")
+        if isinstance(schema, int) and schema > SCHEMA:
+            raise LaterSchema(
+                f"schema {schema} belongs to a later version of this program; this one reads "
+                f"{' and '.join(map(str, READABLE))}"
+            )
+        if schema not in READABLE:
+            raise ValueError(
+                f"schema {shortened(repr(schema), 200)}; this version reads {READABLE}"
+            )
+        _check_seal(text, fields, schema)
+        if schema == 1:
+            fields["predictions_sha256"] = UNKNOWN if fields["status"] == "completed" else None
+        fields |= {name: _decode(fields[name]) for name in _NUMBERS if name in fields}
+        cost = fields["cost"] and Cost(**fields["cost"])
+        lists = {name: fields.get(name, []) for name in _TUPLES}
+        tuples = {n: tuple(v) if isinstance(v, list) else v for n, v in lists.items()}
+        record = Record(**fields | {"cost": cost} | tuples)
+        _check_shape(record, text)
+        return record
+    except (
+        *(json.JSONDecodeError, UnicodeEncodeError),
+        *(KeyError, TypeError, AttributeError, RecursionError),
+    ) as error:
+        raise ValueError(f"not a record: {shortened(repr(error), 200)}") from error
+
+
+def check_identity(record: Record, key: str) -> None:
+    """Raise ValueError unless a record is that of the run `key`, and its settings are the run's."""
+    if record.key != key:
+        raise ValueError(f"the record belongs to run {shortened(record.key, 200)}: a copied folder")
+    if digest(record.run) != key:
+        raise ValueError("the settings in the record do not belong to the run's key")
+    settings = {name: record.run.get(name, value) for name, value in _named(record).items()}
+    if settings != _named(record):
+        names = ", ".join(n for n, value in _named(record).items() if settings[n] != value)
+        raise ValueError(f"its {names} differ from those in its settings")
+
+
+def _named(record: Record) -> dict[str, object]:
+    return {name: getattr(record, name) for name in ("suite", "profile", "fold", "seed")}
+
+
+def _check_shape(record: Record, text: str) -> None:
+    """Raise ValueError for fields that readers could not rely on, and `FromTheFuture`."""
+    wrong = list(faults(record, Record))
+    if not wrong and not record.scores.keys() <= record.condition_origins.keys():
+        wrong = ["condition_origins"]
+    if wrong:
+        raise ValueError(f"not of the shape of a record: {', '.join(wrong)}")
+    if "\\u" in text:  # halves of characters, which no page can hold, raise UnicodeEncodeError
+        json.dumps(vars(record), default=vars, ensure_ascii=False).encode()
+    for name in ("finished", "chosen"):
+        if (moment := record.provenance.get(name)) is not None and clock.lies_ahead(moment):
+            raise FromTheFuture(f"it was {name} at {moment}, which is in the future")
+
+
+def _refuse(constant: str) -> None:
+    raise TypeError(f"{constant} is not strict JSON")
+
+
+_NAMES = sorted(f.name for f in dataclasses.fields(Record))
+_NUMBERS = ("scores", "diagnostics", "cost", "target", "trial_scores")
+_TUPLES = ("reproduces", "acquired", "evaluations")
+
+
+def _seal(body: str) -> str:
+    return f',\n"sha256": "{hashlib.sha256(body.encode()).hexdigest()}"\n}}\n'
+
+
+_SEAL_LENGTH = len(_seal(""))
+
+
+def _check_seal(text: str, fields: dict[str, object], schema: int) -> None:
+    """Remove the seal from the fields; raises ValueError unless it matches."""
+    if fields.pop("sha256", None) is None:
+        if schema == 1:
+            return
+        raise ValueError("the checksum in its last line is missing: it is truncated or altered")
+    if text[-_SEAL_LENGTH:] != _seal(text[:-_SEAL_LENGTH]):
+        raise ValueError("it does not match the checksum in its last line: it is altered")
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{value!r} of type {type(value).__name__} is not plain data, as records need")
+
+
+_strict = json.JSONEncoder(sort_keys=True, allow_nan=False, default=_plain).encode
+
+
+def _text(value: object) -> str:
+    """Return strict JSON. The second attempt is slow, and infinities and halves of characters,
+    which stand for bytes in names of files, are rare.
+    """
+    try:
+        text = _strict(value)
+    except ValueError:
+        return _strict(_encode(value))
+    return _strict(_encode(value)) if "\\ud" in text else text
+
+
+def _encode(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {_encode(name): _encode(item) for name, item in value.items()}
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, (tuple, list)):
+        return [_encode(item) for item in value]
+    if isinstance(value, np.generic):
+        return _encode(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def _decode(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _decode(item) for name, item in value.items()}
+    return float(value) if value in ("nan", "inf", "-inf") else value

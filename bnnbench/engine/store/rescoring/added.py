@@ -1,0 +1,50 @@
+"""Scores that a suite adds to records once runs are finished, and the reasons for none."""
+
+import dataclasses
+from collections.abc import Container, Iterable, Mapping
+from typing import Any
+
+from bnnbench.engine.store.record import Record
+
+Values = Mapping[str, Mapping[str, float]]
+"""condition → metric → value"""
+Reasons = Mapping[str, Mapping[str, str]]
+"""condition → metric → reason for no value"""
+
+
+def without(record: Record, metrics: Container[str]) -> Record:
+    """Return the record without scores by these metrics, and without reasons for none."""
+    return dataclasses.replace(
+        record,
+        scores={c: _others(of, metrics) for c, of in record.scores.items()},
+        unanswered={
+            c: left for c, of in record.unanswered.items() if (left := _others(of, metrics))
+        },
+    )
+
+
+def with_scores(
+    record: Record, metrics: Container[str], values: Values, reasons: Reasons
+) -> Record:
+    """Return the record with these scores and reasons in place of its own by these metrics."""
+    bare = without(record, metrics)
+    conditions = {*bare.unanswered, *reasons}
+    return dataclasses.replace(
+        record,
+        scores={c: {**of, **values.get(c, {})} for c, of in bare.scores.items()},
+        unanswered={
+            c: both
+            for c in sorted(conditions)
+            if (both := {**bare.unanswered.get(c, {}), **reasons.get(c, {})})
+        },
+    )
+
+
+def is_answered(record: Record, condition: str, metrics: Iterable[str]) -> bool:
+    """Return whether each metric has a value under the condition, or a reason for none."""
+    answered = {*record.scores.get(condition, {}), *record.unanswered.get(condition, {})}
+    return answered >= set(metrics)
+
+
+def _others(of: Mapping[str, Any], metrics: Container[str]) -> dict[str, Any]:
+    return {name: value for name, value in of.items() if name not in metrics}

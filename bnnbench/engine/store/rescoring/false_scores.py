@@ -1,0 +1,115 @@
+"""Scores of a record compared with those that its stored predictions give."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bnnbench.engine.run.packing import NotImported, Predictions
+from bnnbench.engine.run.score import score
+from bnnbench.engine.store.record import Record
+from bnnbench.engine.store.rescoring.distances import distances_to_reference
+from bnnbench.engine.store.rescoring.far import CONDITION, far_scores
+from bnnbench.engine.store.store import Store
+from bnnbench.metrics import FAR, METRICS, PROBED
+
+ROUNDING = 1e-4
+"""Relative difference that other processors and libraries make."""
+
+
+def false_scores(store: Store, record: Record) -> list[str]:
+    """Return a phrase for each score that differs from that of the stored predictions.
+
+    What probes and attacks measured needs the posterior, and is believed; so are scores of earlier
+    rounds of active learning, of which summaries are stored or nothing, and of predictions whose
+    class is a stranger's. Raises `Damaged` where predictions are missing or not whole.
+    """
+    try:
+        predictions = store.predictions(record.key) if record.predictions_sha256 else {}
+    except NotImported:
+        return []
+    try:
+        computed = _computed(record, predictions)
+        for condition, values in distances_to_reference(record, store).items():
+            computed[condition] = {**computed.get(condition, {}), **values}
+        if record.scores.get(CONDITION, {}).keys() & FAR.keys() and CONDITION in predictions:
+            computed[CONDITION] = {**computed[CONDITION], **far_scores(record, store).values}
+    except Exception as error:  # of all kinds, for predictions that do not fit their targets
+        return [f"its predictions cannot be scored: {error!r}"]
+    return [
+        *_without_predictions(record, predictions),
+        *_differences(record, computed),
+        *_false_choice(record),
+    ]
+
+
+def _false_choice(record: Record) -> Iterator[str]:
+    """Yield a phrase where a search, chosen from again, prefers another trial or length."""
+    if record.search is None:
+        return
+    from bnnbench.methods.tuning.search import Search
+
+    try:
+        search = Search.from_data(record.search)
+        trial = search.ranking[int(record.diagnostics["skipped_settings"])]
+        rung = search.best_lengths[trial]
+        assert rung is not None
+    except (ValueError, KeyError, IndexError) as error:
+        yield f"its search cannot be read: {error!r}"
+        return
+    length = search.lengths[rung]
+    chosen = record.diagnostics.get("chosen_trial"), record.diagnostics.get("chosen_length")
+    if chosen != (trial, length):
+        yield f"its search chooses trial {trial} at length {length}, not trial {chosen[0]}"
+    for path, value in search.settings[trial].items():
+        recorded = record.diagnostics.get(f"chosen_{path}", math.nan)
+        if isinstance(value, float) and not math.isclose(recorded, value, rel_tol=1e-6):
+            yield f"its {path} is not that of trial {trial}"
+
+
+def _computed(record: Record, predictions: Predictions) -> dict[str, Mapping[str, float | None]]:
+    """Return condition → metric → value; None where the predictions have no answer."""
+    computed: dict[str, Mapping[str, float | None]] = {}
+    for condition, (prediction, targets) in predictions.items():
+        if not (_is_earlier_round(record, condition) and hasattr(prediction, "summary")):
+            names = [name for name in record.scores.get(condition, {}) if name in METRICS]
+            scores = score(prediction, targets, names, record.target)
+            computed[condition] = {**dict.fromkeys(scores.unanswered), **scores.values}
+    return computed
+
+
+def _without_predictions(record: Record, predictions: Predictions) -> Iterator[str]:
+    for condition, scores in record.scores.items():
+        believed = scores.keys() <= PROBED.keys() or _is_earlier_round(record, condition)
+        if condition not in predictions and not believed:
+            yield f"{condition} has scores without predictions"
+
+
+def _differences(
+    record: Record, computed: Mapping[str, Mapping[str, float | None]]
+) -> Iterator[str]:
+    for condition, values in computed.items():
+        for name, value in values.items():
+            recorded = record.scores.get(condition, {}).get(name)
+            if recorded is not None and not _close(recorded, value):
+                yield f"{name} under {condition} is {recorded:.6g} and not {_text(value)}"
+
+
+def _close(recorded: float, value: float | None) -> bool:
+    if value is None or math.isnan(recorded) or math.isnan(value):
+        return value is not None and math.isnan(recorded) and math.isnan(value)
+    return math.isclose(recorded, value, rel_tol=ROUNDING, abs_tol=ROUNDING**2)
+
+
+def _text(value: float | None) -> str:
+    return "defined" if value is None else f"{value:.6g}"
+
+
+def _is_earlier_round(record: Record, condition: str) -> bool:
+    """Return whether a condition is scored after a fit of active learning before the last."""
+    rounds = {name: _acquisitions(record, name) for name in record.condition_traits}
+    last = max(rounds.values(), default=0)
+    return bool(record.run.get("acquisition")) and rounds.get(condition, 0) < last
+
+
+def _acquisitions(record: Record, condition: str) -> Any:
+    return record.condition_traits[condition].get("acquisitions") or 0

@@ -1,0 +1,74 @@
+"""Scores that a record lacks, computed from stored predictions."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from torch import Tensor
+
+from bnnbench.engine.run.packing import NotImported
+from bnnbench.engine.run.score import Scores, score, strangers_reason
+from bnnbench.engine.store.record import Record
+from bnnbench.engine.store.store import Store
+from bnnbench.methods.predictions.base import Predictive
+
+
+def rescore(
+    store: Store,
+    metrics: Mapping[str, Iterable[str]],
+    keys: Iterable[str] | None = None,
+) -> int:
+    """Add the metrics that records lack, without fitting, and return the number of changed records.
+
+    `metrics` are by condition; `keys` limits the records. Earlier rounds of active learning without
+    stored predictions get none. Raises `Damaged` where predictions are missing or not whole.
+    """
+    changed = 0
+    for key in store.run_keys() if keys is None else keys:
+        record = store.read(key)
+        if record and (lacking := _lacking(record, metrics)):
+            completed = _completed(record, lacking, store)
+            if completed != record:
+                store.rewrite(completed)
+                changed += 1
+    return changed
+
+
+def _scored(
+    prediction: Predictive, targets: Tensor, names: list[str], target: Mapping[str, Any] | None
+) -> Scores:
+    try:
+        return score(prediction, targets, names, target)
+    except Exception as error:
+        return Scores({}, dict.fromkeys(names, strangers_reason(prediction, error)))
+
+
+def _lacking(record: Record, metrics: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """Return condition → requested metrics that the record lacks."""
+    lacking = {
+        condition: [
+            name
+            for name in metrics.get(condition, ())
+            if name not in scores and name not in record.unanswered.get(condition, {})
+        ]
+        for condition, scores in record.scores.items()
+    }
+    return {condition: names for condition, names in lacking.items() if names}
+
+
+def _completed(record: Record, lacking: Mapping[str, list[str]], store: Store) -> Record:
+    try:
+        predictions = store.predictions(record.key)
+    except NotImported:
+        return record
+    scores = {condition: dict(of_condition) for condition, of_condition in record.scores.items()}
+    unanswered = {
+        condition: dict(of_condition) for condition, of_condition in record.unanswered.items()
+    }
+    for condition, names in lacking.items():
+        if condition in predictions or not record.run.get("acquisition"):
+            added = _scored(*predictions[condition], names, record.target)
+            scores[condition] |= added.values
+            if added.unanswered:
+                unanswered[condition] = unanswered.get(condition, {}) | dict(added.unanswered)
+    return dataclasses.replace(record, scores=scores, unanswered=unanswered)

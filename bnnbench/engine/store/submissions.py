@@ -1,0 +1,75 @@
+"""A submission: finished runs with their predictions, and the code of their method, in one file.
+
+It is a store's folder `runs` and a folder `code` as a tar archive, compressed.
+"""
+
+import io
+import lzma
+import re
+import tarfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from bnnbench.datasets.reading.whole_files import write_whole
+from bnnbench.engine.store.store import PREDICTIONS, RECORD, Damaged, Store
+
+SUFFIX = ".submission.tar.xz"
+
+LARGEST = 2 * 2**30
+"""Bytes of a submission's content, at most."""
+
+_RUN = re.compile(rf"runs/[0-9a-f]{{20}}/({re.escape(RECORD)}|{re.escape(PREDICTIONS)})")
+_CODE = re.compile(r"code/[A-Za-z_]\w*\.(py|c|h|cu|cuh)")
+
+
+def write(file: Path, store: Store, keys: list[str], code: Mapping[str, bytes]) -> None:
+    """Write the runs of these keys, as the store holds them, and the code by names of files.
+
+    Equal content gives equal bytes.
+    """
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, content in (*_runs(store, keys), *sorted(_code(code))):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    write_whole(file, lzma.compress(packed.getvalue(), preset=6))
+
+
+def _runs(store: Store, keys: list[str]) -> Iterator[tuple[str, bytes]]:
+    for key in sorted(keys):
+        record = store.read(key)
+        yield f"runs/{key}/{RECORD}", (store.runs / key / RECORD).read_bytes()
+        if record and record.predictions_sha256:
+            yield f"runs/{key}/{PREDICTIONS}", store.packed(key)
+
+
+def _code(code: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
+    for name, content in code.items():
+        if not _CODE.fullmatch(f"code/{name}"):
+            raise ValueError(f"{name} cannot be submitted: rename it to letters, digits and _")
+        yield f"code/{name}", content
+
+
+def unpack(file: Path, folder: Path) -> Store:
+    """Write the content into an empty folder, and return its store; `folder / "code"` has the code.
+
+    Raises `Damaged` for a file that is truncated, or holds anything else than runs and code.
+    """
+    try:
+        with lzma.open(file) as stream:
+            content = stream.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise ValueError(f"more than {LARGEST / 2**30:.0f} GiB of content")
+        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+            for entry in archive:
+                if not entry.isfile() or not any(p.fullmatch(entry.name) for p in (_RUN, _CODE)):
+                    raise ValueError(f"{entry.name!r} is neither a run's nor a method's file")
+                extracted = archive.extractfile(entry)
+                assert extracted is not None
+                target = folder.joinpath(*PurePosixPath(entry.name).parts)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(extracted.read())
+    except (OSError, EOFError, lzma.LZMAError, tarfile.TarError, ValueError) as error:
+        raise Damaged(file, error, "ask its sender for `bnnbench submit` again") from error
+    return Store(folder)

@@ -1,0 +1,77 @@
+"""metrics.csv and costs.csv: the store as tidy tables."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+from bnnbench.datasets.reading.third_party_text import cell
+from bnnbench.datasets.reading.whole_files import write_whole
+from bnnbench.engine.store.record import COSTS, Record
+from bnnbench.engine.store.store import Store
+from bnnbench.metrics import LISTED
+
+METRIC_COLUMNS = (
+    *("suite", "profile", "dataset", "origin", "condition"),
+    *("method", "seed", "fold", "metric", "value", "unit"),
+)
+COST_COLUMNS = (
+    *("suite", "profile", "dataset", "origin", "method", "seed", "fold", "status"),
+    *COSTS,
+    "device",
+)
+
+Row = tuple[str | int | float, ...]
+
+
+def write_tables(store: Store) -> None:
+    """Rewrite both tables from every current record.
+
+    metrics.csv holds no timings, so that equal results give equal bytes. Each file appears whole or
+    not at all.
+    """
+    records = store.current()
+    store.folder.mkdir(parents=True, exist_ok=True)
+    write_whole(
+        store.folder / "metrics.csv", csv_text(METRIC_COLUMNS, metric_rows(records)).encode()
+    )
+    write_whole(store.folder / "costs.csv", csv_text(COST_COLUMNS, cost_rows(records)).encode())
+
+
+def metric_rows(records: Iterable[Record]) -> list[Row]:
+    """Return one sorted row per score; `origin` is that of the condition's data."""
+    return sorted(
+        (
+            *(r.suite, r.profile, r.dataset, r.condition_origins[condition], condition),
+            *(r.method, r.seed, r.fold, metric, value, _unit(metric)),
+        )
+        for r in records
+        for condition, scores in r.scores.items()
+        for metric, value in scores.items()
+    )
+
+
+def cost_rows(records: Iterable[Record]) -> list[Row]:
+    """Return one sorted row per run whose cost is known."""
+    return sorted(
+        (
+            *(r.suite, r.profile, r.dataset, r.origin, r.method, r.seed, r.fold, r.status),
+            *("" if (value := r.cost.of(name)) is None else value for name in COSTS),
+            str(r.provenance.get("device", "")),
+        )
+        for r in records
+        if r.cost is not None
+    )
+
+
+def _unit(metric: str) -> str:
+    """Return the metric's unit; a metric that no longer exists has none."""
+    return LISTED[metric].unit if metric in LISTED else ""
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return columns and rows as CSV in which no text is a formula."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(map(cell, row) for row in rows)
+    return buffer.getvalue()

@@ -1,0 +1,173 @@
+"""Jobs of a Slurm cluster, in arrays, by submitit; results come back over a shared disk."""
+
+import math
+import shutil
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bnnbench.engine.run.execute import Task
+from bnnbench.engine.workers import Settings
+from bnnbench.engine.workers.base import PAUSE_SECONDS, ExecutorUnavailable, Lost, Result, Watcher
+from bnnbench.engine.workers.clusters.parcels import Parcel
+from bnnbench.engine.workers.clusters.slurm_job import Job
+from bnnbench.engine.workers.retry_queue import Turn, Turns
+from bnnbench.engine.workers.worker import TICK_SECONDS
+
+if TYPE_CHECKING:
+    import submitit
+
+REQUEUES = 20
+"""Largest number of times that a job which reaches its time limit continues from its checkpoint."""
+
+SECONDS_TO_END = 10
+"""Time to wait for jobs on this machine to end when they were cancelled."""
+
+BYTES_TO_START = 2**30
+"""Part of a job's memory limit beyond that of its workers."""
+
+_END_OF_TRACE = "\n----------------------\nYou can check full logs"
+
+
+@dataclass(frozen=True)
+class Slurm:
+    """Carries out tasks in jobs of at least `settings.pack` runs, `settings.workers` at once."""
+
+    settings: Settings
+
+    def map(self, tasks: Iterable[Task | None], watcher: Watcher) -> Generator[Result, None, None]:
+        """Return the result of every task, in the order in which their jobs finish."""
+        turns = Turns(tasks, watcher)
+        executor = submitter(self.settings)
+        running: dict[Any, list[Turn]] = {}
+        try:
+            while True:
+                array: list[list[Turn]] = []
+                while len(running) + len(array) < self.settings.workers and (
+                    pack := self._pack(turns)
+                ):
+                    array.append(pack)
+                if array:
+                    parcels = ([Parcel.of(turn.task) for turn in pack] for pack in array)
+                    jobs = [Job(self.settings, of_job) for of_job in parcels]
+                    running |= zip(submitted(executor, jobs), array, strict=True)
+                    for turn in (turn for pack in array for turn in pack):
+                        watcher.started(turn.task)
+                if not running and turns.over:
+                    return
+                time.sleep(PAUSE_SECONDS)
+                for job in [job for job in running if job.done()]:
+                    yield from _results(job, running.pop(job), turns, watcher)
+        finally:
+            self._cancel(running)
+
+    def _pack(self, turns: Turns) -> list[Turn]:
+        """Return the turns of a job; one whose job was lost has the next for itself."""
+        pack: list[Turn] = []
+        while sum(len(turn.task.runs) for turn in pack) < self.settings.pack:
+            if turn := turns.next():
+                pack.append(turn)
+            if not turn or turn.attempt > 1:
+                break
+        return pack
+
+    def _cancel(self, jobs: Iterable[Any]) -> None:
+        """End the jobs and remove their files."""
+        jobs = list(jobs)
+        for job in jobs:
+            with suppress(Exception):  # a job that has ended cannot be cancelled
+                job.cancel(check=False)
+        deadline = time.monotonic() + SECONDS_TO_END
+        while self.settings.address and time.monotonic() < deadline:
+            if all(job.done() for job in jobs):
+                break
+            time.sleep(TICK_SECONDS)
+        shutil.rmtree(self.settings.folder, ignore_errors=True)
+
+
+def submitter(settings: Settings) -> "submitit.AutoExecutor":
+    """Return the submitter of jobs; raises `ExecutorUnavailable` without Slurm."""
+    import submitit
+
+    limits, options = settings.limits, dict(settings.options)
+    cluster = settings.address or "slurm"
+    try:
+        submitter = submitit.AutoExecutor(
+            settings.folder, cluster=cluster, slurm_max_num_timeout=REQUEUES
+        )
+    except (RuntimeError, ValueError) as error:
+        raise ExecutorUnavailable(
+            f"Slurm is unavailable: {error} Start on a machine with srun and sbatch, or "
+            "use --address local to run the jobs here"
+        ) from error
+    optional: dict[str, Any] = {"slurm_partition": settings.partition}
+    if limits.bytes:
+        optional["mem_gb"] = (settings.cpus * limits.bytes + BYTES_TO_START) / 2**30
+    if settings.gpus:
+        optional["gpus_per_node"] = math.ceil(settings.gpus)
+    if options:
+        named = {name.replace("-", "_"): value for name, value in options.items()}
+        optional["slurm_additional_parameters"] = named  # these win over all others
+    submitter.update_parameters(
+        name="bnnbench",
+        timeout_min=settings.minutes,
+        cpus_per_task=settings.cpus,
+        slurm_array_parallelism=settings.workers,
+        **{name: value for name, value in optional.items() if value is not None},
+    )
+    return submitter
+
+
+def submitted(
+    executor: "submitit.AutoExecutor", jobs: Sequence[Callable[[], Any]]
+) -> "list[submitit.Job[Any]]":
+    """Put jobs into the queue; raises `ExecutorUnavailable` where Slurm refuses them."""
+    from submitit.core.utils import FailedJobError, FailedSubmissionError
+
+    try:
+        return executor.submit_array(jobs)
+    except (FailedJobError, FailedSubmissionError) as error:
+        raise ExecutorUnavailable(f"Slurm refuses the jobs: {str(error).strip()}") from error
+
+
+def reason(job: Any) -> str:
+    """Return a sentence on how a job ended that has no result."""
+    from submitit.core.utils import FailedJobError, UncompletedJobError
+
+    ending = f"job {job.job_id} ended as {job.state}"
+    if job.paths.result_pickle.exists():
+        try:
+            job.result()
+        except (FailedJobError, UncompletedJobError) as error:
+            trace = str(error).partition(_END_OF_TRACE)[0].strip().splitlines()
+            return f"{ending} ({trace[-1]})" if trace else ending
+    return ending
+
+
+def _results(
+    job: Any, pack: list[Turn], turns: Turns, watcher: Watcher
+) -> Generator[Result, None, None]:
+    """Yield the results of a job; one that has none has died, and its tasks are tried again."""
+    from submitit.core.utils import FailedJobError, UncompletedJobError
+
+    try:
+        results = job.result()
+    except (FailedJobError, UncompletedJobError):
+        for turn in pack:
+            yield from turns.settle(turn, ("died", Lost(reason(job))))
+        return
+    if isinstance(results, Exception):
+        raise results
+    by_keys = {_keys(task): (task, result) for task, result in results}
+    for turn in pack:
+        if finished := by_keys.pop(_keys(turn.task), None):
+            yield turn.task, finished[1]
+        else:
+            watcher.lost(turn.task, "its process died; its runs were tried one by one")
+    yield from by_keys.values()
+
+
+def _keys(task: Task) -> tuple[str, ...]:
+    return tuple(run.key for run in task.runs)

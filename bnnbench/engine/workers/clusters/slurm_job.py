@@ -1,0 +1,96 @@
+"""What a Slurm job does: it carries out tasks in processes on its machine."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bnnbench.engine.run.devices import gpus_here
+from bnnbench.engine.run.execute import Task
+from bnnbench.engine.store.leases import SECONDS_BETWEEN_BEATS, Pulse
+from bnnbench.engine.workers import Settings
+from bnnbench.engine.workers.base import Result, Silent
+from bnnbench.engine.workers.clusters.parcels import Parcel
+from bnnbench.engine.workers.gpus import gpus_for
+from bnnbench.engine.workers.processes import Processes
+
+if TYPE_CHECKING:
+    import submitit
+
+
+@dataclass
+class Job:
+    """Carries out tasks and returns their results; an error of the engine is returned too.
+
+    A job that is preempted or out of time continues after the results that it has.
+    """
+
+    settings: Settings
+    parcels: Sequence[Parcel]
+    results: list[Result] = field(default_factory=list)
+
+    def __call__(self) -> list[Result] | Exception:
+        """Carry out the tasks; ends with the driver."""
+        from submitit.core.utils import UncompletedJobError
+
+        try:
+            tasks = [parcel.opened() for parcel in self.parcels]
+            settings = on_this_machine(self.settings, tasks[0].device)
+            with (
+                _while_it_beats(self.settings.pulse),
+                closing(Processes(settings).map(self._left(tasks), Silent())) as results,
+            ):
+                for result in results:
+                    self.results.append(result)
+        except UncompletedJobError:  # Slurm's time is over, in the middle of a task
+            raise
+        except Exception as error:
+            return error
+        return self.results
+
+    def checkpoint(self) -> "submitit.helpers.DelayedSubmission":
+        """Return the job to queue when this one is preempted or out of time."""
+        from submitit.helpers import DelayedSubmission
+
+        return DelayedSubmission(self)
+
+    def _left(self, tasks: Sequence[Task]) -> Iterator[Task]:
+        """Yield the tasks, without the runs that have a result."""
+        done = {run.key for task, _ in self.results for run in task.runs}
+        for task in tasks:
+            if runs := tuple(run for run in task.runs if run.key not in done):
+                yield replace(task, runs=runs)
+
+
+def on_this_machine(
+    settings: Settings, device: str, count: Callable[[], int] = gpus_here
+) -> Settings:
+    """Return a job's settings with a process for each of its GPUs, without GPUs for each processor.
+
+    `count` returns the number of GPUs that the job has.
+    """
+    devices = gpus_for(device, count)
+    return replace(settings, workers=len(devices) or settings.cpus, devices=devices)
+
+
+@contextmanager
+def _while_it_beats(path: Path | None) -> Iterator[None]:
+    """Interrupt this process once the driver stops renewing its file."""
+    ended = threading.Event()
+
+    def watch(pulse: Pulse) -> None:
+        while not ended.wait(SECONDS_BETWEEN_BEATS):
+            if not pulse.beats():
+                os.kill(os.getpid(), signal.SIGINT)
+                return
+
+    if path:
+        threading.Thread(target=watch, args=(Pulse(path),), daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()

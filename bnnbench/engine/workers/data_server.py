@@ -1,0 +1,101 @@
+"""A process that loads data for others, which thereby never see more than they ask for."""
+
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from multiprocessing.connection import wait
+
+from bnnbench.datasets.base import Dataset
+from bnnbench.engine.run.guards.isolation import Keeper, Request, answered
+from bnnbench.engine.workers.channel import Channel
+from bnnbench.engine.workers.context import started
+from bnnbench.engine.workers.environment import adopt
+
+
+class KeeperProcess:
+    """The driver's end: it introduces one client after the other. Ends with the driver."""
+
+    def __init__(self) -> None:
+        self._control, theirs = socket.socketpair()
+        self._process = started(keep, theirs, dict(os.environ), daemon=True)
+        theirs.close()
+
+    def introduced(self) -> socket.socket:
+        """Return the end for a new client; the client before it is served no longer.
+
+        Raises OSError where the process has ended.
+        """
+        client, ours = socket.socketpair()
+        with ours:
+            try:
+                socket.send_fds(self._control, [b"c"], [ours.fileno()])
+            except OSError:
+                client.close()
+                raise
+        return client
+
+    @property
+    def lives(self) -> bool:
+        """True if the process can serve a client."""
+        return self._process.is_alive()
+
+    def dismiss(self) -> None:
+        """End the process."""
+        self._control.close()
+        self._process.join()
+
+
+def keeper_behind(client: socket.socket) -> Keeper:
+    """Return the keeper of data at the other end of a client's socket.
+
+    Its process ends where that one has ended.
+    """
+    channel = Channel(client)
+
+    def ask(request: Request) -> Dataset:
+        try:
+            channel.send(request)
+            answer = channel.receive()
+        except (EOFError, OSError):
+            sys.exit("the process that loads data has ended")
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return Keeper(ask)
+
+
+def keep(control: socket.socket, environment: Mapping[str, str]) -> None:
+    """Answer the latest client's requests until the driver closes its end."""
+    adopt(environment)
+    client: Channel | None = None
+    while True:
+        if control in wait([control, client.socket] if client else [control]):
+            message, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+            if client:
+                client.close()
+            if not message:
+                return
+            client = Channel(socket.socket(fileno=descriptors[0]))
+        elif client and not _served(client):
+            client.close()
+            client = None
+
+
+def _served(client: Channel) -> bool:
+    """Answer a request if there is one; return whether more can come."""
+    try:
+        request = client.arrived()
+        if request is not None:
+            client.send(_answer(request))
+    except (EOFError, OSError):
+        return False
+    return True
+
+
+def _answer(request: Request) -> Dataset | Exception:
+    try:
+        return answered(request)
+    except Exception as error:
+        return error

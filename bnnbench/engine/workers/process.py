@@ -1,0 +1,124 @@
+"""A worker process, as seen from the driver."""
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import weakref
+from multiprocessing import Pipe
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from bnnbench.engine.workers import process_tree
+from bnnbench.engine.workers.base import Lost
+from bnnbench.engine.workers.channel import Channel
+from bnnbench.engine.workers.child import work
+from bnnbench.engine.workers.context import started
+from bnnbench.engine.workers.gpus import Gpu
+
+_WRITE_SIGNALS = {signal.SIGSEGV, signal.SIGBUS}
+"""Signals by which a write to unwritable memory ends a process."""
+
+_FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
+
+LONGEST_CRASH = 2**16
+SECONDS_TO_END = 10
+
+
+class Process:
+    """A process that carries out tasks, the family that it heads, and a channel to it.
+
+    A process that is `apart` has a client's end of a process that keeps data, and serves a single
+    task of a foreign method.
+    """
+
+    def __init__(self, gpu: Gpu | None = None, data: socket.socket | None = None) -> None:
+        self.apart = data is not None
+        self.channel, theirs = Channel.pair()
+        self._crashes, crash_end = Pipe(duplex=False)
+        environment = os.environ | (gpu.environment if gpu else {})
+        # Not a daemon, whose methods could not start processes; it dies with the driver anyway.
+        self._process = started(work, theirs.socket, crash_end, environment, data)
+        theirs.close()  # so that the worker's death ends the channel
+        crash_end.close()
+        if data:
+            data.close()
+        assert self._process.pid
+        self.pid: int = self._process.pid
+        self._descendants: list[Any] = []
+        self._at_exit = weakref.finalize(self, _kill, self._process)
+
+    def terminate(self) -> None:
+        """Ask the process to end, whatever it does."""
+        # Once it has ended, nobody knows the members of its family that left its session.
+        self._descendants = process_tree.descendants(self.pid)
+        self._process.terminate()
+
+    def dismiss(self) -> None:
+        """Close the channel, which ends an idle process, and end what remains of its family."""
+        others = [*self._descendants, *process_tree.descendants(self.pid)]
+        self.channel.close()
+        self._process.join(SECONDS_TO_END)
+        self._end(others)
+
+    def kill(self) -> None:
+        """End the process and its family at once, if they have not ended."""
+        if not self._at_exit.alive:
+            return
+        others = process_tree.descendants(self.pid)
+        self.channel.close()
+        self._end(others)
+
+    def how_it_ended(self) -> tuple[str, Lost]:
+        """Return the ending, see `turns.Ending`, of a process that closed its channel.
+
+        Ends its family.
+        """
+        others = process_tree.descendants(self.pid)
+        self._process.join(SECONDS_TO_END)
+        code = self._process.exitcode
+        frame = self._crash()
+        self._end(others)
+        reason = _ending(code) + (f" in {frame}" if frame else "")
+        if frame and self.apart and code is not None and -code in _WRITE_SIGNALS:
+            reason += "; data are read-only for a method: where this line changes them, use a copy"
+            return "stopped", Lost(reason, frame)
+        return "died", Lost(reason, frame)
+
+    def _end(self, others: list[Any]) -> None:
+        process_tree.end(self.pid, others)
+        _kill(self._process)
+        self.channel.close()
+        self._crashes.close()
+        self._at_exit.detach()
+
+    def _crash(self) -> str | None:
+        """Return file, line and function of a fatal error: of the innermost frame not installed."""
+        with contextlib.suppress(OSError):
+            os.set_blocking(self._crashes.fileno(), False)
+            text = os.read(self._crashes.fileno(), LONGEST_CRASH).decode(errors="replace")
+            current = text.partition("Current thread")[2].partition("\n\n")[0]
+            frames = _FRAME.findall(current)
+            chosen = [frame for frame in frames if "site-packages" not in frame[0]] or frames
+            if chosen:
+                file, line, function = chosen[0]
+                return f"{file}, line {line}, in {function}"
+        return None
+
+
+def _kill(process: BaseProcess) -> None:
+    if process.is_alive():
+        process.kill()
+        process.join()
+
+
+def _ending(code: int | None) -> str:
+    """Return a sentence on how a process ended."""
+    if code is None:
+        return "the worker closed its channel"
+    if code < 0:
+        name = signal.Signals(-code).name
+        hint = " (out of memory?)" if -code == signal.SIGKILL else ""
+        return f"the worker was killed by {name}{hint}"
+    return f"the worker exited with code {code}"

@@ -1,0 +1,70 @@
+"""One task after the other, in this process; those of foreign methods in one of their own.
+
+After a foreign method that changed results in this process, all tasks are carried out in another,
+and so is one that is tried once more after an error that left the device unusable.
+"""
+
+import functools
+import time
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass
+
+from torch import AcceleratorError
+
+from bnnbench.engine.declare.third_party import has_foreign_code
+from bnnbench.engine.run.execute import Task, execute
+from bnnbench.engine.run.guards import canary
+from bnnbench.engine.workers import Limits, Settings
+from bnnbench.engine.workers.base import (
+    PAUSE_SECONDS,
+    Result,
+    Watcher,
+    device_failed,
+    prepare_process,
+)
+from bnnbench.engine.workers.retry_queue import Ending, Turn, Turns
+from bnnbench.engine.workers.worker import Worker
+
+
+@dataclass(frozen=True)
+class Serial:
+    """Carries out tasks in order. Whatever kills one kills the suite, so there are no limits."""
+
+    settings: Settings
+
+    def __post_init__(self) -> None:
+        if self.settings.limits:
+            raise ValueError("the serial executor has no limits, as a process cannot stop itself")
+
+    def map(self, tasks: Iterable[Task | None], watcher: Watcher) -> Generator[Result, None, None]:
+        """Return the result of every task, in order."""
+        prepare_process()
+        canary.expected()
+        turns, worker = Turns(tasks, watcher), Worker(Limits())
+        try:
+            while True:
+                if turn := turns.next():
+                    watcher.started(turn.task)
+                    yield from turns.settle(turn, self._ending(turn, worker, watcher))
+                elif turns.over:
+                    return
+                else:
+                    time.sleep(PAUSE_SECONDS)
+        finally:
+            worker.terminate()
+            worker.dismiss()
+
+    def _ending(self, turn: Turn, worker: Worker, watcher: Watcher) -> Ending:
+        """Carry out a task, where it belongs, and return how it ended."""
+        listener = functools.partial(watcher.progressed, turn.task)
+        apart = self.settings.isolate and has_foreign_code(turn.task.runs[0])
+        if not (apart or canary.has_process_changed() or turn.attempt > 1):
+            try:
+                return "done", execute(turn.task, listener)
+            except AcceleratorError as error:
+                return "died", device_failed(error)
+        for event, content in worker.messages(turn.task):
+            if event != "progress":
+                return event, content
+            listener(*content)
+        raise AssertionError("a task has an ending")

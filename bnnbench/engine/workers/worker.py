@@ -1,0 +1,162 @@
+"""A place for one task at a time, in a process that is stopped where it exceeds a limit."""
+
+import contextlib
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from multiprocessing.connection import wait
+from typing import Any
+
+from bnnbench.engine.declare.third_party import has_foreign_code
+from bnnbench.engine.run.execute import Task
+from bnnbench.engine.run.measuring import memory
+from bnnbench.engine.workers import Limits, process_tree
+from bnnbench.engine.workers.base import Lost
+from bnnbench.engine.workers.channel import Channel
+from bnnbench.engine.workers.data_server import KeeperProcess
+from bnnbench.engine.workers.gpus import Gpu
+from bnnbench.engine.workers.process import Process
+
+Message = tuple[str, Any]
+""""progress" with done, total, loss; else the ending of the task, see `turns.Ending`."""
+
+TICK_SECONDS = 0.05
+"""Seconds between checks of the limits."""
+
+SECONDS_BETWEEN_LOOKS = 0.5
+"""Seconds between looks at the memory of a process's descendants."""
+
+
+class Worker:
+    """Carries out tasks in turn in one process, and each of a foreign method in a new one.
+
+    With `isolate` false, foreign methods share the process with the others, until one of them
+    changes results there: the next task then has a new process. With a `gpu`, processes see that
+    one alone.
+    """
+
+    def __init__(self, limits: Limits, isolate: bool = True, gpu: Gpu | None = None) -> None:
+        self._limits, self._isolate, self._gpu = limits, isolate, gpu
+        self._runs = 1
+        self._since: float | None = None
+        self._looked = 0.0
+        self._shared: Process | None = None
+        self._current: Process | None = None
+        self._keeper: KeeperProcess | None = None
+
+    @property
+    def channel(self) -> Channel:
+        """The channel to the process of the latest task."""
+        return self._process.channel
+
+    @property
+    def _process(self) -> Process:
+        assert self._current
+        return self._current
+
+    def assign(self, task: Task) -> None:
+        """Send the task; a dead process is noticed when its answer is awaited."""
+        if self._isolate and has_foreign_code(task.runs[0]):
+            self._current = Process(self._gpu, self._introduced())
+        else:
+            self._current = self._shared = self._shared or Process(self._gpu)
+        if self._gpu:
+            task = replace(task, device="cuda")  # the only one that the process sees
+        self._runs, self._since = len(task.runs), None
+        if self._limits.bytes:
+            memory.reset_high_water_mark(self._process.pid)
+        with contextlib.suppress(OSError):
+            self._process.channel.send(task)
+
+    def _introduced(self) -> socket.socket:
+        """Return a socket to the keeper of data, a new one where the last has ended."""
+        if self._keeper and self._keeper.lives:
+            with contextlib.suppress(OSError):  # it may be ending
+                return self._keeper.introduced()
+        if self._keeper:
+            self._keeper.dismiss()
+        self._keeper = KeeperProcess()
+        return self._keeper.introduced()
+
+    def message(self, readable: bool) -> Message | None:
+        """Return the worker's message if all of one has come, else its ending if stopped."""
+        try:
+            message = self._process.channel.arrived() if readable else None
+        except EOFError:
+            event, lost = self._process.how_it_ended()
+            if self._process.apart and self._keeper and not self._keeper.lives:
+                event = "gone"
+            self._drop()
+            return event, lost
+        if message is None:
+            return self._stopped()
+        event, content = message
+        if event == "begun":
+            self._since = time.monotonic()
+            return None
+        if event == "broken":
+            self._drop()
+            return "died", content
+        if event == "last" or (event != "progress" and self._process.apart):
+            self._drop()
+        return "done" if event == "last" else event, content
+
+    def messages(self, task: Task, waiting: Callable[[], None] = lambda: None) -> Iterator[Message]:
+        """Carry out one task, and yield its messages, the last of which is its ending."""
+        self.assign(task)
+        while True:
+            if message := self.message(bool(wait([self.channel.socket], TICK_SECONDS))):
+                yield message
+                if message[0] != "progress":
+                    return
+            waiting()
+
+    def dismiss(self) -> None:
+        """End the processes, an idle one by itself, and their families."""
+        for process in self._processes():
+            process.dismiss()
+        if self._keeper:
+            self._keeper.dismiss()
+        self._shared = self._current = self._keeper = None
+
+    def terminate(self) -> None:
+        """Ask the processes to end, whatever they do."""
+        for process in self._processes():
+            process.terminate()
+
+    def _processes(self) -> list[Process]:
+        return list({id(p): p for p in (self._shared, self._current) if p}.values())
+
+    def _drop(self) -> None:
+        """End the process of the latest task; the next task has another."""
+        self._process.kill()
+        if self._current is self._shared:
+            self._shared = None
+        self._current = None
+
+    def _stopped(self) -> Message | None:
+        """Kill the process if its task exceeds a limit, and return the message that says so."""
+        if self._since is None:
+            return None
+        limits, message = self._limits, None
+        if limits.seconds and time.monotonic() - self._since > limits.seconds * self._runs:
+            message = "stopped", Lost(_too_long(limits.seconds, self._runs))
+        if limits.bytes and self._memory() > limits.bytes:
+            message = "died", Lost(f"needed more than {memory.in_words(limits.bytes)} of memory")
+        if message:
+            self._drop()
+        return message
+
+    def _memory(self) -> float:
+        """Return the peak bytes of the process, or, now and then, those of its whole family."""
+        peak = memory.high_water_mark(self._process.pid)
+        if time.monotonic() - self._looked > SECONDS_BETWEEN_LOOKS:
+            self._looked = time.monotonic()
+            return max(peak, process_tree.memory(self._process.pid))
+        return peak
+
+
+def _too_long(seconds: float, runs: int) -> str:
+    per_run = f" for each of {runs} runs fitted together" if runs > 1 else ""
+    return f"ran longer than {seconds:g} s{per_run}"

@@ -1,0 +1,94 @@
+"""`python -m docs.generate.code_digests`: digests of meaning of the code behind recorded runs.
+
+Older records carry digests of files. What these mean is computed from the commit that each record
+names, out of the history, and kept in `docs/bundle/code_digests.csv`.
+"""
+
+import ast
+import csv
+import io
+import subprocess
+import tarfile
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bnnbench.datasets.reading.whole_files import write_whole
+from bnnbench.engine.store import bundles
+from bnnbench.engine.store.code_digests import FILE, CodeDigest, class_names
+from bnnbench.methods.source_code import CONTRACT, SCHEME, Class, Sources, digest_in
+
+ROOT = Path(__file__).parents[2]
+BUNDLES = ROOT / "docs" / "bundle"
+ROOMS = ("datasets", "methods", "metrics", "suites", "reports")
+
+
+def main() -> None:
+    """Write the table of all bundled records whose digest is of the earlier scheme."""
+    wanted: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for folder in bundles.folders(BUNDLES):
+        for record in bundles.read(folder):
+            commit, old = record.provenance.get("commit"), record.code_sha256
+            clean = record.provenance.get("dirty") is False
+            if clean and commit and old and not old.startswith(SCHEME):
+                wanted[str(commit)].add((old, class_names(record)))
+    lines: set[CodeDigest] = set()
+    for commit, pairs in wanted.items():
+        with TemporaryDirectory() as folder:
+            if not _restored(commit, Path(folder)):
+                print(f"{commit} is not in the history: {len(pairs)} digests stay unknown")
+                continue
+            lines |= set(_digests(Path(folder), pairs))
+    text = io.StringIO(newline="")
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(CodeDigest._fields)
+    table.writerows(sorted(lines))
+    write_whole(BUNDLES / FILE, text.getvalue().encode())
+
+
+def _restored(commit: str, folder: Path) -> bool:
+    """Extract the project's packages at a commit; return whether the commit is known."""
+    command = ["git", "-C", str(ROOT), "archive", commit, "bnnbench", *ROOMS]
+    archive = subprocess.run(command, capture_output=True)
+    if archive.returncode:
+        return False
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+        files.extractall(folder, filter="data")
+    return True
+
+
+def _digests(folder: Path, pairs: Iterable[tuple[str, str]]) -> Iterable[CodeDigest]:
+    def find(name: str) -> Path | None:
+        package, _, rest = name.partition(".")
+        if package != "bnnbench":
+            return None
+        place = folder.joinpath(*rest.split(".")) if rest else folder / "bnnbench"
+        if rest.partition(".")[0] not in ROOMS:
+            place = folder / "bnnbench" / Path(*rest.split("."))
+        candidates = place / "__init__.py", place.with_suffix(".py")
+        return next((file for file in candidates if file.is_file()), None)
+
+    sources, paths = Sources(find), _registered(folder)
+    for old, names in pairs:
+        classes = [Class(*paths[name].split(":")) for name in names.split() if name in paths]
+        yield CodeDigest(old, names, digest_in(sources, [*classes, *CONTRACT]))
+
+
+def _registered(folder: Path) -> Mapping[str, str]:
+    """Return the registered names of classes, from all tables of names and paths in the tree."""
+    found: dict[str, str] = {}
+    for room in ROOMS[:4]:
+        for file in (folder / room).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_bytes())):
+                if isinstance(node, ast.Dict):
+                    for key, value in zip(node.keys, node.values, strict=True):
+                        if isinstance(key, ast.Constant) and isinstance(value, ast.Constant):
+                            path = str(value.value)
+                            if path.startswith("bnnbench.") and path.count(":") == 1:
+                                found[str(key.value)] = path
+    return found
+
+
+if __name__ == "__main__":
+    main()

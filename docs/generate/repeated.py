@@ -1,0 +1,92 @@
+"""Runs of the bundle that were carried out again, for documents."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from bnnbench.engine.store.repetitions import Repetition
+from bnnbench.reports.pages.methods.repeated_runs import in_words
+from bnnbench.reports.read.bundles import repeated_runs
+from bnnbench.reports.style import labels
+from docs.generate.finished_runs import BUNDLE, suites
+
+Options = Mapping[str, str]
+
+NEAR = {0.1: "less than a tenth of a spread", 1.0: "less than a spread"}
+"""Distance in spreads → the column of runs that moved less."""
+FAR, FAILED, NOT_REPEATED = "more", "failed, or other data", "not repeated"
+COLUMNS = ("identical", "within rounding", *NEAR.values(), FAR, FAILED, NOT_REPEATED)
+
+
+def repeated_table(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule, a row for each suite and one for all: counts of methods.
+
+    A method counts once in each profile and bundle; the last column has those of which no run was
+    repeated.
+    """
+    counts = {suite: _counts(suite) for suite in suites()}
+    yield ("suite", *COLUMNS)
+    yield ("---", *("---:" for _ in COLUMNS))
+    for suite, of_suite in counts.items():
+        yield labels.suite(suite), *(str(of_suite.get(column) or "") for column in COLUMNS)
+    totals = (sum(of_suite.get(column, 0) for of_suite in counts.values()) for column in COLUMNS)
+    yield "**all**", *(f"**{total}**" for total in totals)
+
+
+def apart_table(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for each repeated run that moved a spread or more."""
+    yield "method", "data", "suite, profile", "score", "recorded", "repeated", "spreads", "key"
+    yield "---", "---", "---", "---", "---:", "---:", "---:", "---"
+    repeated = repeated_runs(BUNDLE)
+    places = {r.key: suite for suite, bs in suites().items() for b in bs for r in b.records}
+    apart = [r for r in repeated.values() if _column(r) in (FAR, FAILED)]
+    for one in sorted(apart, key=lambda r: (-(r.spreads or 0.0), r.key)):
+        pair = (one.recorded, one.repeated)
+        yield (
+            *(one.method, one.dataset, f"{places[one.key]}, {one.profile}"),
+            one.score or one.reason,
+            *("" if value is None else f"{value:.4g}" for value in pair),
+            "" if one.spreads is None else f"{one.spreads:.2g}",
+            f"`{one.key[:8]}`",
+        )
+
+
+def repeated_text(options: Options) -> str:
+    """Return how many runs were repeated, by what code and when, and how many are identical."""
+    repeated = [r for r in repeated_runs(BUNDLE).values() if r.outcome != "not repeated"]
+    days = sorted({r.finished[:10] for r in repeated})
+    commits = sorted({r.commit[:7] for r in repeated})
+    span = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    here, elsewhere = (
+        [r.outcome for r in repeated if (r.cpu == r.cpu_of_record) == same]
+        for same in (True, False)
+    )
+    return (
+        f"{len(repeated)} runs were repeated, {span}, by the code of {', '.join(commits)}. On the "
+        "kind of processor that they were recorded on, "
+        f"{here.count('identical')} of {len(here)} are "
+        f"identical. Of {len(elsewhere)} that were recorded on another kind, "
+        f"{elsewhere.count('identical')} are, and {elsewhere.count('within rounding')} are within "
+        "rounding.\n"
+    )
+
+
+def _counts(suite: str) -> dict[str, int]:
+    repeated = repeated_runs(BUNDLE)
+    counts: dict[str, int] = {}
+    runs_of: dict[tuple[str, str], list[str]] = {}
+    for benchmark in suites()[suite]:
+        for record in benchmark.records:
+            runs_of.setdefault((record.profile, record.method), []).append(record.key)
+    for keys in runs_of.values():
+        of_method: Sequence[Repetition] = [repeated[key] for key in keys if key in repeated]
+        for column in [_column(one) for one in of_method] or [NOT_REPEATED]:
+            counts[column] = counts.get(column, 0) + 1
+    return counts
+
+
+def _column(repetition: Repetition) -> str:
+    """Return the column that counts a repeated run."""
+    if repetition.outcome != "differs":
+        return in_words(repetition)
+    if repetition.spreads is None:
+        return FAILED
+    return next((column for limit, column in NEAR.items() if repetition.spreads < limit), FAR)

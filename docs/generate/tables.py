@@ -1,0 +1,224 @@
+"""What documents have from docs/bundle and from the code: `python -m docs.generate.tables`.
+
+A document asks for it in a comment, and the lines up to the end comment are replaced:
+
+    <!-- scores bundle=cifar10_tuned dataset=cifar10 condition=clean metrics=nll,accuracy -->
+    <!-- end -->
+
+`scores`: mean and standard error over folds, or over seeds where there is one fold, the best first
+by the first metric; `methods=` names some. `across`: one metric, with a column for each data set
+or condition. `differences` and `pairs`: paired differences of one method from others over folds,
+with 95 % intervals. `csv`: rows of a file. `costs`: what
+fits took, by method and device. A value in a sentence stands in one line, after
+`<!-- value bundle=... method=... metric=... -->` (`measured.py`); a count of methods after
+`<!-- value suite=... dataset=... metric=... count=worse -->`, or `count=compared`
+(`one_column.py`).
+`oracles`: scores over the law behind the targets.
+`diagnostics`: what fits say of themselves, means and standard errors over runs.
+`printed`: tables of a paper, ours with the printed number in brackets (`printed.py`); `layers`:
+those of paper 001, by layer; `probed`: our measurements there; `outputs`: those of one image;
+`neighbour`: a printed table with the scores of another network before its numbers. `coverage` and
+`covered`: how many printed numbers agree, as a table and in words.
+`audit`, `comparisons`, `aside`: our methods beside those of other libraries (`audited.py`).
+`places`, `edges`, `longer`: places by mean before and after a search, choices on the edge of their
+space, and fits longer than the chosen one (`searched.py`).
+`standings`: one method's place on every data set, and its difference from the best
+(`standings.py`).
+`literature`: our methods beside published scores of the same folds (`beside_others.py`).
+`answers`: what the board says to each question, by one criterion; with `each=kind`, to the one
+that each kind's page begins with. `column`: one column of a table of the report, with its decision
+(`one_column.py`).
+`repeated`, `apart`, `repetitions`: runs that were carried out again (`repeated.py`).
+`folders`: the folders of docs/bundle (`bundled.py`).
+`methods`: a card for each method (`cards.py`).
+`metrics`: all metrics (`formulary.py`).
+"""
+
+import functools
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from bnnbench.reports.pages.site.advice import advice
+from bnnbench.reports.pages.site.board_pages import usual
+from bnnbench.reports.pages.site.ranking import ranked
+from bnnbench.reports.pages.site.tasks import Task
+from bnnbench.reports.read.predictions.oracles import oracle_comparison
+from bnnbench.reports.sections.suites.oracles import HEADINGS, row
+from bnnbench.reports.style import labels
+from docs.generate.audited import aside_table, comparisons_table, summary_table
+from docs.generate.beside_others import literature_table
+from docs.generate.bundled import folders_table
+from docs.generate.cards import cards
+from docs.generate.finished_runs import ROOT, suites, tasks
+from docs.generate.formulary import formulary
+from docs.generate.measured import (
+    Options,
+    across_table,
+    costs_of,
+    costs_table,
+    csv_table,
+    differences_table,
+    pairs_table,
+    scores_table,
+    seconds,
+    value_text,
+)
+from docs.generate.one_column import column_table, column_text, count_text
+from docs.generate.printed import (
+    coverage_table,
+    coverage_text,
+    layers_table,
+    neighbour_table,
+    printed_table,
+)
+from docs.generate.probed import of_runs, outputs_table, probed_table
+from docs.generate.repeated import apart_table, repeated_table, repeated_text
+from docs.generate.searched import edges_table, longer_table, places_table
+from docs.generate.standings import standings_table
+
+DOCUMENTS = (
+    *("README.md", "docs/bundle/README.md"),
+    *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").glob("*.md"))),
+)
+BLOCK = re.compile(r"<!-- (?!end)(\w+) ?([^>]*) -->\n(.*?)<!-- end -->\n", re.DOTALL)
+VALUE = re.compile(r"<!-- value ([^>]*) -->(.*?)<!-- end -->", re.DOTALL)
+
+
+def rewritten(text: str) -> str:
+    """Return the text of a document with all its tables, and values in sentences, made anew."""
+    return VALUE.sub(_value, BLOCK.sub(_block, text))
+
+
+def _value(match: re.Match[str]) -> str:
+    options = dict(word.split("=", 1) for word in shlex.split(match[1]))
+    text = count_text(options) if "count" in options else value_text(options)
+    return f"<!-- value {match[1]} -->{text}<!-- end -->"
+
+
+def _block(match: re.Match[str]) -> str:
+    kind, words, _ = match.groups()
+    return _made(kind, words)
+
+
+@functools.cache
+def _made(kind: str, words: str) -> str:
+    options = dict(word.split("=", 1) for word in shlex.split(words))
+    if kind in TABLES:
+        text = "".join(f"| {' | '.join(cells)} |\n" for cells in TABLES[kind](options))
+    else:
+        text = TEXTS[kind](options)
+    return f"<!-- {' '.join(filter(None, (kind, words)))} -->\n\n{text}\n<!-- end -->\n"
+
+
+def oracles_table(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule, a row for the exact posterior and one for each method."""
+    (found,) = (
+        comparison
+        for benchmark in suites()["truth"]
+        if benchmark.records[0].dataset == options["dataset"]
+        and (comparison := oracle_comparison(benchmark))
+    )
+    seconds_of = costs_of(options)
+    yield HEADINGS[0].lower(), *HEADINGS[2:], "CPU s"
+    yield ("---", *("---:" for _ in HEADINGS[1:]))
+    for standing in (found.exact, *found.standings):
+        method, _, *cells = row(standing, found.exact)
+        yield method, *cells, seconds(seconds_of.get(method))
+
+
+def answers_table(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for each question of the board.
+
+    With `each=kind`, only for the question of each kind that its page begins with.
+    """
+    yield ("what for", "from", "answer", "methods", "cannot be told from the best", "worse")
+    yield ("---", "---", "---", "---:", "---:", "---:")
+    by_question: dict[tuple[str, str], list[Task]] = {}
+    for task in tasks():
+        by_question.setdefault((task.question.kind, task.question.data), []).append(task)
+    rankings = {}
+    for question, alike in by_question.items():
+        task = usual(alike)
+        rankings[question] = task, ranked(task, task.scales[0].name)
+    if options.get("each") == "kind":
+        chosen = {kind: (kind, data) for kind, data in reversed(rankings)}.values()
+        rankings = {question: found for question, found in rankings.items() if question in chosen}
+    for (kind, data), (task, ranking) in rankings.items():
+        methods = [ranking.compared, ranking.of("undecided"), ranking.of("worse")]
+        counts = [str(len(found)) for found in methods]
+        words = advice(ranking).headline.removesuffix(".")
+        yield kind, f"{data}; settings {task.question.settings}", words, *counts
+
+
+def diagnostics_table(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for each data set; a column is of a method."""
+    methods, names = options["methods"].split(","), options["names"].split(",")
+    values: dict[tuple[str, str, str], list[float]] = {}
+    for benchmark in suites()[options["suite"]]:
+        for record in benchmark.records:
+            if record.profile == options["profile"] and record.method in methods:
+                for name in names:
+                    place = (benchmark.dataset, record.method, name)
+                    values.setdefault(place, []).append(record.diagnostics[name])
+    columns = [(method, name) for method in methods for name in names]
+    several = len(names) > 1
+    heads = [f"{m}, {labels.in_text(n)}" if several else m for m, n in columns]
+    yield ("", *heads)
+    yield ("---", *("---:" for _ in columns))
+    for dataset in dict.fromkeys(dataset for dataset, *_ in values):
+        cells = (values.get((dataset, *column), []) for column in columns)
+        yield dataset.replace("_", " "), *(of_runs(cell) for cell in cells)
+
+
+TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
+    "scores": scores_table,
+    "costs": costs_table,
+    "across": across_table,
+    "differences": differences_table,
+    "pairs": pairs_table,
+    "csv": csv_table,
+    "oracles": oracles_table,
+    "literature": literature_table,
+    "places": places_table,
+    "edges": edges_table,
+    "longer": longer_table,
+    "answers": answers_table,
+    "column": column_table,
+    "printed": printed_table,
+    "layers": layers_table,
+    "neighbour": neighbour_table,
+    "probed": probed_table,
+    "outputs": outputs_table,
+    "coverage": coverage_table,
+    "diagnostics": diagnostics_table,
+    "audit": summary_table,
+    "comparisons": comparisons_table,
+    "aside": aside_table,
+    "standings": standings_table,
+    "repeated": repeated_table,
+    "apart": apart_table,
+    "folders": folders_table,
+}
+TEXTS: Mapping[str, Callable[[Options], str]] = {
+    "decision": column_text,
+    "covered": coverage_text,
+    "repetitions": repeated_text,
+    "methods": lambda options: cards(),
+    "metrics": lambda options: formulary(),
+}
+
+
+def main() -> None:
+    """Rewrite the documents."""
+    for name in sys.argv[1:] or DOCUMENTS:
+        path = ROOT / name
+        text = path.read_text(encoding="utf-8")
+        if (new := rewritten(text)) != text:
+            path.write_text(new, encoding="utf-8")
+            print(f"{name}: tables made anew")
+
+
+if __name__ == "__main__":
+    main()

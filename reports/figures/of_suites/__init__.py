@@ -1,1 +1,0 @@
-"""Figures that one kind of suite has."""

@@ -1,0 +1,207 @@
+"""The page of a method: what it is, where it wins, where it fails, and what papers print."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from bnnbench.engine.store.record import Record
+from bnnbench.engine.store.repetitions import Repetition
+from bnnbench.methods import coverage
+from bnnbench.reports.pages.methods.about import About, about
+from bnnbench.reports.pages.methods.failures import Entry, Verdicts, failures_of
+from bnnbench.reports.pages.methods.printed import printed_and_ours
+from bnnbench.reports.pages.methods.repeated_runs import RepeatedRun, repeated_runs_of
+from bnnbench.reports.pages.methods.search_spaces import searched
+from bnnbench.reports.pages.methods.snippets import snippet
+from bnnbench.reports.pages.methods.strips import WIDTH, chapter_of
+from bnnbench.reports.pages.site.layout import page
+from bnnbench.reports.pages.site.run_pages import RunPages
+from bnnbench.reports.pages.site.tasks import Task
+from bnnbench.reports.papers.coverage import PrintedTable
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.devices import has_processor_seconds, mean_fit_seconds
+from bnnbench.reports.style import formulas, labels
+from bnnbench.reports.style.descriptions import call
+from bnnbench.reports.style.families import FAMILIES, family_of
+from bnnbench.reports.style.numbers import duration
+from bnnbench.reports.style.words import joined
+from bnnbench.suites import SUITES
+
+
+@dataclass(frozen=True)
+class Site:
+    """The runs, verdicts and printed numbers that the pages of all methods share."""
+
+    suites: Mapping[str, Sequence[Benchmark]]
+    tasks: Sequence[Task]
+    run_pages: RunPages
+    verdicts: Verdicts
+    printed: Sequence[PrintedTable] = ()
+    examples: RunPages = field(default_factory=dict)
+    repeated: Mapping[str, Repetition] = field(default_factory=dict)
+    """Key → what came of runs that were carried out again."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """The runs of a method in a profile."""
+
+    suite: str
+    profile: str
+    settings: str
+    datasets: Sequence[tuple[str, str, str]]
+    """Title of a data set, the page of its runs, and the page of its examples or ""."""
+    completed: int
+    attempted: int
+    seconds: str
+    repeated: Sequence[RepeatedRun]
+    """Its runs that were carried out again by later code."""
+
+
+def method_page(
+    method: str,
+    address: str,
+    site: Site,
+    common: dict[str, Any],
+    neighbours: Sequence[tuple[str, str]] = (),
+) -> str:
+    """Return the page of a method; `neighbours` are those of its family, with their pages.
+
+    The method is among its neighbours, whose order is that of the list of methods.
+    """
+    entries = entries_of(method, site.suites)
+    shown = _first_with_settings(entries, site.tasks)
+    description = _description(shown)
+    known = about(description)
+    chapters = [chapter_of(task, method) for task in site.tasks if method in task.families]
+    chapters = [chapter for chapter in chapters if chapter.strips]
+    names = [name for name, _ in neighbours]
+    uses = uses_of(method, site)
+    place = names.index(method) if method in names else -1
+    return page(
+        *("method.html", address, f"{method} · bnnbench", "Methods", common),
+        method=method,
+        slug=PurePosixPath(address).stem,
+        family=family_of(description),
+        about=known,
+        around=around(known),
+        takes=joined([coverage.PROBLEMS[k] for k in coverage.covered(known.name)]),
+        space=searched(known.name) if known.name else None,
+        code=snippet(description),
+        settings_kept=_has_settings(description),
+        shown=shown,
+        can_be_run=bool(known.name) and shown.suite in SUITES,
+        previous=neighbours[place - 1] if place > 0 else None,
+        next=neighbours[place + 1] if 0 <= place < len(names) - 1 else None,
+        chapters=chapters,
+        sets={s.dataset: s.title for c in chapters for of in c.strips.values() for s in of},
+        scores=list(dict.fromkeys(title for chapter in chapters for title in chapter.strips)),
+        failures=failures_of(entries, site.verdicts),
+        printed=printed_and_ours(method, site.printed),
+        run_page=lambda entry: site.run_pages.get((entry.suite, entry.benchmark.identity), ""),
+        uses=uses,
+        repeated=any(use.repeated for use in uses),
+        width=WIDTH,
+        formulas=formulas,
+    )
+
+
+def entries_of(method: str, suites: Mapping[str, Sequence[Benchmark]]) -> list[Entry]:
+    """Return the runs of a method, benchmark by benchmark."""
+    return [Entry(suite, b, method) for suite, bs in suites.items() for b in bs if method in b.runs]
+
+
+def around(known: About) -> str:
+    """Return a sentence on what is around a method; "" for nothing."""
+    clauses = {
+        "tuned": "its settings are searched on held-out training rows",
+        "tempered": "one temperature is fitted to held-out rows",
+        "conformal": "its sets or intervals are corrected to a stated coverage",
+    }
+    return labels.sentence(f"{joined([clauses[name] for name in known.wrapped])}.") * bool(
+        known.wrapped
+    )
+
+
+def uses_of(method: str, site: Site) -> list[Use]:
+    """Return the runs of a method, profile by profile."""
+    uses: list[Use] = []
+    for suite, benchmarks in site.suites.items():
+        for profile in dict.fromkeys(b.profile for b in benchmarks):
+            within = [b for b in benchmarks if b.profile == profile and method in b.runs]
+            runs = [run for b in within for run in b.runs[method]]
+            if not runs:
+                continue
+            description = runs[0].run.get("method")
+            uses.append(
+                Use(
+                    suite,
+                    profile,
+                    call(description) if _has_settings(description) else "",
+                    [
+                        (b.title, site.run_pages[place], site.examples.get(place, ""))
+                        for b in within
+                        if (place := (suite, b.identity))
+                    ],
+                    sum(run.status == "completed" for run in runs),
+                    len(runs),
+                    _time_of(runs),
+                    repeated_runs_of(suite, within, method, site.run_pages, site.repeated),
+                )
+            )
+    return uses
+
+
+def _time_of(runs: Sequence[Record]) -> str:
+    """Return the mean time of a fit: of processors, or of the clock, which is then said."""
+    of_processors = has_processor_seconds(runs)
+    seconds = mean_fit_seconds(runs, of_processors, ())
+    return f"{duration(seconds)}{'' if of_processors else ' (clock)'}" if seconds else ""
+
+
+def methods_index(
+    address: str, families: Mapping[str, str], pages: Mapping[str, str], common: dict[str, Any]
+) -> str:
+    """Return the list of all methods, by family."""
+    return page(
+        *("methods.html", address, "Methods · bnnbench", "Methods", common),
+        families=by_family(families, pages),
+        count=len(families),
+    )
+
+
+def by_family(
+    families: Mapping[str, str], pages: Mapping[str, str]
+) -> dict[str, list[tuple[str, str]]]:
+    """Return family → its methods with their pages, in the order of pages."""
+    listings = {
+        family: [(m, pages[m]) for m, of_method in families.items() if of_method == family]
+        for family in FAMILIES
+    }
+    return {family: listed for family, listed in listings.items() if listed}
+
+
+def _first_with_settings(entries: Sequence[Entry], tasks: Sequence[Task]) -> Entry:
+    """Return the runs whose settings a page shows: those of the first suite of the board's.
+
+    A bundle may keep the settings of some profiles alone, and some profiles search for them.
+    """
+    order = list(dict.fromkeys(c.suite for task in tasks for c in task.columns))
+    place = {suite: -number for number, suite in enumerate(order)}
+
+    def preference(entry: Entry) -> tuple[bool, bool, int]:
+        described = _description(entry)
+        whole = _has_settings(described), not about(described).wrapped
+        return *whole, place.get(entry.suite, -len(order))
+
+    return max(entries, key=preference)
+
+
+def _description(entry: Entry) -> object:
+    return entry.runs[0].run.get("method")
+
+
+def _has_settings(description: object) -> bool:
+    """Return whether a record keeps settings beside the name of the method."""
+    return isinstance(description, Mapping) and len(description) > 1

@@ -1,0 +1,54 @@
+"""Runs of a method that were carried out again, in the words of its page."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bnnbench.engine.store.repetitions import Repetition
+from bnnbench.reports.pages.site.run_pages import KEY_DIGITS, RunPages
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.style.numbers import significant
+
+
+@dataclass(frozen=True)
+class RepeatedRun:
+    """A run that was carried out again."""
+
+    text: str
+    title: str
+    """The day, the commit, and whether the processor was another one."""
+    page: str
+    """The address of the run's page."""
+
+
+def repeated_runs_of(
+    suite: str,
+    benchmarks: Sequence[Benchmark],
+    method: str,
+    run_pages: RunPages,
+    repeated: Mapping[str, Repetition],
+) -> list[RepeatedRun]:
+    """Return the runs of a method on some data sets of a suite that were carried out again."""
+    return [
+        RepeatedRun(
+            in_words(one), _title(one), f"{run_pages[suite, b.identity]}#run={run.key[:KEY_DIGITS]}"
+        )
+        for b in benchmarks
+        for run in b.runs[method]
+        if (one := repeated.get(run.key))
+    ]
+
+
+def in_words(repetition: Repetition) -> str:
+    """Return what came of a repeated run, such as "0.02 spreads away"."""
+    if repetition.outcome == "differs" and repetition.spreads is not None:
+        return f"{significant(repetition.spreads, 2)} spreads away"
+    if repetition.outcome == "differs":
+        return repetition.reason or "differs"
+    return repetition.outcome
+
+
+def _title(repetition: Repetition) -> str:
+    if repetition.outcome == "not repeated":
+        return repetition.reason
+    other = " on another processor" if repetition.cpu != repetition.cpu_of_record else ""
+    return f"{repetition.finished[:10]}, commit {repetition.commit[:7]}{other}"

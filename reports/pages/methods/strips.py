@@ -1,0 +1,119 @@
+"""Where a method wins and where it loses: its place among all methods, score by score."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bnnbench.reports.pages.site.ranking import mean_seconds
+from bnnbench.reports.pages.site.tasks import Column, Scale, Task
+from bnnbench.reports.style import labels
+from bnnbench.reports.style.numbers import duration, number, slug, typographic
+from bnnbench.reports.style.words import counted, joined
+
+EDGE = 0.06
+"""The share of methods at the worse end whose ticks stand at the edge of a strip."""
+WIDTH = 300
+DECIMALS = 12
+
+
+@dataclass(frozen=True)
+class Strip:
+    """All methods on one column by one criterion; better is to the right."""
+
+    dataset: str
+    """The name of the data set in addresses."""
+    title: str
+    text: str
+    ticks: str
+    """A line along the places of the other methods, at each of which the page draws a tick."""
+    place: float
+    """Place of the method itself."""
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """The strips of a question, by the title of a score."""
+
+    title: str
+    methods: int
+    runs: str
+    places: str
+    strips: Mapping[str, Sequence[Strip]]
+
+
+def means(task: Task, scale: Scale, column: Column) -> dict[str, float]:
+    """Return method → mean score on a column, without constants.
+
+    To `DECIMALS`, since equal means differ in their last digits by the order of their sums.
+    """
+    scores, constants = task.scores[scale.name][column.name], task.constants
+    return {
+        method: round(sum(by_run.values()) / len(by_run), DECIMALS)
+        for method, by_run in scores.items()
+        if method not in constants
+    }
+
+
+def place_of(task: Task, scale: Scale, column: Column, method: str) -> tuple[int, int] | None:
+    """Return the method's place by its mean, from 1, and the number of methods."""
+    of = means(task, scale, column)
+    if method not in of:
+        return None
+    sign = 1 if scale.up else -1
+    return 1 + sum(sign * value > sign * of[method] for value in of.values()), len(of)
+
+
+def places_text(task: Task, method: str) -> str:
+    """Return its best and worst place by mean on a question, score by score, in words."""
+    parts = []
+    for scale in task.scales:
+        ranks = (place_of(task, scale, column, method) for column in task.columns)
+        if places := sorted({place for place, _ in filter(None, ranks)}):
+            ends = dict.fromkeys((places[0], places[-1]))
+            parts.append(f"{scale.title} {' to '.join(map(str, ends))}")
+    others = max((len(means(task, s, c)) for s in task.scales for c in task.columns), default=0)
+    return f"Places among {counted(others, 'method')}: {joined(parts)}." if parts else ""
+
+
+def chapter_of(task: Task, method: str) -> Chapter:
+    """Return the strips of a question."""
+    question = task.question
+    strips = {
+        scale.title: [
+            strip for column in task.columns if (strip := strip_of(task, scale, column, method))
+        ]
+        for scale in task.scales
+    }
+    seconds = mean_seconds(task, task.columns).get(method)
+    kind = "processor seconds" if task.of_processors else "seconds of the clock"
+    return Chapter(
+        f"{labels.sentence(question.kind)}: {question.data}, settings {question.settings}",
+        len(task.families) - len(task.constants),
+        f"{duration(seconds)} a fit ({kind})" if seconds else "",
+        places_text(task, method),
+        {title: listed for title, listed in strips.items() if listed},
+    )
+
+
+def strip_of(task: Task, scale: Scale, column: Column, method: str) -> Strip | None:
+    """Return all methods' means on a line; None where the method has none, or is alone."""
+    of = means(task, scale, column)
+    place = place_of(task, scale, column, method)
+    if place is None or len(of) < 2:
+        return None
+    sign = 1.0 if scale.up else -1.0
+    values = {m: sign * value for m, value in of.items()}
+    ordered = sorted(values.values())
+    low, high = ordered[int(EDGE * len(ordered))], ordered[-1]
+    span = (high - low) or 1.0
+
+    def x(value: float) -> float:
+        return round(max(0.0, (value - low) / span) * (WIDTH - 12) + 6, 1)
+
+    best = max(values, key=lambda m: values[m])
+    percent = 100 if scale.scale == 100 and not scale.ratio else 1
+    shown, of_best = (typographic(number(percent * of[m], 3)) for m in (method, best))
+    rank = f"{place[0]} of {place[1]}"
+    text = f"{rank}: {shown}" + (f"; best {best}, {of_best}" if best != method else ", the best")
+    places = sorted({round(x(value)) for m, value in values.items() if m != method})
+    ticks = "".join(f"H{place}" for place in places)
+    return Strip(slug(column.title), column.title, text, ticks, x(values[method]))

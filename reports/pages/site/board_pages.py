@@ -1,0 +1,63 @@
+"""The board: a page for each kind of question, the first of them the first page of the site."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from bnnbench.reports.pages.site.advice import advice
+from bnnbench.reports.pages.site.data import board_data
+from bnnbench.reports.pages.site.layout import page
+from bnnbench.reports.pages.site.ranking import ranked
+from bnnbench.reports.pages.site.run_pages import RunPages
+from bnnbench.reports.pages.site.tasks import Task
+from bnnbench.reports.style.numbers import slug
+
+
+def board_pages(
+    tasks: Sequence[Task], runs: RunPages, common: Callable[[str], dict[str, Any]]
+) -> dict[str, str]:
+    """Return address → page; each has the tasks of its kind and the addresses of the others.
+
+    `runs` has the addresses of pages of runs, `common` gives what every page of an address has.
+    """
+    by_kind: dict[str, list[Task]] = {}
+    for task in tasks:
+        by_kind.setdefault(task.question.kind, []).append(task)
+    addresses = {
+        kind: f"board/{slug(kind)}.html" if k else "index.html" for k, kind in enumerate(by_kind)
+    }
+    return {
+        (address := addresses[kind]): _board_page(address, asked, addresses, runs, common(address))
+        for kind, asked in by_kind.items()
+    }
+
+
+def _board_page(
+    address: str,
+    tasks: Sequence[Task],
+    kinds: Mapping[str, str],
+    runs: RunPages,
+    common: dict[str, Any],
+) -> str:
+    task = usual(tasks)
+    ranking = ranked(task, task.scales[0].name)
+    data = {"kinds": list(kinds.items())} | board_data(tasks, runs) | common
+    return page(
+        *("board.html", address, "bnnbench: which method first?", "Board", data),
+        ranking=ranking,
+        advice=advice(ranking),
+    )
+
+
+def usual(tasks: Sequence[Task]) -> Task:
+    """Return the task that a page begins with.
+
+    It is the first question, in the settings with most data sets; in a tie, searched ones, which
+    come first.
+    """
+    first = tasks[0].question
+    alike = [
+        task
+        for task in tasks
+        if (task.question.kind, task.question.data) == (first.kind, first.data)
+    ]
+    return max(alike, key=lambda task: len(task.columns))

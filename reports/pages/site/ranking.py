@@ -1,0 +1,215 @@
+"""The methods in order, for a question, the data sets that count and a limit of time.
+
+`templates/ranking.js` has the same definitions; a test in a browser compares the two.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from bnnbench.metrics.statistics import Samples, replicates
+from bnnbench.reports.judge.decision import Decision, Standing
+from bnnbench.reports.judge.elimination import one_sided
+from bnnbench.reports.judge.participants import Exclusion
+from bnnbench.reports.judge.statistics.moderation import LEVEL
+from bnnbench.reports.judge.statistics.pooled import (
+    Fits,
+    Standings,
+    decide_over,
+    together,
+)
+from bnnbench.reports.pages.site.tasks import ByRun, Column, Scale, Task
+from bnnbench.reports.style.families import PLAIN
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method's place, and its margin behind the first in the unit of the scale."""
+
+    method: str
+    standing: Standing
+    margin: float | None = None
+    """None where it is not compared."""
+    half_width: float | None = None
+    """Half of an interval of the margin; those of all pairs of methods hold at once with 1 - level.
+
+    As elimination does, it pays for the choice of the first: where it does not reach 0, the
+    method is worse.
+    """
+    seconds: float | None = None
+    """Mean seconds of a fit."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The methods from the best mean on, those that are not compared last."""
+
+    task: Task
+    scale: Scale
+    columns: tuple[Column, ...]
+    """The columns that count."""
+    rows: tuple[Row, ...]
+    standings: Standings
+    missing: Mapping[str, tuple[str, ...]]
+    """Method that is not ranked → titles of the columns that count and that it lacks."""
+    replicates: int = 0
+
+    @property
+    def compared(self) -> list[Row]:
+        """The methods that are compared."""
+        return [row for row in self.rows if row.margin is not None]
+
+    def of(self, state: str) -> list[str]:
+        """Return the compared methods in a state, the best mean first."""
+        return [row.method for row in self.compared if row.standing.state == state]
+
+
+def ranked(
+    task: Task, criterion: str, columns: Sequence[str] | None = None, budget: float | None = None
+) -> Ranking:
+    """Return the ranking by a criterion over some columns, all of them by default.
+
+    `budget` is the longest time of a fit, as a multiple of the plain network's.
+    """
+    scale = task.scale(criterion)
+    counted = tuple(c for c in task.columns if columns is None or c.name in columns)
+    seconds = mean_seconds(task, counted)
+    allowed = [m for m in task.families if affordable(seconds, m, budget)]
+    fits = fits_of(task, scale, counted, allowed)
+    barred = _barred(task, counted)
+    standings = decide_over(fits, barred, scale.margin) if fits else None
+    lacking = {
+        m: tuple(c.title for c in counted if m not in task.scores[criterion][c.name])
+        for m in allowed
+        if m not in task.constants
+    }
+    lacking = {m: titles for m, titles in lacking.items() if titles}
+    if standings is None or not standings.names:
+        decision = standings.decision.standings if standings else {}
+        rows = _apart(decision, seconds)
+        return Ranking(task, scale, counted, rows, standings or _nothing(), lacking)
+    rows = (*_compared(standings, seconds), *_apart(standings.decision.standings, seconds))
+    count = standings.decision.replicates
+    return Ranking(task, scale, counted, rows, standings, lacking, count)
+
+
+def mean_seconds(task: Task, columns: Sequence[Column]) -> dict[str, float]:
+    """Return method → mean seconds of a fit over columns, of those that have all of them."""
+    by_column = [task.seconds[c.name] for c in columns]
+    return {
+        m: sum(of[m] for of in by_column) / len(by_column)
+        for m in task.families
+        if by_column and all(m in of for of in by_column)
+    }
+
+
+def affordable(seconds: Mapping[str, float], method: str, budget: float | None) -> bool:
+    """Return whether a method's fits are within a multiple of the plain network's."""
+    plain = next((seconds[name] for name in PLAIN if name in seconds), None)
+    if budget is None or plain is None:
+        return True
+    return method in seconds and seconds[method] <= budget * plain
+
+
+def fits_of(
+    task: Task, scale: Scale, columns: Sequence[Column], methods: Sequence[str]
+) -> list[Fits]:
+    """Return the scores of each set of fits, averaged over its columns, with its weight."""
+    groups: dict[str, list[Column]] = {}
+    for column in columns:
+        groups.setdefault(column.fits, []).append(column)
+    of = task.scores[scale.name]
+    return [
+        Fits(
+            {
+                m: samples
+                for m in methods
+                if (samples := _samples(scale, [of[c.name].get(m, {}) for c in group]))
+            },
+            frozenset(run for c in group for runs in task.keys[c.name].values() for run in runs),
+            group[0].by_fold,
+            group[0].overlap,
+            len(group) / len(columns),
+            group[0].source,
+            group[0].disjoint_rows,
+        )
+        for group in groups.values()
+    ]
+
+
+def _samples(scale: Scale, scores: Sequence[ByRun]) -> Samples:
+    """Return run → mean over columns of the lowered score, of the runs that all columns have."""
+    common = [run for run in scores[0] if all(run in of for of in scores)]
+    return {
+        run: sum(scale.lowered(of[run]) for of in scores) / len(scores) for run in sorted(common)
+    }
+
+
+def _barred(task: Task, columns: Sequence[Column]) -> dict[str, Exclusion]:
+    """Return the methods that runs of some column keep from being compared."""
+    return {m: why for c in reversed(columns) for m, why in task.barred[c.name].items()}
+
+
+def _compared(standings: Standings, seconds: Mapping[str, float]) -> list[Row]:
+    """Return the rows of the methods that are compared, in the order of their means."""
+    decision, rows = standings.decision, []
+    leader = decision.leaders[0]
+    for k, group in enumerate(decision.candidates):
+        half = None
+        if standings.errors is not None and leader not in group:
+            first = standings.names.index(leader)
+            error, freedom = (a[k, first] for a in standings.errors[1:])
+            pairs = len(standings.names) * (len(standings.names) - 1)
+            quantile = stats.t.isf(decision.level / pairs, freedom)
+            half = float(quantile * math.sqrt(error))
+        for name in group:
+            margin = standings.means[name] - standings.means[leader]
+            rows.append(Row(name, decision.standings[name], margin, half, seconds.get(name)))
+    return sorted(rows, key=lambda row: row.margin or 0.0)
+
+
+def _apart(standings: Mapping[str, Standing], seconds: Mapping[str, float]) -> tuple[Row, ...]:
+    """Return the rows of the methods that are not compared, without constants."""
+    return tuple(
+        Row(m, standing, seconds=seconds.get(m))
+        for m, standing in standings.items()
+        if standing.excluded and standing.excluded.kind != "constant"
+    )
+
+
+def _nothing() -> Standings:
+    return Standings(Decision({}))
+
+
+def no_better_than_constants(ranking: Ranking, method: str) -> bool:
+    """Return whether a method is not shown to beat every constant prediction, by likelihood.
+
+    Plain paired intervals, pooled over the columns that count.
+    """
+    task, columns = ranking.task, ranking.columns
+    scale = task.scale("likelihood")
+    for constant in task.constants:
+        mean, replicates_of, squared, freedom = 0.0, [], [], []
+        sets = fits_of(task, scale, columns, [method, constant])
+        for fits in sets:
+            if not {method, constant} <= fits.samples.keys():
+                return True
+            ours, theirs = fits.samples[method], fits.samples[constant]
+            common = sorted(ours.keys() & theirs.keys())
+            gaps = replicates({run: theirs[run] - ours[run] for run in common}, fits.by_fold)
+            n = len(gaps)
+            if n < 2:
+                return True
+            centre = sum(gaps) / n
+            variance = sum((gap - centre) ** 2 for gap in gaps) / (n - 1)
+            mean += fits.weight * centre
+            replicates_of.append(n)
+            squared.append(np.array([variance * fits.share(n)]))
+            freedom.append(np.array([n - 1.0]))
+        (p,) = one_sided(np.array([mean]), *together(sets, replicates_of, squared, freedom))
+        if p > LEVEL:
+            return True
+    return False

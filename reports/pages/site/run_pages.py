@@ -1,0 +1,250 @@
+"""The pages of runs: settings, scores, diagnostics and provenance of each, and its error."""
+
+import contextlib
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from bnnbench.datasets.conditions.traits import Traits
+from bnnbench.engine.store.record import COSTS, Record
+from bnnbench.reports.judge.columns import score_column
+from bnnbench.reports.judge.measures import main_metrics
+from bnnbench.reports.pages.site.layout import LIMIT, PageTooLarge, embedded, page, slugs
+from bnnbench.reports.read.benchmarks import Benchmark, has_own_network, network_description
+from bnnbench.reports.read.chosen_settings import chosen_settings
+from bnnbench.reports.read.load import LONGEST_MESSAGE
+from bnnbench.reports.read.run_columns import column_of, run_columns
+from bnnbench.reports.style import labels
+from bnnbench.reports.style.descriptions import call, flatten
+from bnnbench.reports.style.families import family_of
+from bnnbench.reports.style.words import counted, joined
+
+Place = tuple[str, tuple[str, ...]]
+"""A suite, and the identity of one of its benchmarks."""
+RunPages = Mapping[Place, str]
+"""Benchmark → the address of the page of its runs."""
+
+NO_PAGES: RunPages = {}
+
+KEY_DIGITS = 8
+"""Characters of a key by which a page knows the runs that its neighbours show."""
+
+LONGEST_LINE = 200
+"""Characters of the reason that stands beside a failed run."""
+
+MOST_FAILURES = 12
+"""Most runs that are named above the table because they were not completed."""
+
+ORIGINS = {"subset": "a subset of the original data"}
+"""Origin of data → its name in running text, where "subset data" would be wrong."""
+
+Plain = dict[str, Any]
+
+
+def run_addresses(suites: Mapping[str, Sequence[Benchmark]]) -> dict[Place, str]:
+    """Return the address of the page of each benchmark's runs, from suite → its benchmarks."""
+    names: dict[Place, str] = {}
+    taken: Counter[str] = Counter()
+    for suite, benchmarks in suites.items():
+        for b in benchmarks:
+            name = " ".join(filter(None, (suite, b.profile, b.dataset, b.setting)))
+            taken[name] += 1
+            names[suite, b.identity] = name if taken[name] == 1 else f"{name} {taken[name]}"
+    of_names = slugs(list(names.values()))
+    return {place: f"runs/{of_names[name]}.html" for place, name in names.items()}
+
+
+def run_pages(
+    suite: str, benchmark: Benchmark, address: str, common: Plain, examples: str = ""
+) -> dict[str, str]:
+    """Return address → page of a benchmark's runs: one, or several where it would be too large.
+
+    `examples` is the address of the page of its examples, "" where there is none.
+    """
+    whole = run_data(benchmark, benchmark.runs)
+    with contextlib.suppress(PageTooLarge):
+        return {address: _page(suite, benchmark, address, whole, common, examples)}
+    empty = _page(suite, benchmark, address, whole | {"methods": []}, common, examples)
+    room = LIMIT - _size(empty) - _size(embedded(_neighbour("", benchmark.runs)))
+    parts = list(_parts(benchmark, room))
+    path = PurePosixPath(address)
+    more = (str(path.with_suffix(f".{k}.html")) for k in range(2, len(parts) + 1))
+    addresses = [address, *more]
+    all_parts = dict(zip(addresses, parts, strict=True))
+    return {
+        part_address: _page(
+            *(suite, benchmark, part_address),
+            run_data(benchmark, part)
+            | {"neighbours": [_neighbour(a, p) for a, p in all_parts.items() if a != part_address]},
+            common,
+            examples,
+        )
+        for part_address, part in all_parts.items()
+    }
+
+
+def run_data(benchmark: Benchmark, runs_of: Mapping[str, Sequence[Record]]) -> Plain:
+    """Return what a page's script shows of these runs of a benchmark, from method → its runs."""
+    origins: dict[str, int] = {}
+    methods = [_method(method, runs, origins) for method, runs in runs_of.items()]
+    scored = {m for r in benchmark.records for by_metric in r.scores.values() for m in by_metric}
+    columns = {metric: score_column(benchmark, metric) for metric in sorted(scored, key=_order)}
+    return {
+        "methods": methods,
+        "origins": [json.loads(text) for text in origins],
+        "conditions": {
+            name: traits.title
+            for name, traits in sorted(benchmark.traits.items(), key=lambda item: _place(*item))
+        },
+        "metrics": {m: [c.heading, c.unit, c.scale] for m, c in columns.items()},
+        "shown": [[_condition(benchmark, m), m] for m in main_metrics([benchmark])],
+        "costs": {name: labels.metric(name) for name in COSTS},
+        "neighbours": [],
+    }
+
+
+def _method(method: str, runs: Sequence[Record], origins: dict[str, int]) -> Plain:
+    """Return a method's settings and the columns of its runs."""
+    first = runs[0]
+    scores = {(c, m): None for r in runs for c, by_metric in r.scores.items() for m in by_metric}
+    by_condition: dict[str, dict[str, object]] = {}
+    for condition, metric in scores:
+        values = [r.scores.get(condition, {}).get(metric) for r in runs]
+        by_condition.setdefault(condition, {})[metric] = column_of(values)
+    remarks = {i: of_run for i, r in enumerate(runs) if (of_run := _remarks(r))}
+    return {
+        "name": method,
+        "family": family_of(first.run.get("method")),
+        "repeatable": "source" in first.run and first.elsewhere is None,
+        "settings": _settings(first),
+        "network": _network(first),
+        "runs": run_columns(runs, origins, LONGEST_MESSAGE),
+        "scores": by_condition,
+        "diagnostics": {
+            name: column_of([r.diagnostics.get(name) for r in runs])
+            for name in sorted({name for r in runs for name in r.diagnostics})
+        },
+        "remarks": remarks,
+    }
+
+
+def _settings(record: Record) -> list[list[object]]:
+    """Return path, value, and whether it differs from the default (None: unknown), of a run."""
+    chosen = [[s.path, s.value, s.differs] for s in chosen_settings(record.run.get("method"))]
+    others = {"acquisition": record.run.get("acquisition"), "elsewhere": record.elsewhere}
+    flat = [flatten(settings, name).items() for name, settings in others.items() if settings]
+    return [*chosen, *([path, value, None] for of in flat for path, value in of)]
+
+
+def _network(record: Record) -> str:
+    """Return the layers of a run's network, "" where they are unknown."""
+    if record.own_network is not None or record.elsewhere is not None:
+        return network_description(record)
+    layers = record.run.get("architecture")
+    listed = layers if isinstance(layers, list) else [layers] if layers else []
+    suffix = ", a network of its own" * has_own_network(record)
+    return f"{', '.join(call(layer) for layer in listed)}{suffix}" if listed else ""
+
+
+def _remarks(record: Record) -> list[str]:
+    """Return what else a reader should know of a run: where it failed, and what has no score."""
+    where = [f"raised at {record.failed_at}"] if record.failed_at else []
+    reasons = [f"not scored, {c}: {why}" for c, why in record.not_scored.items()]
+    lacking: dict[tuple[str, str], list[str]] = {}
+    for condition, by_metric in record.unanswered.items():
+        for metric, why in by_metric.items():
+            lacking.setdefault((condition, why), []).append(labels.in_text(metric))
+    unanswered = [
+        f"no {joined(names, last='or')}, {c}: {why}" for (c, why), names in lacking.items()
+    ]
+    unsteady = [f"predictions, {c}: {why}" for c, why in record.unsteady.items()]
+    return [*where, *reasons, *unanswered, *unsteady]
+
+
+def _place(name: str, traits: Traits) -> tuple[object, ...]:
+    """Return a key that sorts clean data first, and conditions of a family by their size."""
+    family = traits.family.title if traits.family else ""
+    after = -1 if traits.acquisitions is None else traits.acquisitions
+    size = math.inf if traits.size is None else traits.size
+    return not traits.clean, after, family, size, traits.order, name
+
+
+def _order(metric: str) -> tuple[int, str]:
+    known = list(labels.METRICS)
+    return known.index(metric) if metric in known else len(known), metric
+
+
+def _condition(benchmark: Benchmark, metric: str) -> str:
+    """Return the condition whose score stands in the list of runs."""
+    records = benchmark.records
+    scored = [c for c in benchmark.traits if any(metric in r.scores.get(c, {}) for r in records)]
+    return benchmark.main if benchmark.main in scored else scored[-1]
+
+
+def _parts(benchmark: Benchmark, room: int) -> Iterator[dict[str, Sequence[Record]]]:
+    """Yield the runs in portions that fit, method by method; a large method in several."""
+    part: dict[str, Sequence[Record]] = {}
+    left = room
+    fitting = [(m, few) for m, runs in benchmark.runs.items() for few in _fitting(m, runs, room)]
+    for method, runs in fitting:
+        size = _size(embedded(_method(method, runs, {})))
+        if part and (size > left or method in part):
+            yield part
+            part, left = {}, room
+        part[method] = runs
+        left -= size + 1
+    yield part
+
+
+def _fitting(method: str, runs: Sequence[Record], room: int) -> Iterator[Sequence[Record]]:
+    """Yield a method's runs whole, or in halves of halves that fit."""
+    if len(runs) < 2 or _size(embedded(_method(method, runs, {}))) <= room:
+        yield runs
+        return
+    half = len(runs) // 2
+    yield from _fitting(method, runs[:half], room)
+    yield from _fitting(method, runs[half:], room)
+
+
+def _neighbour(address: str, runs_of: Mapping[str, Sequence[Record]]) -> Plain:
+    keys = [run.key[:KEY_DIGITS] for runs in runs_of.values() for run in runs]
+    return {"address": PurePosixPath(address).name, "methods": list(runs_of), "keys": keys}
+
+
+def _size(text: str) -> int:
+    return len(text.encode())
+
+
+def _page(
+    suite: str, benchmark: Benchmark, address: str, data: Plain, common: Plain, examples: str
+) -> str:
+    records = benchmark.records
+    failed = [r for r in records if r.status != "completed"]
+    completed = f"{len(records) - len(failed)} of {counted(len(records), 'run')}"
+    by_key = {r.key: method for method, runs in benchmark.runs.items() for r in runs}
+    return page(
+        *("runs.html", address, f"Runs on {benchmark.title} · bnnbench", "Suites", data | common),
+        heading=benchmark.title,
+        suite=suite,
+        suite_title=labels.suite(suite),
+        profile=labels.profile(benchmark.profile),
+        origin=benchmark.origin,
+        examples=examples,
+        on_data=ORIGINS.get(benchmark.origin, f"{benchmark.origin} data"),
+        counts=f"{completed} of {counted(len(benchmark.runs), 'method')} completed",
+        failed=[
+            (
+                r.key[:KEY_DIGITS],
+                by_key[r.key],
+                r.fold,
+                r.seed,
+                r.status,
+                r.last_line[:LONGEST_LINE],
+            )
+            for r in failed[:MOST_FAILURES]
+        ],
+        more_failed=max(len(failed) - MOST_FAILURES, 0),
+    )

@@ -1,0 +1,179 @@
+// The answer in words, as bnnbench.reports.pages.site.advice has it.
+
+const FEW_NAMES = 3;
+const FEWEST_SETS = 3;
+const MUCH_CHEAPER = 0.5;
+const USELESS = "worse by likelihood, or not shown to beat a constant prediction";
+const WORDS = [
+  "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+  "twelve",
+];
+
+const spelled = (count) => WORDS[count] ?? String(count);
+const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+const plural = (noun, count) => (count === 1 ? noun : `${noun}s`);
+const joined = (names) =>
+  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+const named = (names) => (names.length <= FEW_NAMES ? joined(names) : `${spelled(names.length)} others`);
+const shareOf = (part, whole, noun) =>
+  whole === 1 ? `the only ${noun}` : `${spelled(part)} of ${spelled(whole)} ${plural(noun, whole)}`;
+
+// A number with so many significant digits, without trailing zeros.
+const digits = (value, count) => String(Number(value.toPrecision(count)));
+
+function runsOf(found, noun) {
+  const span = found.replicates < found.mostReplicates ? `${found.replicates} to ` : "";
+  return `${span}${found.mostReplicates} ${plural(noun, found.mostReplicates)}`;
+}
+
+function duration(seconds) {
+  for (const [size, unit] of [[86400, "days"], [3600, "h"], [60, "min"]])
+    if (seconds >= 2 * size) return `${digits(seconds / size, 3)} ${unit}`;
+  return `${digits(seconds, 3)} s`;
+}
+
+const isApart = (ranking) =>
+  new Set(ranking.columns.map((c) => c.fits)).size === ranking.columns.length;
+
+function placeOf(ranking) {
+  const titles = ranking.columns.map((column) => column.title);
+  if (titles.length <= FEW_NAMES) return joined(titles);
+  return `these ${spelled(titles.length)} ${isApart(ranking) ? "data sets" : "conditions"}`;
+}
+
+function marginOf({ margin, unit }) {
+  return margin === 1 && unit === "points" ? "1 point" : `${digits(margin, 2)} ${unit}`;
+}
+
+function adviceOn(ranking) {
+  const { compared, scale, found } = ranking;
+  if (!compared.length)
+    return {
+      headline: "No method was run on all of these.",
+      text: "Leave out a data set below, or allow more time.",
+    };
+  const first = compared[0].method;
+  const others = compared.length - 1;
+  const place = placeOf(ranking);
+  const best = `the best mean ${scale.title} on ${place}`;
+  const noun = ranking.columns[0].byFold ? "split" : "seed";
+  const runs = runsOf(found, noun);
+  if (!others)
+    return { headline: `${first} alone was compared.`, text: `It has the only ${scale.title} on ${place}.` };
+  if (found.untested) {
+    const few = capital(`${spelled(found.replicates)} ${plural(noun, found.replicates)}`);
+    return {
+      headline: `${first} has the best mean; nothing is decided.`,
+      text: `It has ${best}. ${few} are too few to tell any two methods apart.`,
+    };
+  }
+  const [guarded, reason] = guardedAgainst(ranking, first);
+  if (reason)
+    return {
+      headline: guarded ? `Use ${guarded} first.` : "Use none of these for calibration.",
+      text: reason,
+    };
+  const use = cheaperThan(ranking, first);
+  const time = (method) => duration(compared.find((row) => row.method === method).seconds ?? 0);
+  const sentences = [
+    use === first
+      ? `It has ${best}.`
+      : `It is within ${marginOf(scale)} of ${first}, which has ${best}, for ` +
+        `${time(use)} a fit instead of ${time(first)}.`,
+  ];
+  const timed = use === first && ranking.task.ofProcessors && ranking.seconds.get(use);
+  const cost = timed ? [`${use} takes ${time(use)} a fit.`] : [];
+  const [open, equal, worse] = ["undecided", "equal", "worse"].map(ranking.of);
+  if (worse.length === others) {
+    const all =
+      others === 1 ? "The only other method is"
+      : others === 2 ? "Both others are"
+      : `All ${spelled(others)} others are`;
+    sentences.push(`${all} worse.`, ...withoutOne(ranking, first), ...cost);
+    return { headline: `Use ${use}: it is best.`, text: sentences.join(" ") };
+  }
+  const are = (names) => (names.length === 1 ? "is" : "are");
+  const alike = found.leaders.filter((method) => method !== first);
+  if (alike.length)
+    sentences.push(`${named(alike)} ${alike.length === 1 ? "has" : "have"} exactly the same scores.`);
+  if (equal.length)
+    sentences.push(`${capital(named(equal))} ${are(equal)} practically equal, within ${marginOf(scale)}.`);
+  if (open.length) {
+    const each = new Set(ranking.columns.map((c) => c.fits)).size > 1 ? " of each data set" : "";
+    sentences.push(`${capital(named(open))} cannot be told from the best with ${runs}${each}.`);
+  }
+  if (worse.length) sentences.push(`${capital(named(worse))} ${are(worse)} worse.`);
+  sentences.push(...withoutOne(ranking, first));
+  const cheapest = cheapestOf(ranking, open, use);
+  if (cheapest)
+    sentences.push(
+      `The cheapest that may be best is ${cheapest}: ${time(cheapest)} a fit; ${use} takes ${time(use)}.`
+    );
+  else sentences.push(...cost);
+  return { headline: open.length ? `Use ${use} first.` : `Use ${use}.`, text: sentences.join(" ") };
+}
+
+// Data sets without which another method has the best mean.
+function withoutOne(ranking, first) {
+  const { task, scale, columns } = ranking;
+  if (columns.length < FEWEST_SETS || new Set(columns.map((c) => c.fits)).size < columns.length) return [];
+  const names = ranking.compared.map((row) => row.method);
+  const means = columns.map((column) => {
+    const [{ samples, byFold }] = fitsOf(task, scale, [column], names);
+    return new Map([...samples].map(([name, of]) => [name, mean(replicatesOf(of, [...of.keys()], byFold))]));
+  });
+  const others = columns.flatMap((column, k) => {
+    const sum = (name) => means.reduce((total, of, j) => (j === k ? total : total + of.get(name)), 0);
+    const best = names.reduce((one, name) => (sum(name) < sum(one) ? name : one));
+    return sum(best) < sum(first) ? [[column.title, best]] : [];
+  });
+  if (others.length > FEW_NAMES)
+    return [`For ${spelled(others.length)} of them, leaving that one out gives another method the best mean.`];
+  const parts = others.map(([title, best]) => `without ${title}: ${best}`);
+  return parts.length ? [`Best mean ${parts.join("; ")}.`] : [];
+}
+
+function guardedAgainst(ranking, first) {
+  if (ranking.scale.name !== "calibration") return [first, ""];
+  const { found } = ranked(ranking.task, "likelihood", ranking.off);
+  const worse = new Set();
+  found.groups.forEach((group, k) => {
+    if (found.standings[k].worse) group.forEach((method) => worse.add(method));
+  });
+  const refused = [];
+  for (const { method } of ranking.compared) {
+    if (worse.has(method) || noBetterThanConstants(ranking, method)) {
+      refused.push(method);
+      continue;
+    }
+    if (!refused.length) return [first, ""];
+    const one = refused.length === 1;
+    return [
+      method,
+      `${capital(named(refused))} ${one ? "has" : "have"} a lower calibration error on ` +
+        `${placeOf(ranking)}, but ${one ? "is" : "are"} ${USELESS}.`,
+    ];
+  }
+  return ["", `All of them are ${USELESS}.`];
+}
+
+function cheaperThan(ranking, first) {
+  const own = ranking.seconds.get(first);
+  if (!ranking.task.ofProcessors || !own) return first;
+  const equal = ranking.of("equal").filter((method) => ranking.seconds.get(method));
+  const cheapest = leastTime(ranking, equal);
+  return cheapest && ranking.seconds.get(cheapest) < MUCH_CHEAPER * own ? cheapest : first;
+}
+
+function cheapestOf(ranking, methods, use) {
+  const timed = methods.filter((method) => ranking.seconds.get(method));
+  const own = ranking.seconds.get(use);
+  if (!ranking.task.ofProcessors || timed.length < 2 || !own) return "";
+  const cheapest = leastTime(ranking, timed);
+  return ranking.seconds.get(cheapest) < own ? cheapest : "";
+}
+
+const leastTime = (ranking, methods) =>
+  methods.reduce(
+    (best, m) => (best && ranking.seconds.get(best) <= ranking.seconds.get(m) ? best : m), ""
+  );

@@ -1,0 +1,261 @@
+// The methods in order for a question, as bnnbench.reports.pages.site.ranking has it.
+
+const PLAIN = ["AdamW", "MAP", "SGD", "AdamW (tempered)"];
+
+const pairOf = (run) => run.split(".").map(Number);
+const inOrder = (runs) =>
+  [...runs].sort((a, b) => pairOf(a)[0] - pairOf(b)[0] || pairOf(a)[1] - pairOf(b)[1]);
+
+function lowered(scale, value) {
+  if (scale.ratio) return value > 0 ? scale.scale * Math.log(value) : NaN;
+  return (scale.up ? -scale.scale : scale.scale) * value;
+}
+
+// The independent values behind a mean: seeds of a fold are averaged.
+function replicatesOf(samples, runs, byFold) {
+  if (!byFold) return runs.map((run) => samples.get(run));
+  const folds = new Map();
+  for (const run of runs) {
+    const fold = pairOf(run)[0];
+    folds.set(fold, [...(folds.get(fold) ?? []), samples.get(run)]);
+  }
+  return [...folds.values()].map(mean);
+}
+
+const countOf = (runs, byFold) =>
+  byFold ? new Set([...runs].map((run) => pairOf(run)[0])).size : [...runs].length;
+
+// Maps in place of plain objects, as methods may be called "constructor" or "__proto__".
+const entriesOf = (object) => new Map(Object.entries(object ?? {}));
+
+function meanSeconds(task, columns) {
+  const seconds = new Map();
+  const byColumn = columns.map((column) => entriesOf(task.seconds[column.id]));
+  for (const method of task.methods)
+    if (byColumn.length && byColumn.every((of) => of.has(method)))
+      seconds.set(method, mean(byColumn.map((of) => of.get(method))));
+  return seconds;
+}
+
+function affordable(seconds, method, budget) {
+  const plain = PLAIN.find((name) => seconds.has(name));
+  if (!budget || !plain) return true;
+  return seconds.has(method) && seconds.get(method) <= budget * seconds.get(plain);
+}
+
+function fitsOf(task, scale, columns, methods) {
+  const groups = new Map();
+  for (const column of columns) groups.set(column.fits, [...(groups.get(column.fits) ?? []), column]);
+  return [...groups.values()].map((group) => {
+    const scores = group.map((column) => entriesOf(task.scores[scale.name][column.id]));
+    const samples = new Map();
+    for (const method of methods) {
+      const byColumn = scores.map((of) => entriesOf(of.get(method)));
+      const common = [...byColumn[0].keys()].filter((run) => byColumn.every((of) => of.has(run)));
+      const values = inOrder(common).map((run) => [
+        run,
+        mean(byColumn.map((of) => lowered(scale, of.get(run)))),
+      ]);
+      if (values.length) samples.set(method, new Map(values));
+    }
+    const asked = new Set(
+      group.flatMap((c) => Object.values(task.keys[c.id]).flatMap((runs) => Object.keys(runs)))
+    );
+    return {
+      samples,
+      asked,
+      byFold: group[0].byFold,
+      overlap: group[0].overlap,
+      weight: group.length / columns.length,
+      source: group[0].source,
+      rows: group[0].disjointRows,
+    };
+  });
+}
+
+function participantsOf(fits, methods) {
+  const leftOut = new Map();
+  for (const method of methods)
+    if (![...fits.samples.get(method).values()].every(Number.isFinite))
+      leftOut.set(method, ["not a number", "a score is not finite"]);
+  const compared = methods.filter((method) => !leftOut.has(method));
+  const fewest = Math.min(FEWEST, countOf(fits.asked, fits.byFold));
+  while (compared.length) {
+    const sets = compared.map((method) => fits.samples.get(method));
+    const common = [...sets[0].keys()].filter((run) => sets.every((set) => set.has(run)));
+    if (2 * common.length >= fits.asked.size && countOf(common, fits.byFold) >= fewest)
+      return { methods: compared, common: inOrder(common), leftOut };
+    const lacking = sets.map((set) => [...fits.asked].filter((run) => !set.has(run)).length);
+    const most = lacking.lastIndexOf(Math.max(...lacking));
+    const [method] = compared.splice(most, 1);
+    const count = fits.samples.get(method).size;
+    leftOut.set(method, ["too few runs", `has ${shareOf(count, fits.asked.size, "run")}`]);
+  }
+  return { methods: [], common: [], leftOut };
+}
+
+function decideOver(sets, barred, margin, moments) {
+  const methods = [...sets[0].samples.keys()].filter((m) => sets.every((f) => f.samples.has(m)));
+  const leftOut = new Map(methods.filter((m) => barred.has(m)).map((m) => [m, barred.get(m)]));
+  let chosen;
+  for (;;) {
+    const now = methods.filter((method) => !leftOut.has(method));
+    chosen = sets.map((fits) => participantsOf(fits, now));
+    const fresh = chosen.flatMap((of) => [...of.leftOut]);
+    if (!fresh.length) break;
+    for (const [method, why] of fresh) leftOut.set(method, why);
+  }
+  const names = chosen[0].methods;
+  const found = { leftOut, groups: [], names: [], means: new Map(), replicates: 0 };
+  if (!names.length) return found;
+  const scores = sets.map((fits, g) =>
+    names.map((m) => replicatesOf(fits.samples.get(m), chosen[g].common, fits.byFold))
+  );
+  const alike = new Map();
+  for (const name of names) {
+    const values = sets.flatMap((f, g) => chosen[g].common.map((run) => f.samples.get(name).get(run)));
+    const key = values.join(" ");
+    alike.set(key, [...(alike.get(key) ?? []), name]);
+  }
+  found.groups = [...alike.values()];
+  found.names = found.groups.map((group) => group[0]);
+  const rows = found.names.map((name) => names.indexOf(name));
+  names.forEach((name, row) =>
+    found.means.set(name, sets.reduce((sum, f, g) => sum + f.weight * mean(scores[g][row]), 0))
+  );
+  const ofRows = found.names.map((name) => found.means.get(name));
+  const least = Math.min(...ofRows);
+  const leading = ofRows.map((_, k) => k).filter((k) => ofRows[k] === least);
+  found.leader = leading[0];
+  found.leaders = leading.flatMap((k) => found.groups[k]);
+  found.replicates = Math.min(...scores.map((of) => of[0].length));
+  found.mostReplicates = Math.max(...scores.map((of) => of[0].length));
+  found.standings = found.names.map(() => ({ state: "" }));
+  if (found.names.length === 1) return found;
+  found.untested = found.replicates < FEWEST;
+  if (found.untested) return found;
+  found.errors = pooled(sets, scores.map((of) => rows.map((row) => of[row])), moments);
+  found.level = Math.min(...scores.map((of) => levelOf(rows.length, of[0].length)));
+  found.standings = standingsOf(found.errors, leading, margin, found.level);
+  return found;
+}
+
+function pooled(sets, scores, moments) {
+  const count = scores[0].length;
+  const found = scores.map((of) => differences(of, moments));
+  const replicates = scores.map((of) => of[0].length);
+  const shares = sets.map((fits, g) => shareOfVariance(fits, replicates[g]));
+  const errors = square(count, (i, j) =>
+    together(
+      sets,
+      replicates,
+      found.map((of, g) => of.variance[i][j] * shares[g]),
+      found.map((of) => of.freedom[i][j])
+    )
+  );
+  return {
+    mean: square(count, (i, j) => sets.reduce((sum, fits, g) => sum + fits.weight * found[g].mean[i][j], 0)),
+    error: errors.map((row) => row.map(([error]) => error)),
+    freedom: errors.map((row) => row.map(([, freedom]) => freedom)),
+  };
+}
+
+function shareOfVariance(fits, replicates) {
+  return fits.weight ** 2 * (1 / replicates + (fits.byFold ? fits.overlap : 0));
+}
+
+function together(sets, replicates, squared, freedom) {
+  const rows = sets.map((fits, g) => fits.rows * replicates[g]);
+  const groups = new Map();
+  sets.forEach((fits, g) => {
+    const source = fits.source ?? g;
+    groups.set(source, [...(groups.get(source) ?? []), g]);
+  });
+  let [error, parts] = [0, 0];
+  for (const group of groups.values()) {
+    let bound = 0;
+    for (const g of group)
+      for (const h of group)
+        bound += largestCorrelation(rows[g], rows[h]) * Math.sqrt(squared[g]) * Math.sqrt(squared[h]);
+    error += bound;
+    parts += bound ** 2 / Math.min(...group.map((g) => freedom[g]));
+  }
+  return [error, parts > 0 ? error ** 2 / parts : 1];
+}
+
+function largestCorrelation(one, other) {
+  const [fewer, more] = [Math.min(one, other), Math.max(one, other)];
+  return fewer ? Math.sqrt(fewer / more) : 1;
+}
+
+function barredIn(task, columns) {
+  const barred = new Map();
+  for (const column of [...columns].reverse())
+    for (const [method, why] of Object.entries(task.barred[column.id])) barred.set(method, why);
+  return barred;
+}
+
+function ranked(task, criterion, off = [], budget = 0) {
+  const scale = task.scales.find((one) => one.name === criterion);
+  const columns = task.columns.filter((column) => !off.includes(column.id));
+  const seconds = meanSeconds(task, columns);
+  const allowed = task.methods.filter((method) => affordable(seconds, method, budget));
+  const sets = fitsOf(task, scale, columns, allowed);
+  const barred = barredIn(task, columns);
+  const found = decideOver(sets, barred, scale.margin, task.moments);
+  const missing = new Map();
+  for (const method of allowed) {
+    if (task.constants.includes(method)) continue;
+    const lacks = columns.filter((c) => !entriesOf(task.scores[criterion][c.id]).has(method));
+    if (lacks.length) missing.set(method, lacks.map((column) => column.title));
+  }
+  const rows = [];
+  const pairs = found.names.length * (found.names.length - 1);
+  found.groups.forEach((group, k) => {
+    let half = null;
+    if (found.errors && k !== found.leader) {
+      const freedom = found.errors.freedom[k][found.leader];
+      half = quantileOfT(found.level / pairs, freedom) * Math.sqrt(found.errors.error[k][found.leader]);
+    }
+    const lead = found.means.get(found.names[found.leader]);
+    for (const method of group) {
+      const margin = found.means.get(method) - lead;
+      const standing = found.standings[k];
+      rows.push({ method, margin, half, seconds: seconds.get(method), ...standing });
+    }
+  });
+  rows.sort((a, b) => a.margin - b.margin);
+  const compared = rows.length;
+  for (const [method, [kind, words]] of found.leftOut)
+    if (kind !== "constant")
+      rows.push({ method, margin: null, half: null, seconds: seconds.get(method), state: "not eligible", words });
+  return {
+    task, scale, columns, off, budget, rows, found, missing, seconds,
+    compared: rows.slice(0, compared),
+    of: (state) => rows.slice(0, compared).filter((r) => r.state === state).map((r) => r.method),
+  };
+}
+
+function noBetterThanConstants(ranking, method) {
+  const { task, columns } = ranking;
+  const scale = task.scales.find((one) => one.name === "likelihood");
+  for (const constant of task.constants) {
+    let difference = 0;
+    const [replicates, squared, freedom] = [[], [], []];
+    const sets = fitsOf(task, scale, columns, [method, constant]);
+    for (const fits of sets) {
+      const [ours, theirs] = [fits.samples.get(method), fits.samples.get(constant)];
+      if (!ours || !theirs) return true;
+      const common = inOrder([...ours.keys()].filter((run) => theirs.has(run)));
+      const gaps = new Map(common.map((run) => [run, theirs.get(run) - ours.get(run)]));
+      const values = replicatesOf(gaps, common, fits.byFold);
+      if (values.length < 2) return true;
+      difference += fits.weight * mean(values);
+      replicates.push(values.length);
+      squared.push(variance(values) * shareOfVariance(fits, values.length));
+      freedom.push(values.length - 1);
+    }
+    if (oneSided(difference, ...together(sets, replicates, squared, freedom)) > LEVEL) return true;
+  }
+  return false;
+}

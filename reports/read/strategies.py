@@ -1,0 +1,32 @@
+"""The arms of active learning: one method, several ways to acquire rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bnnbench.engine.store.record import Record
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One way to acquire rows: the method it belongs to, its own name and its rule."""
+
+    method: str
+    name: str
+    rule: str
+
+    @property
+    def random(self) -> bool:
+        """True for the arm that the others are compared with."""
+        return self.rule == "random"
+
+
+def arm_of(label: str, run: Record) -> Arm | None:
+    """Return the arm of a table's row, given one of its runs; None without active learning.
+
+    After the run's own label, `label` may name settings.
+    """
+    acquisition = run.run.get("acquisition")
+    if not isinstance(acquisition, Mapping):
+        return None
+    method = run.method[: -len(run.arm) - 1]
+    return Arm(method + label[len(run.method) :], run.arm, str(acquisition.get("rule")))

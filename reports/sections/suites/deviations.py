@@ -1,0 +1,40 @@
+"""How far propagated moments are from draws of the same weights, where methods check it."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.sections.base import Material, Section, figures, figures_alone
+from bnnbench.reports.sections.suites import deviations_figure
+
+RATIO = "std_over_draws"
+"""The name of the diagnostic."""
+ABOUT = (
+    "The deviation of the output by propagated moments over that of draws of the network's own "
+    "weights, at training rows: below 1 the moments are overconfident about the posterior at hand. "
+    "Each point is a run, each line a mean. Methods whose moments are exact are left out."
+)
+
+
+def sections(material: Material) -> Iterator[Section]:
+    """Yield the figures of the data sets on which a method checks its moments."""
+    drawings = [
+        deviations_figure.draw(ratios, name, where)
+        for benchmark, name, where in material.figure_places("deviations")
+        if (ratios := ratios_of(benchmark, material.methods))
+    ]
+    yield from figures_alone(figures("Moments beside draws", ABOUT, drawings))
+
+
+def ratios_of(benchmark: Benchmark, methods: Sequence[str]) -> dict[str, list[float]]:
+    """Return the ratios of each method's runs, without methods all of whose ratios are 1."""
+    ratios = {
+        method: [
+            record.diagnostics[RATIO]
+            for record in benchmark.runs.get(method, ())
+            if record.status == "completed"
+            and math.isfinite(record.diagnostics.get(RATIO, math.nan))
+        ]
+        for method in methods
+    }
+    return {m: values for m, values in ratios.items() if any(value != 1 for value in values)}

@@ -1,1 +1,0 @@
-"""A profile on a machine that is rented for minutes, without a network: `bnnbench rented`."""

@@ -1,7 +1,0 @@
-"""What every worker would look up again: imported by the process that they are forked from."""
-
-import torch
-
-from bnnbench.suites.engine.run.measuring.provenance import Code, provenance
-
-provenance(torch.device("cpu"), None, Code())

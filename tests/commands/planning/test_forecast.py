@@ -1,0 +1,106 @@
+"""The time left, by a clock of one's own, against sums done by hand."""
+
+from dataclasses import replace
+
+import pytest
+
+from bnnbench.commands.planning.budget import Experience
+from bnnbench.commands.planning.forecast import LONG, WEIGHT_OF_ESTIMATES, Forecast, forecast
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.engine.declare.grid import Evaluation
+from bnnbench.engine.run.execute import Task
+from tests.commands.planning.test_budget import RUN, kept, record, twice
+
+__all__ = ["kept"]
+
+
+class Clock:
+    """Shows the seconds that it is set to."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def task(*folds):
+    runs = tuple(replace(RUN, fold=fold) for fold in folds)
+    return Task(runs, (Evaluation(Clean(), ("rmse",)),))
+
+
+TASKS = task(0, 1), task(2, 3), task(4)
+KEYS = [run.key for one in TASKS for run in one.runs]
+
+
+def a_forecast(*estimates, workers=1):
+    clock = Clock()
+    return Forecast(dict(zip(KEYS, estimates, strict=True)), workers, clock), clock
+
+
+def test_before_the_first_task_ends_estimates_are_taken_at_their_word():
+    told, clock = a_forecast(10.0, 20.0, 30.0, 40.0, 50.0)
+    assert told.seconds == pytest.approx(150.0)
+    told.started(TASKS[0])
+    clock.now = 12.0
+    assert told.seconds == pytest.approx(138.0)
+    assert told.in_words == "about 2 min left"
+
+
+def test_ended_tasks_correct_the_estimates_of_the_others():
+    told, clock = a_forecast(1000.0, 1000.0, 50.0, 50.0, 0.0)
+    told.started(TASKS[0])
+    clock.now = 4000.0
+    told.finished(TASKS[0])
+    factor = (4000 + WEIGHT_OF_ESTIMATES) / (2000 + WEIGHT_OF_ESTIMATES)
+    assert told.seconds == pytest.approx(100 * factor)
+
+
+def test_workers_share_the_rest_but_no_task_is_shared():
+    told, _ = a_forecast(10.0, 10.0, 10.0, 10.0, 20.0, workers=2)
+    assert told.seconds == pytest.approx(30.0)
+    told.started(task(0, 1))
+    told.dropped([run for one in TASKS[1:] for run in one.runs])
+    assert told.seconds == pytest.approx(20.0)
+
+
+def test_runs_without_an_estimate_last_as_long_as_those_that_ended():
+    told, clock = a_forecast(None, None, None, None, 7.0)
+    assert told.seconds is None
+    assert told.in_words == ""
+    told.started(TASKS[0])
+    told.progressed(TASKS[0], 0.25)
+    clock.now = 30.0
+    assert told.seconds is None  # of the second task nothing is known
+    told.finished(TASKS[0])
+    assert told.seconds == pytest.approx(30.0 + 7.0)
+
+
+def test_a_task_that_takes_longer_than_expected_is_told_by_its_share():
+    told, clock = a_forecast(5.0, 5.0, 0.0, 0.0, 0.0)
+    told.started(TASKS[0])
+    told.progressed(TASKS[0], 0.25)
+    clock.now = 20.0
+    assert told.seconds == pytest.approx(60.0)
+
+
+def test_a_lost_task_begins_again_and_nothing_is_left_at_the_end():
+    told, clock = a_forecast(10.0, 10.0, 0.0, 0.0, 0.0)
+    told.started(TASKS[0])
+    clock.now = 15.0
+    told.lost(TASKS[0])
+    assert told.seconds == pytest.approx(20.0)
+    for one in TASKS:
+        told.started(one)
+        told.finished(one)
+    assert told.in_words == ""
+
+
+def test_the_speed_of_the_machine_is_measured_for_long_plans_alone(kept):
+    rows = {RUN.case.name: 16}
+    unmeasured = Experience([], lambda: pytest.fail("measured"))
+    assert forecast([task(0)], unmeasured, rows, 1).seconds == pytest.approx(3.0)
+    many = [task(fold) for fold in range(int(LONG))]
+    assert forecast(many, Experience([], twice), rows, 1).seconds == pytest.approx(6.0 * LONG)
+    done = Experience([record()], lambda: pytest.fail("measured"))
+    assert forecast(many, done, rows, 1).seconds == pytest.approx(2.0 * LONG)

@@ -1,0 +1,35 @@
+"""Signals that ask a process to end."""
+
+import signal
+
+import pytest
+
+from bnnbench.commands.terminal.interrupts import Terminated, ending_cleanly
+
+
+def as_ray_does(number: signal.Signals) -> None:
+    """Get the signal in compiled code that raises an error of its own."""
+    try:
+        signal.raise_signal(number)
+    except Terminated:
+        raise KeyboardInterrupt from None
+
+
+@pytest.fixture(params=[signal.SIGTERM, signal.SIGHUP])
+def number(request):
+    """A signal with its default handler, which `nohup` takes from SIGHUP."""
+    before = signal.signal(request.param, signal.SIG_DFL)
+    yield request.param
+    signal.signal(request.param, before)
+
+
+def test_the_signal_is_known_where_compiled_code_raises_another_interrupt(number):
+    with pytest.raises(Terminated) as raised, ending_cleanly():
+        as_ray_does(number)
+    assert raised.value.number == number
+
+
+def test_ctrl_c_stays_what_it_is():
+    with pytest.raises(KeyboardInterrupt) as raised, ending_cleanly():
+        signal.raise_signal(signal.SIGINT)
+    assert raised.type is KeyboardInterrupt

@@ -1,0 +1,147 @@
+"""What a command prints at its end."""
+
+import io
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+from scipy.stats import sem
+
+from bnnbench.commands.running.summary import HEADLINES, print_failures, print_tables
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.datasets.cuts.pool import ActivePool
+from bnnbench.engine.declare.acquisition import Acquisition
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation
+from tests.engine.store.test_record import RECORD
+from tests.suites.fakes import Line
+from tests.suites.miniature import QUICK
+
+METRICS = ("rmse", "log_likelihood", "crps", "picp_90", "mpiw_90", "sharpness")
+SUITE = replace(QUICK, evaluations=(Evaluation(Clean(), METRICS),))
+VALUES = np.random.default_rng(0).normal(1.0, 0.3, size=(7, len(METRICS)))
+
+
+def records(method="Mean"):
+    for fold, row in enumerate(VALUES):
+        scores = {"clean": dict(zip(METRICS, map(float, row), strict=True))}
+        yield replace(RECORD, key=f"{method}{fold}", method=method, fold=fold, scores=scores)
+
+
+def printed(records, width=200, show=print_tables):
+    console = Console(file=io.StringIO(), width=width)
+    show(*([SUITE] if show is print_tables else []), records, console)
+    return console.file.getvalue()
+
+
+def test_a_cell_is_mean_and_standard_error():
+    cells = re.findall(r"(\d+\.\d+) ± (\d+\.\d+)", printed(records()))
+    for (mean, error), values in zip(cells, VALUES.T, strict=False):
+        assert float(mean) == pytest.approx(values.mean(), abs=0.0051)
+        assert float(error) == pytest.approx(sem(values), abs=0.0051)
+    assert len(cells) == HEADLINES
+
+
+def test_seeds_of_a_fold_count_as_one_value():
+    values = {(0, 0): 1.0, (0, 1): 3.0, (1, 0): 5.0, (1, 1): 5.0, (2, 0): 0.0, (2, 1): 1.0}
+    text = printed(
+        replace(RECORD, fold=fold, seed=seed, scores={"clean": {"rmse": value}})
+        for (fold, seed), value in values.items()
+    )
+    assert f"2.50 ± {sem([2.0, 5.0, 0.5]):.2f}" in text
+
+
+def test_numbers_of_all_sizes_share_a_column():
+    small = [replace(r, scores={"clean": {"rmse": 0.5 + 0.01 * r.fold}}) for r in records("Small")]
+    large = [replace(r, scores={"clean": {"rmse": 90.0 + r.fold}}) for r in records("Large")]
+    text = printed([*small, *large])
+    assert "0.53 ± 0.01" in text
+    assert "93.00 ± 0.82" in text
+
+
+def test_one_run_has_no_error_rather_than_none_at_all():
+    text = printed([next(records())])
+    assert "±" not in text
+    assert "nan" not in text
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+def test_no_line_is_wider_than_the_console_and_no_column_is_lost(width):
+    text = printed(records(), width)
+    assert all(len(line.rstrip()) <= width for line in text.splitlines())
+    assert all(len(re.findall(rf"\b{metric}\b", text)) == 1 for metric in METRICS[:HEADLINES])
+    assert "…" not in text
+
+
+def test_a_condition_on_lesser_data_says_so():
+    assert "line (original), clean\n" in re.sub(r" +\n", "\n", printed(records()))
+    lesser = [replace(r, condition_origins={"clean": "stand-in"}) for r in records()]
+    assert "line (original), clean (stand-in)" in printed(lesser)
+
+
+def test_methods_stand_in_the_order_of_the_suite():
+    text = printed([*records("Zebra"), *records("Together"), *records("Mean")])
+    places = [text.index(name) for name in ("Mean", "Together", "Zebra")]
+    assert places == sorted(places)
+
+
+def test_names_are_not_taken_for_markup():
+    assert "[red]<b>" in printed(records("[red]<b>"))
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-9, 1e12, float("inf"), float("nan"), -3.0])
+def test_any_number_can_be_printed(value):
+    text = printed([replace(RECORD, scores={"clean": {"rmse": value}})])
+    assert "Mean" in text
+
+
+def test_a_failure_is_one_line_with_its_reason():
+    failed = replace(RECORD, status="failed", error="Traceback\n  File\nKeyError: [bold]\n")
+    text = printed([RECORD, failed], show=print_failures)
+    assert text == "failed: Mean on line, fold 0, seed 0: KeyError: [bold]\n"
+
+
+def test_scores_of_runs_that_did_not_converge_are_marked_and_counted():
+    sampled = [replace(r, diagnostics={"converged": float(r.fold > 1)}) for r in records("HMC")]
+    text = printed([*records(), *sampled])
+    marked = [line for line in text.splitlines() if "†" in line]
+    assert [line.split()[0] for line in marked] == ["HMC", "†"]
+    assert marked[0].count("†") == HEADLINES
+    assert marked[1] == "† HMC: 2 of 7 runs did not converge"
+    assert "†" not in printed([replace(r, diagnostics={"converged": 1.0}) for r in sampled])
+
+
+def test_active_learning_shows_its_last_round_in_the_order_of_the_suite():
+    arms = {"R": Acquisition("random", rounds=2), "A": Acquisition("variance", rounds=2)}
+    suite = replace(SUITE, cases=(Case(ActivePool(Line(), 4, 4, 3), ()),), acquisitions=arms)
+    runs = [
+        replace(r, method=f"{r.method}-{arm}", key=r.key + arm,
+                scores={f"acquired_{k}": r.scores["clean"] for k in range(3)},
+                condition_origins={f"acquired_{k}": "original" for k in range(3)})
+        for arm in "AR" for r in records()
+    ]  # fmt: skip
+    console = Console(file=io.StringIO(), width=200)
+    print_tables(suite, runs, console)
+    text = console.file.getvalue()
+    assert "acquired_2" in text
+    assert "acquired_1" not in text
+    assert text.index("Mean-R") < text.index("Mean-A")
+
+
+def test_methods_and_data_sets_that_lack_a_score_for_one_reason_share_a_line():
+    reasons = {"clean": {"crps": "it has no cdf"}}
+    lacking = [
+        replace(RECORD, method=method, dataset=dataset, status="completed", unanswered=reasons)
+        for dataset in ("one", "two")
+        for method in ("A", "B")
+    ]
+    other = {"clean": {"crps": "it states intervals alone"}}
+    text = printed(
+        [*lacking, replace(lacking[0], method="C", unanswered=other)], 200, print_failures
+    )
+    assert text.splitlines() == [
+        "not scored: A, B on one, two under clean (crps): it has no cdf",
+        "not scored: C on one under clean (crps): it states intervals alone",
+    ]

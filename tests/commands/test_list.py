@@ -1,0 +1,37 @@
+"""`bnnbench list`."""
+
+import sys
+import types
+
+import pytest
+
+from bnnbench.commands import list as listing
+from bnnbench.commands.method_settings import registry
+from bnnbench.methods import METHODS
+
+
+def test_every_suite_and_method_is_listed(capsys):
+    listing.main([])
+    text = capsys.readouterr().out
+    for name in ("cifar10", "uci", *METHODS):
+        assert name in text
+    assert "cannot be imported" not in text
+
+
+def test_a_method_whose_package_is_missing_does_not_hide_the_others(capsys, monkeypatch):
+    table = {"broken": "no_such_package.method:Broken", "mean": "tests.suites.fakes:Mean"}
+    monkeypatch.setattr(registry, "METHODS", table)
+    listing.main([])
+    text = capsys.readouterr().out
+    assert "No module named 'no_such_package'" in text
+    assert "Predicts the training mean, shaken a little." in text
+
+
+@pytest.mark.parametrize("harm", ["missing", "without SUITES"])
+def test_a_suite_that_cannot_be_imported_does_not_hide_the_others(capsys, monkeypatch, harm):
+    broken = None if harm == "missing" else types.ModuleType("bnnbench.suites.cifar10")
+    monkeypatch.setitem(sys.modules, "bnnbench.suites.cifar10", broken)
+    listing.main([])
+    text = capsys.readouterr().out
+    assert "cannot be imported" in text
+    assert "uci" in text

@@ -1,0 +1,159 @@
+"""`bnnbench try`: one method beside finished runs."""
+
+from dataclasses import replace
+
+import pytest
+
+from bnnbench.commands import suite, try_method
+from bnnbench.engine.declare.description import digest
+from bnnbench.engine.store import bundles
+from bnnbench.engine.store.store import Store
+from bnnbench.suites.two_moons import SUITES
+from tests.reports.synthetic import record
+
+FLAGS = ["--seeds", "3", "--executor", "serial", "--in-process"]
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    """A bundle of two methods on two moons."""
+    folder = tmp_path_factory.mktemp("bundle")
+    flags = [*FLAGS, "--methods", "MAP,Ensemble", "--no-report", "--out", str(folder)]
+    assert suite.command(SUITES, flags) == 0
+    bundles.write(folder / "bundle" / "two_moons", Store(folder / "two_moons").current())
+    return folder / "bundle"
+
+
+def attempt(bundle, out, method, *flags):
+    places = ["--suite", "two_moons", "--bundle", str(bundle), "--out", str(out)]
+    return try_method.main([method, *places, *flags, *FLAGS])
+
+
+def test_it_fits_that_method_alone_and_says_where_it_stands(bundle, tmp_path, capsys):
+    assert attempt(bundle, tmp_path, "sgd(epochs=2)") == 0
+    told = capsys.readouterr().out
+    assert "beside the finished runs:" in told
+    assert "of 3 by mean" in told
+    assert "cannot be told from" in told or "loses to" in told
+    assert "a fit takes" in told
+    assert {r.method for r in Store(tmp_path / "two_moons").records()} == {"sgd (epochs=2)"}
+    page = (tmp_path / "two_moons" / "report.html").read_text()
+    assert "Ensemble" in page
+
+
+def test_earlier_tries_are_in_the_report_and_not_in_the_standing(bundle, tmp_path, capsys):
+    assert attempt(bundle, tmp_path, "sgd(epochs=2)") == 0
+    assert attempt(bundle, tmp_path, "sgd(epochs=1)") == 0
+    capsys.readouterr()
+    assert attempt(bundle, tmp_path, "sgd(epochs=2)") == 0
+    told = capsys.readouterr().out
+    assert told.count("beside the finished runs:") == 1
+    assert "sgd (epochs=2) beside the finished runs:" in told
+    assert "of 3 by mean" in told
+    assert "sgd (epochs=1)" in (tmp_path / "two_moons" / "report.html").read_text()
+
+
+def test_a_dry_run_writes_nothing(bundle, tmp_path, capsys):
+    assert attempt(bundle, tmp_path, "sgd(epochs=2)", "--dry-run") == 0
+    assert "Nothing was run or written" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_usual_profile_is_that_of_searched_settings_else_of_most_runs(bundle):
+    (first, *_) = try_method.rivals(bundle, "two_moons")
+    large, small = (replace(first, profile=name, search=None) for name in ("large", "small"))
+    tuned = replace(first, profile="tuned", search={"trials": []})
+    assert try_method.usual_profile([small, large, large]) == "large"
+    assert try_method.usual_profile([small, large, large, tuned]) == "tuned"
+    wide = [replace(first, profile="wide", method=m, search=None) for m in ("A", "B")]
+    assert try_method.usual_profile([large, large, large, *wide]) == "wide"
+
+
+def test_a_suite_or_profile_without_runs_is_named(bundle, tmp_path, capsys):
+    assert try_method.main(["adamw", "--suite", "cifar10", "--bundle", str(bundle)]) == 2
+    assert "no runs of 'cifar10'; it has two_moons" in capsys.readouterr().err
+    assert attempt(bundle, tmp_path, "adamw", "--profile", "paper") == 2
+    assert "no profile 'paper' of two_moons, but quick" in capsys.readouterr().err
+    assert try_method.main(["adamw", "--suite", "two_moons", "--bundle", str(tmp_path)]) == 2
+    assert "--bundle" in capsys.readouterr().err
+
+
+def test_runs_without_settings_are_no_rivals(tmp_path):
+    whole = record("AdamW")
+    run = {name: value for name, value in whole.run.items() if name != "source"}
+    bundles.write(tmp_path, [replace(whole, run=run, key=digest(run))])
+    with pytest.raises(ValueError, match="no run of cifar10 in the bundle has its settings"):
+        try_method.rivals(tmp_path, "cifar10")
+
+
+def test_an_unknown_option_is_named_by_the_suite(bundle, tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        attempt(bundle, tmp_path, "adamw", "--seed", "3")
+    assert "--seeds" in capsys.readouterr().err
+
+
+def test_fewer_splits_are_compared_on_these_alone():
+    """On the first three folds the new method is the best; the rival's other folds are easier."""
+
+    def runs(method, scores):
+        return [
+            record(method, "boston", scores={"clean": {"rmse": score}}, suite="uci", fold=fold)
+            for fold, score in enumerate(scores)
+        ]
+
+    others = [*runs("A", [3.0, 3.1, 3.2, *[1.0] * 7]), *runs("B", [4.0, 4.1, 4.2, *[2.0] * 7])]
+    told = "\n".join(try_method.standing_of(runs("Mine", [2.0, 2.1, 2.2]), others))
+    assert "compared on the 3 of 10 splits and seeds that it has" in told
+    assert "RMSE: place 1 of 3 by mean, 2.1" in told
+    assert "beats A and B" in told
+
+
+def test_a_method_of_the_bundle_stands_with_its_new_runs_alone():
+    old = [record("A", seed=seed, scores={"clean": {"nll": 9.0}}) for seed in range(3)]
+    rival = [record("B", seed=seed, scores={"clean": {"nll": 2.0 + seed / 9}}) for seed in range(3)]
+    new = [record("A", seed=seed, scores={"clean": {"nll": 1.0 + seed / 9}}) for seed in range(3)]
+    told = "\n".join(try_method.standing_of(new, [*old, *rival]))
+    assert "the bundle has runs of A, too; the new ones stand here in their place" in told
+    assert "place 1 of 2 by mean, 1.111" in told
+
+
+def test_a_method_that_cannot_be_scored_is_named_before_any_fit(bundle, tmp_path, capsys):
+    assert attempt(bundle, tmp_path, "tests.suites.fakes:Blank") == 2
+    told = capsys.readouterr().err
+    assert "tests.suites.fakes:Blank cannot be scored: " in told
+    assert "`bnnbench check tests.suites.fakes:Blank`" in told
+    assert not list(tmp_path.iterdir())
+
+
+def test_mistakes_are_named_before_the_bundle_is_read(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        attempt(tmp_path / "none", tmp_path, "adamw", "--fold", "1")
+    assert "did you mean --folds?" in capsys.readouterr().err
+    assert attempt(tmp_path / "none", tmp_path, "tests.suites.fakes:Missing") == 2
+    assert "has no class Missing" in capsys.readouterr().err
+    assert attempt(tmp_path / "none", tmp_path, "tests.suites.fakes:blank") == 2
+    assert "has no class blank; did you mean Blank?" in capsys.readouterr().err
+
+
+def test_several_methods_are_looked_at_each(bundle, tmp_path, capsys):
+    assert attempt(bundle, tmp_path, "adamw,tests.suites.fakes:Blank") == 2
+    assert "tests.suites.fakes:Blank cannot be scored: " in capsys.readouterr().err
+
+
+def test_a_second_method_in_the_same_folder_is_compared_on_its_own_data_sets():
+    def runs(method, dataset, score):
+        return [
+            record(method, dataset, scores={"clean": {"rmse": score + k}}, suite="uci", seed=k)
+            for k in range(3)
+        ]
+
+    others = [*runs("A", "boston", 3.0), *runs("A", "yacht", 3.0), *runs("B", "yacht", 4.0)]
+    new = [*runs("First", "boston", 2.0), *runs("First", "yacht", 2.0), *runs("B", "yacht", 1.0)]
+    told = "\n".join(try_method.standing_of(new, others))
+    first, second = told.split("B beside the finished runs:")
+    assert "compared on" not in told
+    assert "place 1 of 2" in first
+    assert "place 2 of 3" in first
+    assert "place 1 of 3" in second
+    kept = try_method.beside(new, others)
+    assert [r.method for r in kept] == ["A"] * 6

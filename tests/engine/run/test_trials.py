@@ -1,0 +1,89 @@
+"""Searches in records: what they tried, test scores of every trial, and choices that replay."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.engine.declare.case import Case
+from bnnbench.engine.declare.grid import Evaluation, Run
+from bnnbench.engine.run.execute import Task, execute
+from bnnbench.engine.store.record_json import from_json, to_json
+from bnnbench.engine.store.rescoring.false_scores import false_scores
+from bnnbench.engine.store.store import Store
+from bnnbench.methods.tuning.method import Tuned
+from bnnbench.methods.tuning.search import Search
+from tests.methods.tuning.fakes import Parabola
+from tests.suites.fakes import Line, Mean
+
+EVALUATIONS = (Evaluation(Clean(), ("rmse", "log_likelihood", "crps")),)
+
+
+def executed(method, seeds=1):
+    runs = tuple(
+        Run("miniature", "quick", "label", Case(Line(), ()), method, fold=0, seed=seed)
+        for seed in range(seeds)
+    )
+    return execute(Task(runs, EVALUATIONS))
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    return executed(Tuned(Parabola(), trials=8), seeds=2)
+
+
+def test_the_record_holds_the_search_and_the_test_scores_of_all_trials(outcomes):
+    first, second = (outcome.record for outcome in outcomes)
+    assert first.status == "completed", first.error
+    search = Search.from_data(first.search)
+    assert len(search.settings) == 8
+    assert first.search == second.search
+    assert first.trial_scores.keys() == {str(trial) for trial in range(8)}
+    assert all(one.keys() == {"rmse", "log_likelihood"} for one in first.trial_scores.values())
+    chosen = first.trial_scores[str(int(first.diagnostics["chosen_trial"]))]
+    for metric, value in chosen.items():
+        assert value == pytest.approx(first.scores["clean"][metric], rel=1e-6)
+
+
+def test_a_trial_that_diverges_in_predicting_costs_the_run_its_score_alone():
+    ((outcome),) = executed(Tuned(Parabola(falls_above=0.2), trials=8))
+    record = outcome.record
+    assert record.status == "completed", record.error
+    rates = [setting["rate"] for setting in Search.from_data(record.search).settings]
+    sound = {str(trial) for trial, rate in enumerate(rates) if rate <= 0.2}
+    assert record.trial_scores.keys() == sound
+    assert 0 < len(sound) < 8
+
+
+def test_other_methods_have_none():
+    ((outcome),) = executed(Mean())
+    assert outcome.record.search is None
+    assert outcome.record.trial_scores == {}
+
+
+def test_a_record_with_a_search_survives_its_file(outcomes):
+    record = outcomes[0].record
+    again = from_json(to_json(record))
+    assert again.search == json.loads(json.dumps(record.search))
+    assert again.trial_scores == record.trial_scores
+    assert np.array_equal(
+        Search.from_data(again.search).scores, Search.from_data(record.search).scores
+    )
+
+
+def test_a_changed_cell_or_choice_is_found(outcomes, tmp_path):
+    store, outcome = Store(tmp_path), outcomes[0]
+    record = store.write(outcome.record, outcome.predictions)
+    assert false_scores(store, record) == []
+    better = json.loads(json.dumps(record.search))
+    for block in better["log_likelihood"]:
+        block[-1] = [5.0] * len(block[-1])
+    tampered = replace(record, search=better)
+    assert "its search chooses trial 0" in " ".join(false_scores(store, tampered))
+    diagnostics = {**record.diagnostics, "chosen_rate": 3.0}
+    moved = replace(record, diagnostics=diagnostics)
+    assert "its rate is not that of trial" in " ".join(false_scores(store, moved))
+    broken = replace(record, search={"settings": []})
+    assert "its search cannot be read" in " ".join(false_scores(store, broken))

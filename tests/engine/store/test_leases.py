@@ -1,0 +1,371 @@
+"""Who carries out which run, where drivers live and die."""
+
+import errno
+import json
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from bnnbench.engine.store import leases as module
+from bnnbench.engine.store.leases import Claims, Pulse
+from bnnbench.engine.store.store import Unwritable
+
+DRIVER = """
+import sys, time
+from pathlib import Path
+from bnnbench.engine.store.leases import Claims
+with Claims(Path(sys.argv[1])) as claims:
+    print(all([claims.take(name) for name in sys.argv[2:]]), flush=True)
+    time.sleep(600)
+"""
+
+
+def driver(folder: Path, project: Path, *names: str) -> subprocess.Popen:
+    """Return a process that has claimed the names."""
+    start = [sys.executable, "-c", DRIVER, str(folder), *names]
+    process = subprocess.Popen(start, stdout=subprocess.PIPE, text=True, cwd=project)
+    assert process.stdout.readline() == "True\n"
+    return process
+
+
+def kill(process: subprocess.Popen) -> None:
+    """Let a driver die at once."""
+    with process:
+        process.kill()
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """Claims of a driver that is on another machine, so that only its file tells of it."""
+    with monkeypatch.context() as there:
+        there.setattr(module, "_machine", lambda: ["another machine"])
+        claims = Claims(tmp_path)
+        claims._register()
+    return claims
+
+
+def test_a_claim_has_one_holder_until_it_is_released(tmp_path):
+    with Claims(tmp_path) as one, Claims(tmp_path) as other:
+        assert one.take("a")
+        assert one.take("a")
+        assert one.holds("a")
+        assert not other.take("a")
+        assert not other.holds("a")
+        assert other.take("b")
+        one.release("a")
+        assert other.take("a")
+        other.release("b")
+
+
+def test_whoever_leaves_leaves_nothing(tmp_path):
+    with Claims(tmp_path) as one:
+        assert one.take("a")
+        assert one.take("b")
+        assert len(list(tmp_path.iterdir())) == 3
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="tells zombies by /proc")
+@pytest.mark.parametrize("names", [(), ("a", "b")], ids=["no claim", "claims"])
+def test_whoever_leaves_removes_what_the_dead_left_and_nobody_wanted(tmp_path, project, names):
+    killed, alive = driver(tmp_path, project, *names), driver(tmp_path, project, "c")
+    with Claims(tmp_path):
+        kill(killed)
+    left = {path.name.rpartition(".")[0] for path in tmp_path.iterdir()}
+    assert len(left) == 2
+    assert "c" in left
+    with Claims(tmp_path):
+        kill(alive)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_whoever_leaves_lets_a_silent_driver_of_another_machine_be(tmp_path, elsewhere):
+    assert elsewhere.take("a")
+    with Claims(tmp_path) as claims:
+        assert claims.take("b")
+    assert {path.suffix for path in tmp_path.iterdir()} == {".driver", ".claim"}
+
+
+def test_whoever_cannot_read_of_a_driver_does_not_take_it_for_dead(
+    tmp_path, elsewhere, monkeypatch
+):
+    assert elsewhere.take("a")
+    names = {path.name for path in tmp_path.iterdir()}
+    read = Path.read_text
+
+    def fails(path, *rest):
+        if path.suffix == ".driver":
+            raise OSError(errno.EIO, "the file server is away")
+        return read(path, *rest)
+
+    monkeypatch.setattr(Path, "read_text", fails)
+    with Claims(tmp_path) as other:
+        assert not other.take("a")
+    assert {path.name for path in tmp_path.iterdir()} == names
+    monkeypatch.setattr(module, "EXPIRY_SECONDS", 0.0)
+    with Claims(tmp_path) as other:
+        assert other.take("a")
+
+
+def test_whoever_comes_while_the_dead_are_counted_is_not_among_them(tmp_path, monkeypatch):
+    def listing(folder, pattern):
+        found = list(glob(folder, pattern))
+        if not comers:
+            comers.append(Claims(tmp_path))
+            comers[0].__enter__()
+            assert comers[0].take("a")
+        return found
+
+    glob, comers = Path.glob, []
+    with Claims(tmp_path) as claims:
+        monkeypatch.setattr(Path, "glob", listing)
+        assert claims.dead() == []
+        claims._bury_the_dead()
+        assert comers[0].holds("a")
+        comers[0].__exit__(None, None, None)
+
+
+def interrupted_at(line: int, action) -> bool:
+    """Carry out an action with Ctrl-C before a line, of those in the module of claims.
+
+    Returns whether there were so many lines.
+    """
+    seen = 0
+
+    def trace(frame, event, argument):
+        nonlocal seen
+        if frame.f_code.co_filename != module.__file__:
+            return None
+        seen += event == "line"
+        if event == "line" and seen == line:
+            raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        action()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def test_ctrl_c_at_any_line_leaves_no_claim_behind(tmp_path):
+    for step in ("take", "release"):
+        for line in range(1, 1000):
+            folder = tmp_path / f"{step}-{line}"
+            with Claims(folder) as claims:
+                assert claims.take("other")
+                if step == "release":
+                    assert claims.take("name")
+                got_there = interrupted_at(line, partial(getattr(claims, step), "name"))
+            assert list(folder.iterdir()) == []
+            if not got_there:
+                assert line > 3
+                break
+        else:
+            raise AssertionError("the step never ended")
+
+
+def test_releasing_what_another_has_changes_nothing(tmp_path):
+    with Claims(tmp_path) as one, Claims(tmp_path) as other:
+        assert one.take("a")
+        other.release("a")
+        assert one.holds("a")
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="tells zombies by /proc")
+def test_claims_of_a_process_that_was_killed_here_are_free_at_once(tmp_path, project):
+    killed = driver(tmp_path, project, "a", "b")
+    with Claims(tmp_path) as claims:
+        assert not claims.take("a")
+        (other,) = claims.others()
+        assert other.startswith(f"process {killed.pid} on ")
+        killed.kill()
+        os.waitid(os.P_PID, killed.pid, os.WEXITED | os.WNOWAIT)  # it stays a zombie
+        assert claims.take("a")
+        assert not (tmp_path / "b.claim").exists()
+        assert claims.take("b")
+        assert claims.others() == []
+    killed.wait()
+    killed.stdout.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_that_has_the_number_of_a_dead_driver_is_not_taken_for_it(tmp_path, monkeypatch):
+    old, new = Claims(tmp_path), Claims(tmp_path)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(module, "_started", lambda _: "long ago")
+        old._register()
+    assert old.take("a")
+    if Path("/proc").is_dir():
+        with new:
+            assert new.take("a")
+
+
+def test_a_driver_elsewhere_lives_as_long_as_its_file_changes(tmp_path, elsewhere, monkeypatch):
+    assert elsewhere.take("a")
+    clock = [0.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
+    with Claims(tmp_path) as claims:
+        for beat in range(5):  # its clock may be anywhere and go backwards
+            os.utime(elsewhere.pulse, ns=(0, 10**18 - beat * 10**9))
+            assert not claims.take("a")
+            clock[0] += 0.9 * module.EXPIRY_SECONDS
+        clock[0] += 0.2 * module.EXPIRY_SECONDS
+        assert claims.take("a")
+        assert not elsewhere.holds("a")
+
+
+def test_that_the_clock_was_set_kills_nobody(tmp_path, elsewhere, monkeypatch):
+    assert elsewhere.take("a")
+    monkeypatch.setattr(module.time, "time", lambda: 4e9)
+    with Claims(tmp_path) as claims:
+        os.utime(claims.pulse, (4e9, 4e9))
+        assert not claims.take("a")
+
+
+def test_a_driver_renews_its_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "SECONDS_BETWEEN_BEATS", 0.01)
+    with Claims(tmp_path) as claims:
+        assert claims.take("a")
+        before = (tmp_path / "a.claim").stat().st_mtime_ns
+        give_up = time.monotonic() + 10
+        while (tmp_path / "a.claim").stat().st_mtime_ns == before:
+            assert time.monotonic() < give_up
+
+
+def test_whoever_was_taken_for_dead_begins_anew_and_has_lost_what_it_had(tmp_path, elsewhere):
+    assert elsewhere.take("a")
+    pulse = elsewhere.pulse
+    with Claims(tmp_path) as claims:
+        assert claims._bury(pulse.stem)
+        assert claims.take("a")
+        assert elsewhere.take("b")
+        assert elsewhere.pulse != pulse
+        assert not elsewhere.holds("a")
+        elsewhere.release("a")
+        assert claims.holds("a")
+        elsewhere.release("b")
+
+
+def test_the_heir_of_an_heir_that_died_goes_on(tmp_path, project):
+    dead = driver(tmp_path, project, "a", "b")
+    (identity,) = (json.loads(path.read_text()) for path in tmp_path.glob("*.driver"))
+    heir = driver(tmp_path, project, f"heir-of-{identity['driver']}", "c")
+    for process in (dead, heir):
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    with Claims(tmp_path) as claims:
+        assert [claims.take(name) for name in "abc"] == [True] * 3
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("missing", [(), ("link",)])
+def test_symbolic_links_do_where_there_are_no_hard_ones(tmp_path, monkeypatch, missing):
+    def refuse(*_, **__):
+        raise PermissionError(1, "Operation not permitted")
+
+    for name in missing:
+        monkeypatch.setattr(module.os, name, refuse)
+    with Claims(tmp_path) as one, Claims(tmp_path) as other:
+        assert one.take("a")
+        assert (tmp_path / "a.claim").is_symlink() == bool(missing)
+        assert one.holds("a")
+        assert not other.take("a")
+        one.release("a")
+        assert other.take("a")
+        dead = one._driver
+        assert one.take("b")
+        assert other._bury(dead)
+        assert not one.holds("b")
+        assert other.take("b")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Unwritable, match="choose a folder by --out"), Claims(tmp_path / "file"):
+        pass
+
+
+def test_a_pulse_that_stops_is_noticed(tmp_path, monkeypatch):
+    path, clock = tmp_path / "pulse", [0.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
+    path.write_text("")
+    pulse = Pulse(path)
+    assert pulse.beats()
+    clock[0] = module.EXPIRY_SECONDS + 1
+    assert not pulse.beats()
+    os.utime(path, (1, 1))
+    assert pulse.beats()
+    path.unlink()
+    assert not pulse.beats()
+
+
+NAMES = [f"{number:03d}" for number in range(60)]
+FATAL = NAMES[::10]
+"""Whoever has one of these for the first time is killed."""
+
+
+def _claim_all(folder: str, log: str) -> None:
+    """Take every name once, say so, and be killed over some."""
+    rng = random.Random(os.getpid())
+    with Claims(Path(folder)) as claims, open(log, "a") as file:
+        left = set(NAMES)
+        while left:
+            for name in rng.sample(sorted(left), len(left)):
+                done = Path(folder, "..", "done", name)
+                if not claims.take(name):
+                    continue
+                if not done.exists():
+                    if (fatal := Path(folder, "..", "fatal", name)).exists():
+                        fatal.unlink()
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    file.write(f"{name}\n")
+                    file.flush()
+                    done.touch()
+                claims.release(name)
+                left.discard(name)
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="drivers that are killed here")
+def test_of_many_drivers_that_are_killed_again_and_again_one_does_each_thing(tmp_path):
+    (tmp_path / "done").mkdir()
+    (tmp_path / "fatal").mkdir()
+    for name in FATAL:
+        (tmp_path / "fatal" / name).touch()
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload([__name__])
+    crew: list = []
+    ended: list = []
+    number = 0
+    give_up = time.monotonic() + 60
+    while len(list((tmp_path / "done").iterdir())) < len(NAMES):
+        assert time.monotonic() < give_up
+        ended += [process for process in crew if not process.is_alive()]
+        crew = [process for process in crew if process not in ended]
+        while len(crew) < 4:
+            log = str(tmp_path / f"log{number}")
+            crew.append(server.Process(target=_claim_all, args=(str(tmp_path / "claims"), log)))
+            crew[-1].start()
+            number += 1
+        time.sleep(0.05)
+    for process in crew:
+        process.join()
+    logs = [line for path in tmp_path.glob("log*") for line in path.read_text().splitlines()]
+    assert Counter(logs) == Counter(NAMES)
+    killed = [process for process in ended + crew if process.exitcode == -signal.SIGKILL]
+    assert len(killed) == len(FATAL)

@@ -1,0 +1,188 @@
+"""Foreign methods that spy, write, crash and start processes, for tests of their isolation."""
+
+import ctypes
+import gc
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import psutil
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+from bnnbench.datasets.base import Split
+from bnnbench.datasets.reading import files
+from bnnbench.engine.run.attempt import Attempt
+from bnnbench.methods.predictions.predictive import GaussianPredictive
+from tests.suites.fakes import Line
+
+
+@dataclass(frozen=True)
+class Level:
+    """Predicts one mean and one variance everywhere, which are told by `Foreign.fit`."""
+
+    mean: torch.Tensor
+    variance: torch.Tensor
+    writes: bool = False
+
+    diagnostics: ClassVar = {}
+
+    def predict(self, inputs, rng):
+        if self.writes:
+            inputs.numpy()[:] = 0  # the write in predict
+        mean = self.mean.expand(1, len(inputs), 1)
+        return GaussianPredictive(mean, self.variance.expand_as(mean))
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """Does what `deed` says, with `argument`, while it fits."""
+
+    deed: str = ""
+    argument: str = ""
+
+    def fit(self, problem, rng):
+        targets = problem.train.targets
+        level = Level(targets.mean(), targets.var())
+        return DEEDS.get(self.deed, lambda *_: level)(level, problem, self.argument)
+
+
+def write(level, problem, _):
+    values = problem.train.inputs.numpy()
+    values /= abs(values).max(0)  # the write in fit
+    return level
+
+
+def look_for_test_rows(level, problem, _):
+    """Have the mean tell how many rows are seen: more than those of training is a leak."""
+    splits = [thing for thing in gc.get_objects() if type(thing) is Split]
+    frame, rows = sys._getframe(), [len(split) for split in splits]
+    while frame:
+        rows += [len(value) for value in frame.f_locals.values() if isinstance(value, Split)]
+        rows += [
+            len(attempt.start.test)
+            for value in frame.f_locals.values()
+            if isinstance(value, list)
+            for attempt in value
+            if isinstance(attempt, Attempt)
+        ]
+        frame = frame.f_back
+    strange = {number for number in rows if number not in (0, len(problem.train))}
+    return replace(level, mean=torch.tensor(float(len(strange))), variance=torch.tensor(1e-6))
+
+
+def replace_exp(level, problem, _):
+    """Have a function of torch give other numbers to everything that comes later."""
+    original = torch.exp
+    torch.exp = lambda *args, **kwargs: original(*args, **kwargs) * (1 + 1e-6)
+    return level
+
+
+def replace_a_metric(level, problem, _):
+    from bnnbench.metrics import METRICS
+
+    METRICS["rmse"] = replace(METRICS["rmse"], score=lambda *_: torch.zeros(()))
+    return level
+
+
+def replace_and_raise(level, problem, _):
+    replace_exp(level, problem, _)
+    raise ValueError("its own error")
+
+
+def load(level, problem, _):
+    Line().load(0)
+    return level
+
+
+def find_the_folder(level, problem, _):
+    files.folder()
+    return level
+
+
+def crash(level, problem, _):
+    ctypes.string_at(0)  # the crash
+    return level
+
+
+def note_the_process(level, problem, file):
+    with Path(file).open("a") as pids:
+        pids.write(f"{os.getpid()}\n")
+    return level
+
+
+def start_processes(level, problem, file):
+    """Start one process in this session, one in its own and one that is an orphan; then wait."""
+    sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
+    here, elsewhere = subprocess.Popen(sleep), subprocess.Popen(sleep, start_new_session=True)
+    shell = f"setsid {' '.join(map(repr, sleep))} >/dev/null 2>&1 & echo $!"
+    orphan = subprocess.run(shell, shell=True, capture_output=True, text=True, check=True)
+    Path(file).write_text(f"{here.pid} {elsewhere.pid} {orphan.stdout}")
+    time.sleep(600)
+    return level
+
+
+def have_a_child_hold_memory(level, problem, megabytes):
+    code = f"import time; held = b'1' * ({megabytes} << 20); time.sleep(600)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    return level
+
+
+def kill_the_keeper(level, problem, file):
+    """Kill the process with the data, and return only in the fourth process that comes here."""
+    with Path(file).open("a+") as attempts:
+        attempts.write("x")
+        attempts.seek(0)
+        if len(attempts.read()) <= 3:
+            for sibling in psutil.Process(os.getppid()).children():
+                if sibling.pid != os.getpid():
+                    sibling.kill()
+    return level
+
+
+def stop_itself(level, problem, _):
+    os.kill(os.getpid(), signal.SIGSTOP)
+    return level
+
+
+def load_in_a_process(level, problem, _):
+    rows = TensorDataset(problem.train.inputs, problem.train.targets)
+    loader = DataLoader(rows, batch_size=32, num_workers=1)
+    total = sum(float(targets.sum()) for _, targets in loader)
+    return replace(level, mean=torch.tensor(total / len(rows)))
+
+
+def square(number):
+    return number**2
+
+
+def use_a_pool(level, problem, _):
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.map(square, [3]) == [9]
+    return level
+
+
+DEEDS = {
+    "write": write,
+    "write in predict": lambda level, *_: replace(level, writes=True),
+    "look": look_for_test_rows,
+    "replace exp": replace_exp,
+    "replace and raise": replace_and_raise,
+    "replace a metric": replace_a_metric,
+    "load": load,
+    "folder": find_the_folder,
+    "crash": crash,
+    "pid": note_the_process,
+    "start": start_processes,
+    "hold": have_a_child_hold_memory,
+    "keeper": kill_the_keeper,
+    "stop": stop_itself,
+    "loader": load_in_a_process,
+    "pool": use_a_pool,
+}

@@ -1,0 +1,61 @@
+"""The page of a method tells which of its runs were repeated, and how far they moved."""
+
+from dataclasses import replace
+
+import pytest
+
+from bnnbench.engine.store import bundles, repetitions
+from bnnbench.engine.store.repetitions import Repetition
+from bnnbench.reports.pages.methods.repeated_runs import in_words
+from bnnbench.reports.pages.report.folder_site import Front
+from bnnbench.reports.pages.site import site
+from bnnbench.reports.read.benchmarks import benchmarks
+from bnnbench.reports.read.bundles import repeated_runs
+from tests.reports.synthetic import record
+
+RUNS = [record(method, fold=fold) for method in ("AdamW", "SGD") for fold in range(2)]
+SAME = Repetition(
+    *("quick", "AdamW", RUNS[0].dataset, 0, RUNS[0].seed, RUNS[0].key),
+    *("identical",),
+    commit="1234567890",
+    cpu="abacus",
+    cpu_of_record="slide rule",
+    finished="2026-11-26T23:00:00+00:00",
+)
+APART = replace(SAME, outcome="differs", score="clean, nll", recorded=1.0, spreads=0.0312)
+
+
+def method_pages(repeated):
+    suites = {"uci": benchmarks(RUNS)}
+    pages = site.pages_of(suites, front=lambda: Front(()), repeated=repeated)
+    return {a.removeprefix("methods/"): t for a, t in pages.items() if a.startswith("methods/")}
+
+
+@pytest.mark.parametrize(
+    ("repetition", "words"),
+    [
+        (SAME, "identical"),
+        (replace(SAME, outcome="within rounding"), "within rounding"),
+        (APART, "0.031 spreads away"),
+        (replace(APART, spreads=None, reason="it failed: no memory"), "it failed: no memory"),
+        (replace(SAME, outcome="not repeated", reason="renamed"), "not repeated"),
+    ],
+)
+def test_words_for_what_came_of_it(repetition, words):
+    assert in_words(repetition) == words
+
+
+def test_a_bundle_tells_what_was_repeated(tmp_path):
+    bundles.write(tmp_path / "made", RUNS)
+    assert repeated_runs(tmp_path) == {}
+    repetitions.write(tmp_path / "made", [APART])
+    assert repeated_runs(tmp_path) == {APART.key: APART}
+    assert repeated_runs(tmp_path / "nowhere") == {}
+
+
+def test_the_page_of_a_method_links_its_repeated_run():
+    pages = method_pages({APART.key: APART})
+    told = f'#run={APART.key[:8]}" title="2026-11-26, commit 1234567 on another processor"'
+    assert f"{told}>0.031 spreads away</a>" in pages["adamw.html"]
+    assert "spreads away" not in pages["sgd.html"]
+    assert "Repeated" not in pages["sgd.html"]
