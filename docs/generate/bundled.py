@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from bnnbench.datasets.names import title_of
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.reports.read.bundles import bundle_folders
 from docs.generate.finished_runs import BUNDLE, records
 from docs.generate.measured import Options

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store import bundles
 from bnnbench.engine.store.rebuilding import rebuilt_run
-from bnnbench.engine.store.record import Record
 from bnnbench.methods.base import Problem
 from bnnbench.methods.tuning.method import Tuned, searched
 from bnnbench.methods.tuning.plan import Plan

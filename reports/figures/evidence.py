@@ -7,8 +7,8 @@ import numpy as np
 import torch
 
 from bnnbench.datasets.conditions.condition_names import CLEAN
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.packing import NotImported
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import HasCdf, HasMoments, HasProbabilities, Predictive
 from bnnbench.metrics.calibration import BINS, reliability_curve

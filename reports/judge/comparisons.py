@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics.statistics import Samples
 from bnnbench.reports.judge.contest import Contest, Points
 from bnnbench.reports.judge.decision import Decision, decide

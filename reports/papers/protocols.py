@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bnnbench.engine.declare.description import canonical_json, describe
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.methods.networks.architectures import Architecture, NormalCdf, Tanh
 from bnnbench.methods.networks.catalogue import (
     LEAKY,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bnnbench.datasets.conditions import condition_names
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics.statistics import mean, replicates, summary
 from bnnbench.reports.judge.statistics.intervals import standard_error
 from bnnbench.reports.papers.protocols import Protocol, declared, has_network, ours

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics.credible import OUTSIDE, SIGMAS, credible_coverage, sigma_coverage
 from bnnbench.reports.papers.published import Published
 

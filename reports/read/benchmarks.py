@@ -9,7 +9,7 @@ from bnnbench.datasets.conditions.condition_names import CLEAN
 from bnnbench.datasets.conditions.traits import Traits, from_data
 from bnnbench.engine.declare import names
 from bnnbench.engine.declare.description import canonical_json
-from bnnbench.engine.store.record import Record, distance_from_official
+from bnnbench.engine.records.record import Record, distance_from_official
 from bnnbench.metrics import LISTED, PROBED
 from bnnbench.metrics.base import Margin, Margins
 from bnnbench.reports.read.overlap import overlap_of

@@ -6,8 +6,8 @@ A folder of a bundle holds complete records of one suite.
 from collections import defaultdict
 from pathlib import Path
 
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store import bundles, repetitions
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.repetitions import Repetition
 from bnnbench.engine.store.store import Store
 from bnnbench.reports.read.load import Results, read, suite_folders, up_to_date

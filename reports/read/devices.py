@@ -3,7 +3,7 @@
 import math
 from collections.abc import Container, Iterable, Mapping
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 
 PROCESSORS = ("cpu", "unknown", "")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 
 
 def is_constant(runs: Sequence[Record]) -> bool:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.engine.store.tables import (
     COST_COLUMNS,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bnnbench.datasets.reading.third_party_text import shortened
+from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.store.earlier.conditions import with_condition_traits
 from bnnbench.engine.store.earlier.schemas import (
     with_arm,
@@ -12,7 +13,6 @@ from bnnbench.engine.store.earlier.schemas import (
     with_registered_names,
     with_whole_claims,
 )
-from bnnbench.engine.store.record import Record, newest
 from bnnbench.engine.store.store import Store
 
 MENDED = (

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bnnbench.engine.store.record import Record, newest, preference
+from bnnbench.engine.records.record import Record, newest, preference
 from bnnbench.engine.store.store import PREDICTIONS, Store
 from bnnbench.reports.read.load import Damage, Results
 from bnnbench.reports.read.predictions.bundled import BundledStore

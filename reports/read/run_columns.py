@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 
-from bnnbench.engine.store.record import COSTS, Record
+from bnnbench.engine.records.record import COSTS, Record
 from bnnbench.methods.fitting.work import UNITS
 from bnnbench.reports.read.facts import provenance_entries
 

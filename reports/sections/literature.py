@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from statistics import mean
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics import METRICS
 from bnnbench.reports.judge.statistics.intervals import Interval, standard_error, t_interval
 from bnnbench.reports.papers.literature import SOURCES, Source

@@ -25,7 +25,7 @@ from bnnbench.commands import store as stores
 from bnnbench.commands.score import command
 from bnnbench.datasets.export import export
 from bnnbench.datasets.stand_ins import DiabetesAsUci
-from bnnbench.engine.store.record import newest
+from bnnbench.engine.records.record import newest
 from bnnbench.engine.store.store import Store
 from tests.suites.small_store import tree
 from tests.warm import python

@@ -9,6 +9,8 @@ import numpy as np
 import torch
 
 from bnnbench.engine.declare.description import digest
+from bnnbench.engine.records.record import Cost, Record
+from bnnbench.engine.records.record_json import to_json
 from bnnbench.engine.run.packing import Predictions, pack
 from bnnbench.engine.store.earlier.conditions import with_condition_traits
 from bnnbench.engine.store.earlier.schemas import (
@@ -16,8 +18,6 @@ from bnnbench.engine.store.earlier.schemas import (
     with_declared_constants,
     with_whole_claims,
 )
-from bnnbench.engine.store.record import Cost, Record
-from bnnbench.engine.store.record_json import to_json
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 from bnnbench.metrics import METRICS, REGRESSION, value

@@ -9,12 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.devices import AUTO, gpus_here
-from bnnbench.engine.run.execute import Outcome, Task, execute
+from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.measuring.provenance import UNKNOWN, code_of
 from bnnbench.engine.run.packing import Predictions, unpack, vars_of
+from bnnbench.engine.run.task import Outcome, Task
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_evaluations, rebuilt_run
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.workers import Limits
 from bnnbench.engine.workers.worker import Worker
 from bnnbench.metrics import CERTIFIED, DISTANCES, FAR

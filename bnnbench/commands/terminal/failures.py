@@ -1,6 +1,6 @@
 """The end of a failure's message, as a terminal shows it."""
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 
 LINES, CHARACTERS = 12, 500
 """Most lines of a traceback that a terminal shows before the reason, and the length of each."""

@@ -11,11 +11,11 @@ from typing import Literal
 import numpy as np
 
 from bnnbench.datasets.reading.whole_files import read_regular
+from bnnbench.engine.records.record import UNKNOWN, Record, newest
+from bnnbench.engine.records.record_json import FromTheFuture, LaterSchema
+from bnnbench.engine.run.checkpoints import FOLDER as CHECKPOINTS
 from bnnbench.engine.run.packing import NotImported, unpack
-from bnnbench.engine.store.checkpoints import FOLDER as CHECKPOINTS
 from bnnbench.engine.store.leases import CLAIMS, DRIVER_NAME, JOBS, Claims
-from bnnbench.engine.store.record import UNKNOWN, Record, newest
-from bnnbench.engine.store.record_json import FromTheFuture, LaterSchema
 from bnnbench.engine.store.rescoring.false_scores import false_scores
 from bnnbench.engine.store.store import PREDICTIONS, RECORD, TEMPORARY_NAME, Damaged, Store
 from bnnbench.methods.checkpoints.files import Damaged as LedgerDamaged

@@ -9,7 +9,7 @@ from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.description import describe, implied_by
 from bnnbench.engine.declare.grid import Evaluation, Run
 from bnnbench.engine.declare.names import kind_of, path_of
-from bnnbench.engine.store.record import SCHEMA, Record
+from bnnbench.engine.records.record import SCHEMA, Record
 from bnnbench.methods.names import FACTORIES
 from bnnbench.methods.networks.torch_module import TorchModule
 from bnnbench.metrics import METRICS

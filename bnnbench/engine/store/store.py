@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bnnbench.datasets.reading.whole_files import open_regular, read_regular
-from bnnbench.engine.store.clock import Clock
+from bnnbench.engine.records.clock import Clock
+from bnnbench.engine.records.record import UNKNOWN, Record, newest, time_chosen
+from bnnbench.engine.records.record_json import check_identity, from_json, to_json
 from bnnbench.engine.store.durable import at_once, change, put, sync
-from bnnbench.engine.store.record import UNKNOWN, Record, newest, time_chosen
-from bnnbench.engine.store.record_json import check_identity, from_json, to_json
 
 if TYPE_CHECKING:
     from bnnbench.engine.run.packing import Predictions

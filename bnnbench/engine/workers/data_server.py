@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from multiprocessing.connection import wait
 
 from bnnbench.datasets.base import Dataset
-from bnnbench.engine.run.guards.isolation import Keeper, Request, answered
+from bnnbench.engine.run.rows import Request, ServedRows, answered
 from bnnbench.engine.workers.channel import Channel
 from bnnbench.engine.workers.context import started
 from bnnbench.engine.workers.environment import adopt
@@ -46,7 +46,7 @@ class KeeperProcess:
         self._process.join()
 
 
-def keeper_behind(client: socket.socket) -> Keeper:
+def keeper_behind(client: socket.socket) -> ServedRows:
     """Return the keeper of data at the other end of a client's socket.
 
     Its process ends where that one has ended.
@@ -63,7 +63,7 @@ def keeper_behind(client: socket.socket) -> Keeper:
             raise answer
         return answer
 
-    return Keeper(ask)
+    return ServedRows(ask)
 
 
 def keep(control: socket.socket, environment: Mapping[str, str]) -> None:

@@ -10,7 +10,7 @@ from statistics import median
 import numpy as np
 from jaxtyping import Float
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.methods.tuning.search import Search
 from bnnbench.metrics import METRICS
 from bnnbench.reports.read.benchmarks import Benchmark

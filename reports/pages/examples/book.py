@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.reports.pages.examples.choice import Pair, axis, bins, cells, compared
 from bnnbench.reports.pages.examples.inputs import DIGITS, Inputs, NotShown, inputs_of

@@ -18,7 +18,7 @@ from numpy import ndarray
 from bnnbench.datasets.column_names import class_names, feature_names
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.reading.third_party_text import shortened
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 
 MOST_FEATURES = 16
 """The most features shown; those furthest from their training means are chosen."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.reports.judge.measures import Judged, judged, main_metrics
 from bnnbench.reports.pages.methods.confidence import below_constant, confidence
 from bnnbench.reports.pages.site.run_pages import Place

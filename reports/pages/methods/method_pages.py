@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.repetitions import Repetition
 from bnnbench.methods import coverage
 from bnnbench.reports.pages.methods.about import About, about

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics import LISTED
 from bnnbench.metrics.base import NO_MARGINS, Margins
 from bnnbench.metrics.statistics import Samples, holm, mean, replicates

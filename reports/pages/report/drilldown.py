@@ -5,7 +5,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from bnnbench.engine.store.record import COSTS, Record
+from bnnbench.engine.records.record import COSTS, Record
 from bnnbench.reports.judge.table import Table
 from bnnbench.reports.pages.report.content import Content
 from bnnbench.reports.pages.site.layout import packed

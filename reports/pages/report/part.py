@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.reports.judge.answers import Answer, answer
 from bnnbench.reports.judge.table import Table
 from bnnbench.reports.papers.reproduction import Reproduction, reproductions

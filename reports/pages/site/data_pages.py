@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bnnbench.engine.store.record import distance_from_official
+from bnnbench.engine.records.record import distance_from_official
 from bnnbench.reports.judge.measures import Judged
 from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.pages.methods.failures import Verdicts

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bnnbench.datasets.conditions.traits import Traits
-from bnnbench.engine.store.record import COSTS, Record
+from bnnbench.engine.records.record import COSTS, Record
 from bnnbench.reports.judge.columns import score_column
 from bnnbench.reports.judge.measures import main_metrics
 from bnnbench.reports.pages.site.layout import LIMIT, PageTooLarge, embedded, page, slugs

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import HasProbabilities
 from bnnbench.methods.predictions.predictive import (

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from bnnbench.datasets.conditions.condition_names import EXACT, LAW
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.reports.read.benchmarks import Benchmark
 
 Functions = Float[ndarray, " functions"]

@@ -1,8 +1,8 @@
 """Points of data that a store holds beside predictions; None where they cannot be read."""
 
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.data_points.curves import Curve, curve
 from bnnbench.engine.store.data_points.planes import PlanePoints, plane_points
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.store import Damaged, Store
 from bnnbench.reports.read.merge import store_of
 

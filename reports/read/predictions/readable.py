@@ -5,7 +5,7 @@ The list of damaged runs names such runs, so that tables and figures only leave 
 
 from typing import TYPE_CHECKING, Any
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.reports.read.merge import packed_bytes
 

@@ -13,8 +13,8 @@ from numpy import ndarray
 
 from bnnbench.datasets.references.errors import Refused
 from bnnbench.datasets.references.reading import FOLDER, Reference, read
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.score import score
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.rescoring.certified import CONDITION, truth_of
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import CannotAnswer

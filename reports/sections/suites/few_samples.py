@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics import PROBED
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.judge.columns import cell_of

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics import PROBED
 from bnnbench.metrics.statistics import mean, replicates
 from bnnbench.reports.figures.canvas import Drawing

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics import METRICS
 from bnnbench.metrics.active_learning import area, final_value, share_of_wins
 from bnnbench.metrics.statistics import Samples, holm, replicates, wilcoxon

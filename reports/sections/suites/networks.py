@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.data_points.curves import Curve
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.read.benchmarks import Benchmark

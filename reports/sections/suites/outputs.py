@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from bnnbench.datasets.conditions import condition_names
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.sections.base import Gallery, Material, Section
 from bnnbench.reports.sections.suites import outputs_figure as figure

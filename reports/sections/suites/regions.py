@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import HasProbabilities
 from bnnbench.reports.figures.canvas import Drawing

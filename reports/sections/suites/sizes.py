@@ -9,7 +9,7 @@ from statistics import fmean
 import numpy as np
 
 from bnnbench.datasets.conditions import traits
-from bnnbench.engine.store.record import Record, distance_from_official
+from bnnbench.engine.records.record import Record, distance_from_official
 from bnnbench.metrics import ATTACKED, METRICS
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.judge.columns import filled, score_column, score_under

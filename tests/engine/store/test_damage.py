@@ -21,15 +21,15 @@ from hypothesis import strategies as st
 
 from bnnbench.commands import store as commands
 from bnnbench.engine.declare.description import digest
+from bnnbench.engine.records import clock as clocks
+from bnnbench.engine.records.clock import Clock
+from bnnbench.engine.records.record_json import from_json, to_json
 from bnnbench.engine.run.packing import pack, unpack, vars_of
-from bnnbench.engine.store import clock as clocks
 from bnnbench.engine.store import durable
-from bnnbench.engine.store.clock import Clock
-from bnnbench.engine.store.record_json import from_json, to_json
 from bnnbench.engine.store.store import Damaged, Store, Unwritable
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.reports.read.load import read as read_results
-from tests.engine.store.test_record import RECORD, numbered
+from tests.engine.records.test_record import RECORD, numbered
 from tests.suites.small_store import OUTCOMES, SCHEMA_1
 from tests.warm import python
 
@@ -293,7 +293,7 @@ from dataclasses import replace
 from pathlib import Path
 from bnnbench.engine.store.store import Store
 from tests.engine.store.test_damage import packed
-from tests.engine.store.test_record import RECORD
+from tests.engine.records.test_record import RECORD
 store, name = Store(Path(sys.argv[1])), sys.argv[2]
 content = {size: packed(size) for size in (10, 500)}
 print("ready", flush=True)

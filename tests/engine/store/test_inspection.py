@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from bnnbench.engine.declare.description import digest
+from bnnbench.engine.records.record_json import from_json, to_json
 from bnnbench.engine.store.inspection import inspect, inspect_run
 from bnnbench.engine.store.leases import CLAIMS, Claims
-from bnnbench.engine.store.record_json import from_json, to_json
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.checkpoints.files import Ledger
 from tests.suites.fakes import Mean

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bnnbench.engine.store.record import Cost, Record
+from bnnbench.engine.records.record import Cost, Record
 from bnnbench.reports.read.load import up_to_date
 
 CASE = ["profile", "dataset", "method", "fold", "seed"]

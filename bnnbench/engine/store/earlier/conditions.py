@@ -9,7 +9,7 @@ from dataclasses import replace
 from bnnbench.datasets.conditions import condition_names
 from bnnbench.datasets.conditions.traits import Family, Traits
 from bnnbench.datasets.names import title_of
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 
 PERTURBATIONS = {
     "noise": ("Gaussian noise", "standard deviation"),

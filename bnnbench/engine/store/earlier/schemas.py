@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from bnnbench.engine.declare import names
-from bnnbench.engine.store.record import SCHEMA, Record
+from bnnbench.engine.records.record import SCHEMA, Record
 
 MOVED = {
     "methods.architectures:Dropout": "dropout",

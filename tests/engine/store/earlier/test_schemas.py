@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from bnnbench.engine.records.record import SCHEMA
 from bnnbench.engine.store.earlier.schemas import with_declared_constants, with_registered_names
-from bnnbench.engine.store.record import SCHEMA
-from tests.engine.store.test_record import RECORD
+from tests.engine.records.test_record import RECORD
 
 MNIST = {"type": "datasets.mnist:Mnist"}
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from bnnbench.commands.report import main
-from bnnbench.engine.store.record import Cost
-from bnnbench.engine.store.record_json import to_json
+from bnnbench.engine.records.record import Cost
+from bnnbench.engine.records.record_json import to_json
 from bnnbench.methods import METHODS
 from bnnbench.reports.pages.report import page as pages_of
 from bnnbench.reports.pages.report.content import content

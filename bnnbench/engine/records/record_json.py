@@ -11,8 +11,8 @@ import numpy as np
 from bnnbench.datasets.reading.shape import faults
 from bnnbench.datasets.reading.third_party_text import shortened
 from bnnbench.engine.declare.description import digest
-from bnnbench.engine.store import clock
-from bnnbench.engine.store.record import SCHEMA, UNKNOWN, Cost, Record
+from bnnbench.engine.records import clock
+from bnnbench.engine.records.record import SCHEMA, UNKNOWN, Cost, Record
 
 READABLE = (1, 2, SCHEMA)
 
