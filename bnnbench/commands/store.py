@@ -101,10 +101,7 @@ def _verify(options: argparse.Namespace) -> int:
         for finding in inspection.findings:
             kinds[finding.kind] += 1
             _say(f"{finding.kind}: {finding.path}: {finding.reason}. Cure: {finding.cure}")
-        unsealed = f", {inspection.unsealed} of them without checksums (schema 1)" * bool(
-            inspection.unsealed
-        )
-        _say(f"{store.folder}: {counted(inspection.sound, 'sound run')}{unsealed}")
+        _say(f"{store.folder}: {counted(inspection.sound, 'sound run')}")
     return _code(kinds)
 
 

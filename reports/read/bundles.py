@@ -10,7 +10,7 @@ from bnnbench.engine.records.record import Record
 from bnnbench.engine.store import bundles, repetitions
 from bnnbench.engine.store.repetitions import Repetition
 from bnnbench.engine.store.store import Store
-from bnnbench.reports.read.load import Results, read, suite_folders, up_to_date
+from bnnbench.reports.read.load import Results, read, suite_folders
 from bnnbench.reports.read.uncollected import uncollected
 
 
@@ -71,7 +71,7 @@ def results_of(path: Path) -> dict[str, Results]:
 def records_of(folder: Path) -> tuple[Record, ...]:
     """Return the records of one folder of a bundle. Raises `Damaged`."""
     with uncollected():
-        return tuple(map(up_to_date, bundles.read(folder)))
+        return bundles.read(folder)
 
 
 def repeated_runs(path: Path) -> dict[str, Repetition]:

@@ -6,23 +6,7 @@ from pathlib import Path
 
 from bnnbench.datasets.reading.third_party_text import shortened
 from bnnbench.engine.records.record import Record, newest
-from bnnbench.engine.store.earlier.conditions import with_condition_traits
-from bnnbench.engine.store.earlier.schemas import (
-    with_arm,
-    with_declared_constants,
-    with_registered_names,
-    with_whole_claims,
-)
 from bnnbench.engine.store.store import Store
-
-MENDED = (
-    with_registered_names,
-    with_condition_traits,
-    with_arm,
-    with_whole_claims,
-    with_declared_constants,
-)
-"""The steps that bring an earlier record up to date, in this order."""
 
 LONGEST_MESSAGE = 10_000
 """Characters of an error or a reason on a page."""
@@ -114,7 +98,9 @@ def read(folder: Path) -> Results:
     keys = list(store.run_keys())
     for key in keys:
         try:
-            records.append(_brought_up_to_date(store.read(key)))
+            if (record := store.read(key)) is None:
+                raise ValueError("its folder has no record.json")
+            records.append(_with_short_messages(record))
         except (ValueError, OSError) as error:
             damage.append(Damage(key, shortened(str(error), LONGEST_MESSAGE)))
     if not any((store.runs / key / "record.json").exists() for key in keys):
@@ -126,20 +112,6 @@ def read(folder: Path) -> Results:
     current_keys = {record.key for record in current}
     older = tuple(record for record in records if record.key not in current_keys)
     return Results(store, tuple(current), tuple(damage), older)
-
-
-def _brought_up_to_date(record: Record | None) -> Record:
-    """Return the record as the present version writes it; raises ValueError where there is none."""
-    if record is None:
-        raise ValueError("its folder has no record.json")
-    return _with_short_messages(up_to_date(record))
-
-
-def up_to_date(record: Record) -> Record:
-    """Return an earlier record with what the present version adds to it."""
-    for mended in MENDED:
-        record = mended(record)
-    return record
 
 
 def _with_short_messages(record: Record) -> Record:

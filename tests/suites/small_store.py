@@ -13,7 +13,6 @@ from tests.suites.fakes import Diverging, Line, Mean
 
 RUN = Run("miniature", "quick", "Mean", Case(Line(), ()), Mean(), fold=0, seed=0)
 RUNS = [replace(RUN, fold=fold) for fold in range(3)]
-SCHEMA_1 = Path(__file__).parent / "record_of_schema_1.json"
 
 
 def outcomes(runs=RUNS):

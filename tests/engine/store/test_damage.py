@@ -30,7 +30,7 @@ from bnnbench.engine.store.store import Damaged, Store, Unwritable
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.reports.read.load import read as read_results
 from tests.engine.records.test_record import RECORD, numbered
-from tests.suites.small_store import OUTCOMES, SCHEMA_1
+from tests.suites.small_store import OUTCOMES
 from tests.warm import python
 
 FAULTS = int(os.environ.get("BNNBENCH_FAULTS", "400"))
@@ -79,17 +79,6 @@ def test_every_corruption_of_a_record_is_found():
 def test_whatever_is_no_record_is_refused_in_words(content):
     with pytest.raises(ValueError, match=r"."):
         from_json(content.decode())
-
-
-def test_a_corrupted_record_of_schema_1_is_refused_or_a_record(tmp_path):
-    """It has no checksum: an altered digit goes unseen, and no other error comes up."""
-    content, rng = SCHEMA_1.read_bytes(), random.Random(1)
-    for _ in range(FAULTS * 2):
-        try:
-            record = from_json(hurt(content, rng).decode())
-        except ValueError:
-            continue
-        assert record.predictions_sha256 in ("unknown", None)
 
 
 def test_every_corruption_of_predictions_is_found(tmp_path):
