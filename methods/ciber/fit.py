@@ -15,7 +15,7 @@ class Fit:
 
     iterates: NetworkPosterior
     problem: Problem
-    """With all training rows, including the `validation` rows."""
+    """The problem with all training rows, including the `validation` rows."""
     validation: Split | None
     """Rows held out to choose among several floors."""
 

@@ -150,8 +150,7 @@ class Ciber(Descending):
             return problems, [None] * len(problems)
         schedule = self.training.schedule
         if isinstance(schedule, Plateau):
-            # The descent holds out the same rows later, because its stream starts in the same
-            # state.
+            # The descent will hold out the same rows, as its stream starts in the same state.
             share = schedule.validation_share
             return problems, [
                 held_out(p.train, share, _twin(rng))[1]

@@ -35,8 +35,7 @@ class Model(Protocol):
 
     @property
     def rules(self) -> Mapping[type[Layer], Rule] | None:
-        """Rules of layers in training that differ from the standard ones; None if all are
-        standard."""
+        """Rules of layers in training that differ from the standard ones; None for no rule."""
         ...
 
     def architecture(self, architecture: Architecture) -> Architecture:

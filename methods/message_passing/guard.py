@@ -19,7 +19,7 @@ WATCHED = 64
 """The maximum number of watched examples per member."""
 HOPELESS = 30.0
 """A visit has failed if the misfit of its examples exceeds this multiple of an uninformed
-prediction's; a fit that ends so has diverged."""
+prediction's; a fit that ends in this state has diverged."""
 MOST_LOST = 0.1
 """A visit has failed if the watched examples' mean loss rises by more nats than this,"""
 MOST_LOST_SHARE = 0.5

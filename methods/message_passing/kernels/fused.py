@@ -107,8 +107,7 @@ def coupled_turn(
 def coupled_finish(
     g: Tensor, u: Tensor, old: Tensor | None, h: Tensor, stored: Tensor | None, damping: float
 ) -> None:
-    """Add √g u to `h`; fill `stored`, if given, with forces `damping` of the way from `old` to
-    `h`."""
+    """Add √g u to `h`; fill `stored`, if given, `damping` of the way from `old` to `h`."""
     units.finish(g, u, h)
     if stored is not None:
         stored.copy_(h if old is None else torch.lerp(old, h, damping))

@@ -129,8 +129,7 @@ class UnitOperations(ABC):
     def step(
         self, length: Tensor, direction: Tensor, image: Tensor, u: Tensor, residual: Tensor
     ) -> Tensor:
-        """Add length direction to `u`, subtract length image from `residual`; return its
-        squares."""
+        """Move `u` and `residual` by length; return the sums of residual²."""
         total = _per_example(residual)
         self._run("step_all", (direction, length, image), (u, residual, total))
         return total

@@ -64,8 +64,7 @@ class WeightOperations(ABC):
         stored: Gaussian | None,
         damping: float,
     ) -> InputSums:
-        """Exchange the messages of rows to weights, to zeroth order; return sums for messages to
-        inputs."""
+        """Exchange the messages of rows to weights, to zeroth order; return sums for inputs."""
         sizes, rows = _sizes(marginal, inputs, h, g)
         filled = (*_parts(stored), *_parts(total), marginal.tau, marginal.rho)
         given = laid_as(marginal.rho, _parts(old), filled)

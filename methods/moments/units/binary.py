@@ -151,8 +151,7 @@ class _LogisticBernoulli(torch.autograd.Function):
     def forward(ctx: Any, mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
         shrinkage = (variance / LOGISTIC_VARIANCE).add_(1).sqrt_().reciprocal_()
         z = mean * shrinkage
-        # Like standard.logistic, in place; torch's own sigmoid depends on a unit's position in
-        # memory.
+        # Like standard.logistic, in place; torch's sigmoid depends on a unit's position in memory.
         small = z.abs().neg_().exp_()
         likelier = (1 + small).reciprocal_()
         rarer = small.mul_(likelier)

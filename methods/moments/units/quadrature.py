@@ -49,8 +49,8 @@ def sigmoid(x: Moments) -> Moments:
     r"""Return the moments of S(X) for a normal X, S the logistic function: to 1e-11 in float64.
 
     The variance remains accurate if S(X) or 1 - S(X) is small. Above a variance of 9, nodes in X
-    would be too far apart for S; the sums then run over the logistic distribution of an L, whose
-    distribution function is S:
+    would be too far apart for S; the sums then run over a logistic variable L, whose distribution
+    function is S:
 
     $$ E S(X) = P(L \le X) = E \Phi((\mu - L)/\sigma), \qquad
        E S(X)^2 = E[2 S(L) \Phi((\mu - L)/\sigma)]. $$

@@ -1,5 +1,4 @@
-r"""Moments of rectified Gaussians and of Gamma posteriors, for eight numbers at a time or for
-one."""
+r"""Moments of rectified Gaussians and of Gamma posteriors, for one number or eight at a time."""
 
 import math
 
