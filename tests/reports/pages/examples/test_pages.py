@@ -241,5 +241,5 @@ def test_altered_predictions_are_named_and_not_read(tmp_path, capsys):
     kept, out = str(tmp_path / "bundle"), str(tmp_path / "site")
     assert report([kept, "--predictions", str(path), "--out", out]) == 3
     said = capsys.readouterr().err
-    assert "not those that its record names; copy the archive again" in said
+    assert "do not match the checksum in its record; copy the archive again" in said
     assert not (tmp_path / "site" / "examples").exists()
