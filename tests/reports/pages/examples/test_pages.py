@@ -226,7 +226,7 @@ def test_predictions_of_other_runs_or_of_none_are_refused(tmp_path, capsys):
     assert "none of the bundled runs" in capsys.readouterr().err
     (tmp_path / "no.tar").write_bytes(b"no archive")
     assert report([kept, "--predictions", str(tmp_path / "no.tar"), *out]) == 2
-    assert "no archive of predictions" in capsys.readouterr().err
+    assert "not an archive of predictions" in capsys.readouterr().err
 
 
 def test_altered_predictions_are_named_and_not_read(tmp_path, capsys):
