@@ -172,7 +172,7 @@ def test_large_pages_are_divided_and_each_knows_the_others_pairs(tmp_path):
                 assert "image" in data["examples"][example]
                 for k in pair["methods"]:
                     assert example in data["said"][k]
-    assert "Not shown, as these have the lowest mean log scores: method" in next(
+    assert "Not shown, since their mean log scores are the lowest: method" in next(
         iter(pages.values())
     )
 
