@@ -33,7 +33,7 @@ def draw_squared_errors(
     It is divided by the error over all points, so that methods of any accuracy can be compared.
     """
     shares = {method: risk / risk[-1] for method, risk in risks.items() if risk[-1] > 0}
-    what = "Squared error, in percent of that of all points, of the surest half and of all"
+    what = "Squared error of the surest half and of all points, in percent of all points' error"
     return _drawn(shares, styles, identifier, where, "squared error, % of all", what)
 
 

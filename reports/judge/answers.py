@@ -124,7 +124,7 @@ def _cost(costs: Costs | None, results: Sequence[Judged]) -> str:
     if champion == costs.base:
         text = f"A fit of {name} takes {costs.seconds(champion)}"
         if costs.base_is_cheapest and len(costs.ratios) > 1:
-            text += ", the least of all methods"
+            text += ", less than any other method"
     else:
         note = ", the cheapest," if costs.base != BASE and costs.base_is_cheapest else ""
         base = f"{quoted(costs.base)}{note} {duration(costs.base_fits[champion])}"

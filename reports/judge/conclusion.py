@@ -11,7 +11,7 @@ from bnnbench.reports.judge.sentences import evidence
 from bnnbench.reports.style.words import joined, quoted, spelled
 
 MOST_NAMES = 4
-"""If all of more rivals than this are undecided, they are counted, not named."""
+"""If all rivals are undecided and more than this, they are counted, not named."""
 
 
 def conclusion(results: Sequence[Judged]) -> str:

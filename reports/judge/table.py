@@ -98,8 +98,7 @@ class Table:
     rows_counted_twice: tuple[str, ...] = ()
     """Methods whose prior is computed from the rows that they are fitted to."""
     elsewhere: tuple[str, ...] = ()
-    """Methods of other programs; each with who submitted its predictions, when, and the stated code
-    and cost."""
+    """External methods, each with its submitter, the date, and the stated code and cost."""
     unanswered: tuple[str, ...] = ()
     """The reasons why a completed method is "not scored" by a metric, a line for each."""
 

@@ -63,7 +63,7 @@ def warm_up(published: Published) -> ClosedForm:
     noisy = with_noise(unit, Box(-3 * ones, 3 * ones), NEAREST * one)
     if published.metric == "expectation":
         return ClosedForm(float(noisy.mean), "the mean of the unit over the weight")
-    cause = "the printed one is near that of a linear unit, without the ReLU"
+    cause = "the printed number is near the density of a linear unit, without the ReLU"
     how = "the integral of the triangle over the weight"
     return ClosedForm(float(noisy.density(one)), how, cause)
 

@@ -151,7 +151,7 @@ def _standard_errors(comparison: Comparison) -> tuple[float, float, tuple[str, .
     if printed.spread_kind == "interval":
         return spread / NORMAL_95, spread / NORMAL_95, ()
     if not repeats:
-        how = "the number of runs is not stated: the standard error is at most what ± is"
+        how = "the number of runs is not stated: the standard error is at most the printed ±"
         return 0.0, spread, (how,)
     of_mean = spread / math.sqrt(repeats)
     if printed.spread_kind == "std":

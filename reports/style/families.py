@@ -46,7 +46,7 @@ FLOORS = ("Class frequency", "Training mean")
 """Labels of methods that ignore inputs: shown for scale, never the best of a figure."""
 
 WRAPPERS = ("tuned", "tempered", "conformal")
-"""Methods whose family is that of the method inside."""
+"""Wrappers, which have the family of the wrapped method."""
 
 
 def family_of(description: object) -> str:

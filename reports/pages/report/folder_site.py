@@ -70,7 +70,7 @@ class Front:
 
     entries: tuple[Entry, ...]
     links: tuple[tuple[str, str], ...] = ()
-    """Address and title of pages other than those of suites."""
+    """Address and title of pages other than suite pages."""
 
     @property
     def profiles(self) -> list[Profile]:

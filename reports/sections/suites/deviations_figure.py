@@ -30,5 +30,5 @@ def draw(ratios: Mapping[str, Sequence[float]], identifier: str, where: str) -> 
             ylim=(len(ratios) - 0.5, -0.5),
         )
         axes.locator_params(axis="x", nbins=6)
-        description = f"Deviation over that of draws on {where}, means: {'; '.join(listed)}."
+        description = f"Ratio to the deviation of draws on {where}, means: {'; '.join(listed)}."
         return Drawing(svg(figure, identifier, description), where)

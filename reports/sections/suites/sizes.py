@@ -189,7 +189,7 @@ def part_tables(families: Sequence[Family], methods: Sequence[str]) -> list[Tabl
 
 
 def _mean(conditions: Sequence[str], name: str, record: Record) -> float | None:
-    """Return the mean of a run's scores, None where any of them is missing."""
+    """Return the mean of a run's scores; None if any of them is missing."""
     values = [record.scores.get(condition, {}).get(name) for condition in conditions]
     known = [value for value in values if value is not None]
     return fmean(known) if len(known) == len(values) else None
