@@ -104,7 +104,7 @@ def test_tables_set_it_apart_from_rows_with_the_same_network(store):
     table = condition_table(benchmark, "clean", ("Own", "Mean"))
     (line,) = table.own_networks
     assert line.startswith("Own (Slope, 2 parameters, structure ")
-    assert f"Networks of their own: {line}." in markdown([("quick", table)])
+    assert f"Custom networks: {line}." in markdown([("quick", table)])
     assert set(networks([benchmark])) == {"line", "Own on line"}
     assert networks([benchmark])["Own on line"] == [line.removeprefix("Own (")[:-1]]
 
