@@ -85,7 +85,7 @@ def test_a_stage_that_began_elsewhere_is_not_used(tmp_path):
     killed_in(6, kept(tmp_path / "fit", partial(walk, seed=1)))
     with checkpoint.checkpointing(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
         assert counted(walk) == (walk(), 8)
-    assert "began elsewhere" in place.notes[0]
+    assert "began from another state" in place.notes[0]
 
 
 def test_changed_code_makes_a_checkpoint_stale(tmp_path, monkeypatch):
