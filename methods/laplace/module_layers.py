@@ -57,7 +57,7 @@ def _inner(layer: TorchModule, one: Called, bias: bool) -> Inner:
         square = all(not isinstance(pair, str) and pair[0] == pair[1] for pair in sides)
         plain = part.groups == 1 and part.dilation == (1, 1) and part.padding_mode == "zeros"
         if not (square and plain):
-            raise _uncovered(layer, f"{one.path}, {part}: of convolutions those that are square")
+            raise _uncovered(layer, f"{one.path}, {part}, which is not a plain square convolution")
         padding = part.padding[0]
         assert isinstance(padding, int)
         twin = Conv2d(shape[0], part.kernel_size[0], part.stride[0], padding, bias)
