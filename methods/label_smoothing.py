@@ -35,7 +35,7 @@ class LabelSmoothing(Stacked):
 
     @classmethod
     def matching_function_space(cls, training: AdamW | Sgd, classes: int) -> "LabelSmoothing":
-        """Return the method whose gradient equals that of one function's variational objective.
+        """Return the method with the gradient of the variational objective with one function.
 
         That objective, from paper 003, spreads the share K / (B + K) of each label over K classes,
         where B is the batch size.

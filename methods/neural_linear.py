@@ -231,8 +231,8 @@ class NeuralLinear(Batched):
     """Prior precision of the weights, in units of the noise precision; None maximises evidence."""
     noise_shape: float = 0.5
     noise_rate: float = 5e-4
-    """Rate of the noise's prior, in squared standardised target units. With the shape, it weighs as
-    much as one row."""
+    """Rate of the noise's prior, in squared standardised target units. Shape and rate
+    together weigh as much as one row."""
 
     def __post_init__(self) -> None:
         require_positive(self, "noise_shape", "noise_rate")

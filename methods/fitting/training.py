@@ -101,7 +101,7 @@ class Stack:
         )
         self.batches = Minibatches(problems, rngs, batch_size)
         self.log_loss = self.weights.new_zeros(len(self.weights))
-        """Sum of each member's batch losses in a classifier's latest epoch, in nats."""
+        """For a classifier, each member's summed batch losses in the latest epoch, in nats."""
         self.noise = (
             ObservationNoise(first.likelihood, self.batches, self.weights)
             if isinstance(first.likelihood, Gaussian) and not self.heteroscedastic

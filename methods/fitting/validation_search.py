@@ -84,7 +84,7 @@ def held_out(train: Split, share: float, rng: Generator) -> tuple[Split, Split]:
 
 @dataclass(frozen=True)
 class Tuned(Generic[Fitted]):
-    """A fit to all training rows with the settings of least validation loss."""
+    """A fit to all training rows with the settings of minimal validation loss."""
 
     fitted: Fitted
     trial: Trial

@@ -83,7 +83,7 @@ class GaussianProcess:
     restarts: int = 1
     """Number of searches for kernel settings from random starts, after one from a fixed start."""
     rows_for_kernel: int = 500
-    """Number of random rows whose marginal likelihood selects the kernel; it predicts from all."""
+    """Number of random rows whose marginal likelihood selects the kernel; the fit uses all rows."""
     most_rows: int = 10_000
     """Maximum number of rows, limited by the memory of their covariances."""
 

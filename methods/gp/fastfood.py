@@ -158,7 +158,7 @@ class Fastfood:
     frequencies: int = 256
     """Number of frequencies, rounded up to whole blocks; each has a cosine and a sine."""
     rows_for_kernel: int = 2000
-    """Number of random rows whose marginal likelihood selects the kernel; it predicts from all."""
+    """Number of random rows whose marginal likelihood selects the kernel; the fit uses all rows."""
     iterations: int = 100
     """Maximum number of steps in this search."""
 

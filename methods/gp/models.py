@@ -122,7 +122,7 @@ class NetworkModule(nn.Module):
 
 
 class GpRegression(nn.Module):
-    """A process, possibly of draws of hidden processes, and Gaussian noise of the targets."""
+    """A process of the inputs or of draws of hidden processes, with Gaussian target noise."""
 
     def __init__(
         self,

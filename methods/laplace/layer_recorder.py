@@ -94,7 +94,7 @@ class LayerRecorder:
     """A network that records the inputs of its layers: all of them, or the last.
 
     Other weights, namely those of norms, are not covered. Raises `Unsupported` for a network whose
-    norms are functions of its weights, and for a last layer that is covered alone and not dense.
+    norms are functions of its weights, and if only the last layer is covered and is not dense.
     Layers inside a module are recorded by hooks.
     """
 

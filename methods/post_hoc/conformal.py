@@ -1,7 +1,7 @@
 """Split conformal prediction: sets or intervals that contain a stated share of new targets.
 
 The method is fitted to four fifths of the training rows. Scores of the last fifth measure how badly
-a target fits its prediction; they give the maximum score of targets in a set. If rows are
+a target fits its prediction; their quantile is the maximum score of targets in a set. If rows are
 exchangeable, a set contains the next target with at least the stated probability, whatever the
 method predicts. Source: Vovk, Gammerman and Shafer (2005), "Algorithmic Learning in a Random
 World"; for the scores see `scores.py`.

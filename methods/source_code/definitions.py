@@ -135,7 +135,7 @@ class Sources:
 
 
 def imports(statement: ast.Import | ast.ImportFrom, package: str) -> dict[str, Imported]:
-    """Return the names that an import binds → their origins."""
+    """Return name → origin, for each name that an import binds."""
     if isinstance(statement, ast.ImportFrom):
         origin = origin_of(statement, package)
         return {a.asname or a.name: Imported(origin, a.name) for a in statement.names}

@@ -68,7 +68,7 @@ def counted_file(name: str, first: str) -> Path | None:
 
 
 def kernels_in(folder: Path) -> tuple[Path, ...]:
-    """Return the sources in other languages in a folder."""
+    """Return a folder's sources in other languages."""
     return tuple(path for path in sorted(folder.iterdir()) if path.suffix in KERNELS)
 
 

@@ -136,7 +136,7 @@ def collect(
 ) -> Trajectory:
     """Return the trajectories of the problems, with the `last` recorded iterates, or all.
 
-    Members are fitted side by side, with the results of separate fits (see
+    Members are fitted side by side, and their results equal separate fits (see
     `batched.fit_in_stacks`).
     """
     iterates: deque[tuple[Tensor, Tensor]] = deque(maxlen=last)
