@@ -1,7 +1,8 @@
 """A deep Gaussian process of two layers by doubly stochastic variational inference.
 
-The inputs are the mean of the hidden processes. The problem's network is not used. Source:
-Salimbeni and Deisenroth (2017), "Doubly Stochastic Variational Inference for Deep Gaussian
+The inputs are the mean of the hidden processes. The problem's network is not used.
+
+Source: Salimbeni and Deisenroth (2017), "Doubly Stochastic Variational Inference for Deep Gaussian
 Processes".
 """
 
