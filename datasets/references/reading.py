@@ -80,8 +80,8 @@ def require_data(reference: Reference, checksums: Mapping[str, object]) -> None:
     for name, expected in reference.certificate["data"].items():
         if checksums.get(name) != expected:
             raise Refused(
-                f"{reference.name}: {name} of other data, {checksums.get(name)}, needed {expected};"
-                " is this the fold, and the original file?"
+                f"{reference.name}: {name} does not match: got {checksums.get(name)}, needed "
+                f"{expected}; is this the right fold of the original file?"
             )
 
 
