@@ -107,7 +107,7 @@ def test_too_few_rows_are_refused():
         ActivePool(DiabetesAsUci(), train=1).load(0)
     with pytest.raises(ValueError, match="give the number of test rows"):
         ActivePool(DiabetesAsUci(), test=None)
-    with pytest.raises(ValueError, match="repeats is at least 1"):
+    with pytest.raises(ValueError, match="repeats must be at least 1"):
         ActivePool(DiabetesAsUci(), repeats=0)
     with pytest.raises(ValueError, match="folds 0 to 39"):
         DIABETES.load(40)
