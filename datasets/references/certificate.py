@@ -69,7 +69,7 @@ def check(certificate: Mapping[str, Any]) -> None:
     failed = failures(certificate)
     if certificate["passes"] is not (not failed) or bool(certificate["failed"]) != bool(failed):
         raise Refused(
-            f"certificate.json, passes: {certificate['passes']}, but by its numbers "
+            f"certificate.json, passes: {certificate['passes']}, but by its numbers: "
             + ("; ".join(failed) or "every condition is met")
         )
     if failed:

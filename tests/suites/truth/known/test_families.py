@@ -113,7 +113,7 @@ def test_the_probe_gives_the_exact_posterior_its_own_scores(source):
 
 def test_data_without_a_law_are_refused():
     data = DiabetesAsUci().load(0)
-    with pytest.raises(TypeError, match="drawn from a known law"):
+    with pytest.raises(TypeError, match="needed a known data distribution"):
         OracleScores().measure(ExactPosterior(data), data, torch.Generator())
 
 
@@ -179,19 +179,19 @@ def test_a_damaged_file_is_refused_by_name(family, tmp_path):
 
 
 def test_a_posterior_that_is_too_sure_is_refused(family):
-    with pytest.raises(Refused, match="over functions of the law they would be equal"):
+    with pytest.raises(Refused, match="should be equal in expectation over functions"):
         verified(replace(family, std=family.std / 3), None)
 
 
 def test_another_posterior_of_a_process_is_refused(family):
     assert verified(family, SMALL) == []
-    with pytest.raises(Refused, match="function 0 has another posterior"):
+    with pytest.raises(Refused, match="function 0 has a different posterior"):
         verified(replace(family, mean=family.mean + 1e-3), SMALL)
 
 
 def test_another_law_is_refused(family):
     other = replace(SMALL.problem, targets=GaussianTargets(0.4))
-    with pytest.raises(Refused, match="its law is not that of the recipe"):
+    with pytest.raises(Refused, match="its distribution differs from the recipe's"):
         verified(family, replace(SMALL, problem=other))
 
 
