@@ -11,7 +11,7 @@ MASS = 0.95
 def consistency_band(
     probability: Float[ndarray, " bins"], count: Float[ndarray, " bins"], mass: float = MASS
 ) -> tuple[Float[ndarray, " bins"], Float[ndarray, " bins"]]:
-    r"""Return the ends of intervals that jointly contain all shares with probability `mass`.
+    r"""Return ends of intervals that jointly contain all observed shares with probability `mass`.
 
     A share is the frequency among `count` independent events of `probability`; quantiles of its
     binomial distribution are taken at $\alpha / 2B$, Bonferroni's correction for the B shares.

@@ -134,9 +134,9 @@ def wasserstein2(prediction: Tabulated, reference: Tabulated) -> Float64[Tensor,
 def kl_divergence(prediction: Tabulated, reference: Tabulated) -> Float64[Tensor, " points"]:
     r"""Return $\int p \log (p / q)$ at each point, in nats; p is the reference's density.
 
-    By the trapezoidal rule, on the reference's grid. The logarithm of q is exact however small q
-    is. A point mass is infinitely far from a reference with a density, and so is a distribution
-    without tails from a reference with tails.
+    The integral uses the trapezoidal rule on the reference's grid. The logarithm of q is exact
+    however small q is. A point mass is infinitely far from a reference with a density, and so is a
+    distribution without tails from a reference with tails.
     """
     _check_lengths(prediction, reference)
     if prediction.gaussian and reference.gaussian:

@@ -11,7 +11,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 SATURATED = 1e-8
-"""Minimum standard deviation of a unit's samples for a ratio of standard deviations."""
+"""Units whose samples have a smaller standard deviation are left out of ratios."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Units:
 
 @dataclass(frozen=True)
 class SampledUnits:
-    """Moments estimated from `samples` samples; None for exact moments."""
+    """Moments estimated from this number of samples; exact if `samples` is None."""
 
     mean: Float64[Tensor, "images *units"]
     std: Float64[Tensor, "images *units"]

@@ -19,7 +19,7 @@ def pinball_loss(
 
     $$ \tfrac1K \sum_k \rho_{\tau_k}(y - q_k) $$
 
-    In target units. It depends on the levels: compare methods that predict the same ones.
+    In target units. It depends on the levels: compare only methods with the same levels.
     Source: Koenker and Bassett (1978), "Regression Quantiles".
     """
     return _losses(prediction, target).mean((1, 2))

@@ -34,7 +34,7 @@ class Traits:
     size: float | None = None
     """The size within the family; clean data have size 0 in every family."""
     outside: str = ""
-    """Title of the data, with target 1, to be distinguished from the test data; "" if none."""
+    """Title of the out-of-distribution data, whose target is 1; "" if there are none."""
     variant_of: str = ""
     """Name of the condition of which this is a variant: on other data, or without a part of the
     preprocessing; "" if none."""

@@ -77,11 +77,11 @@ class ActivePool(Derived):
 
     @cached(4)
     def load(self, fold: int) -> Dataset:
-        """Return the repeat before any acquisition."""
+        """Return the data set of a repeat before any acquisition."""
         return self.with_acquired(fold, ())
 
     def with_acquired(self, fold: int, acquired: Sequence[int]) -> Dataset:
-        """Return the repeat with these pool rows labelled as well, in that order.
+        """Return the data set of a repeat with these pool rows labelled as well, in that order.
 
         Raises ValueError for a row that is not in the pool or is given twice.
         """

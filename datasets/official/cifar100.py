@@ -1,4 +1,4 @@
-"""CIFAR-100: 32x32 colour images of a hundred classes, 500 and 100 per class.
+"""CIFAR-100: 32x32 colour images of a hundred classes, each 500 to train, 100 to test.
 
 Source: Krizhevsky (2009), "Learning Multiple Layers of Features from Tiny Images".
 """

@@ -1,4 +1,4 @@
-"""MNIST: 28x28 grey images of handwritten digits, 60,000 and 10,000.
+"""MNIST: 28x28 grey images of handwritten digits, 60,000 to train, 10,000 to test.
 
 Source: LeCun, Cortes and Burges, "The MNIST database of handwritten digits".
 """

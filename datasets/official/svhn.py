@@ -1,4 +1,4 @@
-"""SVHN, cropped digits: 32x32 colour images of house numbers, 73,257 and 26,032.
+"""SVHN, cropped digits: 32x32 colour images of house numbers, 73,257 to train, 26,032 to test.
 
 Source: Netzer et al. (2011), "Reading Digits in Natural Images with Unsupervised Feature
 Learning".

@@ -33,9 +33,9 @@ class Features:
     """`rows features`, float64."""
 
     def filled(self, train: np.ndarray) -> np.ndarray:
-        """Return the values with each missing number replaced by the median over these rows.
+        """Return the values with missing numbers replaced by their feature's median in training.
 
-        If all of a feature's values in these rows are missing, the median is taken as 0.
+        A feature without any number in the training rows becomes 0 instead.
         """
         known = self.values[train]
         some = ~np.isnan(known).all(0)

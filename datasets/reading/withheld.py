@@ -12,7 +12,7 @@ class DataWithheld(RuntimeError):
 
 @contextmanager
 def withheld() -> Iterator[None]:
-    """Block all data loading within the block."""
+    """Forbid data loading inside the `with` block."""
     global _withheld
     before, _withheld = _withheld, True
     try:

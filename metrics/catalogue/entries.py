@@ -82,7 +82,7 @@ class Imported:
 
 
 def at(path: str, **options: float) -> Imported:
-    """Return the score by a function of predictions and targets."""
+    """Return the score computed by a function of prediction and targets."""
     return Imported((path,), tuple(options.items()))
 
 

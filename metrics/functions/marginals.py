@@ -29,7 +29,7 @@ def kl_from_truth(prediction: FunctionValues, truth: Truth) -> Points:
 def total_variation(prediction: FunctionValues, truth: Truth) -> Points:
     r"""Return $\tfrac12 \int |p - q|$ between distributions of noisy targets.
 
-    By the trapezoidal rule on the union of both grids.
+    The integral uses the trapezoidal rule on the union of both grids.
     """
     require_points(prediction, truth)
     p, q = truth.tabulated, Tabulated(prediction.predictive)
@@ -42,7 +42,7 @@ def total_variation(prediction: FunctionValues, truth: Truth) -> Points:
 
 
 def w2_relative(prediction: FunctionValues, truth: Truth) -> Points:
-    """Return the 2-Wasserstein distance between function values over the reference's std.
+    """Return the 2-Wasserstein distance of function values, divided by the reference's std.
 
     Exact between draws, and between draws and one Gaussian; other mixtures as in
     `metrics.distances`.
@@ -96,9 +96,9 @@ def wasserstein2_of_gaussian(
 
 
 def energy_relative(prediction: FunctionValues, truth: Truth) -> Points:
-    r"""Return $2 E|X - Y| - E|X - X'| - E|Y - Y'|$ over the reference's standard deviation.
+    r"""Return $2 E|X - Y| - E|X - X'| - E|Y - Y'|$, divided by the reference's std.
 
-    X and Y are function values under both; pairs of components include each with itself.
+    X and Y are function values under both; the pairs of components include each one with itself.
     """
     require_points(prediction, truth)
     p, q = truth.functions, prediction
@@ -136,7 +136,7 @@ def _mean_distance(first: FunctionValues, second: FunctionValues) -> Points:
 
 
 def mean_error(prediction: FunctionValues, truth: Truth) -> Points:
-    """Return the absolute difference between means over the reference's standard deviation."""
+    """Return the absolute difference between means, divided by the reference's std."""
     require_points(prediction, truth)
     return (prediction.mean - truth.functions.mean).abs() / truth.functions.std
 

@@ -76,7 +76,7 @@ def expected_norm(
        t^{-3/2} dt, \qquad E e^{-t Z_i^2} = (1 + 2 t v_i)^{-1/2}
        \exp\Bigl(\frac{-t m_i^2}{1 + 2 t v_i}\Bigr) $$
 
-    By the trapezoidal rule in log t, to some 1e-8 of the norm.
+    The integral uses the trapezoidal rule in log t, with an error of some 1e-8 of the norm.
     """
     size, square = mean.shape[1], mean.square()
     if (variance == variance[:, :1]).all():  # one exponent for all elements

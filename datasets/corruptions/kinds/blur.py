@@ -76,7 +76,7 @@ def draw_degrees(rng: np.random.Generator, image: np.ndarray, *_: float) -> tupl
 
 
 def zoom_blur(images: Images, end: float) -> Images:
-    """Return the mean of the images and of enlarged copies, by 1, 1.01, ... up to below `end`."""
+    """Return the mean of the images and of copies enlarged by 1, 1.01, ... below `end`."""
     x = intensities(images, np.float32)
     factors = np.arange(1, end, 0.01)
     return levels((x + zoomed(x, factors)) / (len(factors) + 1))
