@@ -1,8 +1,9 @@
-"""The shape of data that came from a file, checked against the annotations of a class.
+"""Validation of data from a file against the annotations of a class.
 
-An annotation is the table: `Mapping[str, float]` is a mapping of names to numbers. `object` and
+The annotations are the schema: `Mapping[str, float]` is a mapping of names to numbers. `object` and
 `Any` are plain data of any shape. `Annotated[Mapping[str, Any], Kind]` is the plain data of `Kind`,
-a dataclass or a TypedDict; fields that it does not name are of a later version, and plain data.
+a dataclass or a TypedDict; fields it does not name come from a later version and may be any plain
+data.
 """
 
 import dataclasses
@@ -13,10 +14,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired, Union
 
 LONGEST_TEXT = 10_000
-"""Characters of a text that is not a `Message`; names and settings are shorter."""
+"""Maximum length of a text that is not a `Message`; names and settings are shorter."""
 
 DEEPEST = 40
-"""Levels of nested plain data."""
+"""Maximum nesting of plain data."""
 
 LARGEST_INT = 2**64
 
@@ -30,19 +31,19 @@ Check = Callable[[Any], bool]
 
 
 def faults(value: object, kind: type) -> Iterator[str]:
-    """Return the names of the fields of a dataclass's instance that are not as annotated."""
+    """Return the names of a dataclass instance's fields that violate their annotations."""
     checks, _ = _fields(kind)
     yield from (name for name, check in checks.items() if not check(getattr(value, name)))
 
 
 def conforms(value: object, kind: type) -> bool:
-    """Return whether plain data are those of a dataclass or a TypedDict."""
+    """Return whether plain data match a dataclass or a TypedDict."""
     return _described(kind)(value)
 
 
 @functools.cache
 def _fields(kind: type) -> tuple[dict[str, Check], frozenset[str]]:
-    """Return field → its check, and the fields that must be there."""
+    """Return field → its check, and the required fields."""
     hints = typing.get_type_hints(kind, include_extras=True)
     if dataclasses.is_dataclass(kind):
         fields = dataclasses.fields(kind)
