@@ -91,7 +91,7 @@ def _check_shape(record: Record, text: str) -> None:
         wrong = ["condition_origins"]
     if wrong:
         raise ValueError(f"not of the shape of a record: {', '.join(wrong)}")
-    if "\\u" in text:  # halves of characters, which no page can hold, raise UnicodeEncodeError
+    if "\\ud" in text.lower():  # halves of characters, which no page holds: UnicodeEncodeError
         json.dumps(vars(record), default=vars, ensure_ascii=False).encode()
     for name in ("finished", "chosen"):
         if (moment := record.provenance.get(name)) is not None and clock.lies_ahead(moment):
