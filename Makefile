@@ -6,7 +6,7 @@ STAMP  := $(VENV)/installed
 LOCKED := install --quiet --require-hashes --no-deps --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help cifar10 mnist moments uci active toy depth coverage stability shift report docs test benchmark lint clean
+.PHONY: help cifar10 mnist moments uci active toy depth coverage stability shift report docs test test-all benchmark lint clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -59,8 +59,11 @@ docs: $(STAMP) ## build the pages on how to use it into build/docs
 	$(RUN) -m mkdocs build --strict --quiet
 	@echo build/docs/index.html
 
-test: $(STAMP) ## run the tests
-	$(RUN) -m pytest $(ARGS)
+test: $(STAMP) ## run the tests, but for those marked as long (five minutes on two cores)
+	$(RUN) -m pytest -n logical $(ARGS)
+
+test-all: $(STAMP) ## run all tests
+	$(RUN) -m pytest -n logical -m '' $(ARGS)
 
 benchmark: $(STAMP) ## time methods, metrics and engine with pytest-benchmark
 	mkdir -p results

@@ -139,11 +139,11 @@ def imports(statement: ast.Import | ast.ImportFrom, package: str) -> dict[str, I
     if isinstance(statement, ast.ImportFrom):
         origin = origin_of(statement, package)
         return {a.asname or a.name: Imported(origin, a.name) for a in statement.names}
-    found = {}
+    names = {}
     for alias in statement.names:
         first = alias.name.partition(".")[0]
-        found[alias.asname or first] = Imported(alias.name if alias.asname else first, "")
-    return found
+        names[alias.asname or first] = Imported(alias.name if alias.asname else first, "")
+    return names
 
 
 def bindings(statements: Sequence[ast.AST]) -> Iterator[str]:
@@ -178,16 +178,16 @@ def scope_of(
 ) -> Mapping[str, Imported | None]:
     """Return the names in a function's own scope: its imports and, as None, its variables."""
     body = [function.body] if isinstance(function, ast.Lambda) else list(function.body)
-    own: dict[str, Imported | None] = {argument.arg: None for argument in arguments(function.args)}
-    own |= dict.fromkeys(bindings(body))
+    names: dict[str, Imported | None] = dict.fromkeys(a.arg for a in arguments(function.args))
+    names |= dict.fromkeys(bindings(body))
     for node in _own_nodes(body):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            own |= imports(node, source.package)
+            names |= imports(node, source.package)
         elif isinstance(node, ast.Global):
-            own |= {name: Imported(source.name, name) for name in node.names}
+            names |= {name: Imported(source.name, name) for name in node.names}
         elif isinstance(node, ast.Nonlocal):
-            own = {name: bound for name, bound in own.items() if name not in node.names}
-    return own
+            names = {name: bound for name, bound in names.items() if name not in node.names}
+    return names
 
 
 def _own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:

@@ -21,7 +21,7 @@ import pandas as pd
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.store import bundles
-from bnnbench.methods.source_code import Class, digest_of
+from bnnbench.methods.source_code import SCHEME, Class, digest_of
 from bnnbench.reports.read.bundles import records_of
 
 SWITCH = "BNNBENCH_CACHE"
@@ -41,7 +41,7 @@ def cached(bundle: Path, table_of: Callable[[Sequence[Record]], pd.DataFrame]) -
         return table_of(records_of(bundle))
     content = hashlib.sha256((bundle / bundles.NAME).read_bytes()).hexdigest()
     functions = [Class(f.__module__, f.__name__) for f in (table_of, records_of)]
-    code = digest_of(*functions).partition(":")[2]
+    code = digest_of(*functions).removeprefix(SCHEME)
     file = folder / f"{table_of.__name__}-{code[:16]}-{content[:32]}.npz"
     table = _read(file)
     if table is None:

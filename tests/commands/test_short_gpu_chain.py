@@ -23,6 +23,9 @@ from bnnbench.suites.cifar10.short_gpu import RENTED
 from bnnbench.suites.departures import OF_TABLE_1_OF_000
 from tests.commands import short_gpu_machine
 
+pytestmark = pytest.mark.long
+
+
 BLOCKED = """
 import sys
 

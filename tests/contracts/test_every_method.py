@@ -2,7 +2,7 @@
 
 import dataclasses
 import importlib.util
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -33,7 +33,7 @@ from bnnbench.methods.mc_dropout import McDropout
 from bnnbench.methods.message_passing.informed import InformedPrior
 from bnnbench.methods.message_passing.method import MessagePassing
 from bnnbench.methods.tuning.method import Tuned
-from bnnbench.suites.check.contract import OF_FITS, OF_MANY, OF_METHODS, Check
+from bnnbench.suites.check.contract import OF_FITS, OF_MANY, OF_METHODS
 from bnnbench.suites.check.fits import Fits
 from bnnbench.suites.check.problems import PROBLEMS, regression, stream
 from bnnbench.suites.check.small import small
@@ -119,34 +119,23 @@ def fits_of(name: str, kind: str) -> Fits:
     return Fits(small_method(name), PROBLEMS[kind])
 
 
-def cases(checks: Sequence[Check], names: Iterable[str]) -> list[Any]:
-    """Return method, kind of problem and check, wherever the check applies."""
-    return [
-        pytest.param(name, kind, check, id=f"{name}-{kind}-{check.run.__name__}")
-        for name in names
-        for kind in covered(name)
-        for check in checks
-        if check.applies(kind, covered(name))
-    ]
+CHECKS = (*OF_FITS, *OF_MANY)
 
 
-BATCHED = [name for name in NAMES if hasattr(kind_of(name), "fit_many")]
-
-
-@pytest.mark.parametrize("check", OF_METHODS, ids=lambda check: check.run.__name__)
 @pytest.mark.parametrize("name", NAMES)
-def test_it_keeps_the_contract_of_a_method(name, check):
-    check.run(small_method(name))
+def test_it_keeps_the_contract_of_a_method(name, subtests):
+    for check in OF_METHODS:
+        with subtests.test(check.run.__name__):
+            check.run(small_method(name))
 
 
-@pytest.mark.parametrize(("name", "kind", "check"), cases(OF_FITS, NAMES))
-def test_it_keeps_the_contract_of_a_fit(name, kind, check):
-    check.run(fits_of(name, kind))
-
-
-@pytest.mark.parametrize(("name", "kind", "check"), cases(OF_MANY, BATCHED))
-def test_it_keeps_the_contract_of_fits_side_by_side(name, kind, check):
-    check.run(fits_of(name, kind))
+@pytest.mark.parametrize(("name", "kind"), [(n, k) for n in NAMES for k in covered(n)])
+def test_it_keeps_the_contract_of_a_fit(name, kind, subtests):
+    checks = CHECKS if hasattr(kind_of(name), "fit_many") else OF_FITS
+    for check in checks:
+        if check.applies(kind, covered(name)):
+            with subtests.test(check.run.__name__):
+                check.run(fits_of(name, kind))
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if set(covered(name)) < set(PROBLEMS)])

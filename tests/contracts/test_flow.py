@@ -4,8 +4,6 @@ import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import pytest
-
 FLOW = ("datasets", "methods", "metrics", "suites", "reports")
 ROOT = Path(__file__).resolve().parent.parent.parent
 ROOMS = (*FLOW, "bnnbench/engine", "bnnbench/commands")
@@ -23,13 +21,14 @@ def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_packages_import_only_from_their_left(path):
-    room = path.relative_to(ROOT).parts[0]
-    place = FLOW.index(room) if room in FLOW else len(FLOW)
-    forbidden = ("tests", *(f"bnnbench.{package}" for package in FLOW[place + 1 :]))
-    found = [(line, name) for line, name in imported(ast.parse(path.read_text()))]
-    assert not [f"line {line}: {name}" for line, name in found if is_in(name, forbidden)]
+def test_packages_import_only_from_their_left(subtests):
+    for path in FILES:
+        room = path.relative_to(ROOT).parts[0]
+        place = FLOW.index(room) if room in FLOW else len(FLOW)
+        forbidden = ("tests", *(f"bnnbench.{package}" for package in FLOW[place + 1 :]))
+        names = list(imported(ast.parse(path.read_text())))
+        with subtests.test(str(path.relative_to(ROOT))):
+            assert not [f"line {line}: {name}" for line, name in names if is_in(name, forbidden)]
 
 
 def is_in(name: str, packages: Iterable[str]) -> bool:
@@ -46,12 +45,14 @@ SHARED_FILES = [
 ]
 
 
-@pytest.mark.parametrize("path", SHARED_FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_what_methods_share_knows_none_of_them(path):
+def test_what_methods_share_knows_none_of_them(subtests):
     others = "base", "own_files", "source_code"
     rooms = tuple(f"bnnbench.methods.{room}" for room in (*SHARED, *others))
-    names = [name for _, name in imported(ast.parse(path.read_text()))]
-    assert [n for n in names if is_in(n, ["bnnbench.methods"]) and not is_in(n, rooms)] == []
+    for path in SHARED_FILES:
+        names = [name for _, name in imported(ast.parse(path.read_text()))]
+        with subtests.test(str(path.relative_to(ROOT))):
+            known = [n for n in names if is_in(n, ["bnnbench.methods"]) and not is_in(n, rooms)]
+            assert known == []
 
 
 def test_the_engine_and_the_datasets_know_no_method():

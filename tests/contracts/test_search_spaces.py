@@ -29,35 +29,37 @@ ALL = {
 EDGE = 0.05
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_every_setting_of_a_space_can_be_set_to_both_ends_of_its_law(name):
-    method = ALL[name]
-    space = space_of(method)
-    for path, law in space.fields.items():
-        inner = law.of if isinstance(law, Single) else law
-        ends = inner.values if isinstance(inner, Choice) else (law.at(0.0), law.at(1.0))
-        for value in ends:
-            changed = configured(method, {path: value})
-            assert setting(changed, path) == value
-            assert type(changed) is type(method)
-            assert describe(changed) == describe(method) or value != setting(method, path)
-            present = setting(method, path)
-            assert present is None or isinstance(value, type(present)), path
+def test_every_setting_of_a_space_can_be_set_to_both_ends_of_its_law(subtests):
+    for name in ALL:
+        with subtests.test(name):
+            method = ALL[name]
+            space = space_of(method)
+            for path, law in space.fields.items():
+                inner = law.of if isinstance(law, Single) else law
+                ends = inner.values if isinstance(inner, Choice) else (law.at(0.0), law.at(1.0))
+                for value in ends:
+                    changed = configured(method, {path: value})
+                    assert setting(changed, path) == value
+                    assert type(changed) is type(method)
+                    assert describe(changed) == describe(method) or value != setting(method, path)
+                    present = setting(method, path)
+                    assert present is None or isinstance(value, type(present)), path
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_the_length_is_a_number_or_a_tuple_of_them_and_is_in_the_description(name):
-    method = ALL[name]
-    space = space_of(method)
-    if space.length is None:
-        assert not space.lengths
-        return
-    changed = configured(method, {space.length: 7})
-    assert setting(changed, space.length) in (7, (7,))
-    assert describe(changed) != describe(method)
-    if not space.lengths:  # the ladder needs the batch size beside it
-        batch_size = ".".join([*space.length.split(".")[:-1], "batch_size"])
-        assert setting(method, batch_size) >= 1
+def test_the_length_is_a_number_or_a_tuple_of_them_and_is_in_the_description(subtests):
+    for name in ALL:
+        with subtests.test(name):
+            method = ALL[name]
+            space = space_of(method)
+            if space.length is None:
+                assert not space.lengths
+                continue
+            changed = configured(method, {space.length: 7})
+            assert setting(changed, space.length) in (7, (7,))
+            assert describe(changed) != describe(method)
+            if not space.lengths:  # the ladder needs the batch size beside it
+                batch_size = ".".join([*space.length.split(".")[:-1], "batch_size"])
+                assert setting(method, batch_size) >= 1
 
 
 @pytest.mark.parametrize("name", [name for name in UCI if name.startswith(("quick", "paper:"))])

@@ -3,6 +3,11 @@
 import re
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.long
+
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 

@@ -9,6 +9,9 @@ from bnnbench.methods.compiled import c_library
 from tests.contracts.test_every_method import MISSING, PROBLEMS, covered, small
 from tests.methods.problems import stream
 
+pytestmark = pytest.mark.long
+
+
 COMPILED = [
     name
     for name, path in METHODS.items()

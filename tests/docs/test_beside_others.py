@@ -10,6 +10,8 @@ from bnnbench.reports.read.frames import scores_of
 from docs.generate.beside_others import literature_table
 from docs.generate.finished_runs import records
 
+pytestmark = pytest.mark.long
+
 
 def test_a_difference_is_paired_by_fold_and_knows_the_shared_rows():
     options = {"profile": "tuned_quick", "metric": "rmse", "methods": "MC dropout,AdamW"}

@@ -1,10 +1,14 @@
 """Fits longer than the chosen one begin where the search of docs/bundle ended."""
 
 import pandas as pd
+import pytest
 
 from bnnbench.reports.judge.summaries.tuning import Choice, choices
 from docs.generate.finished_runs import BUNDLE, suites
 from docs.generate.searched import MARGIN, edges_table, longer_table, places_table
+
+pytestmark = pytest.mark.long
+
 
 PROFILE = {"suite": "uci", "profile": "tuned_quick"}
 

@@ -8,6 +8,9 @@ import pytest
 
 from docs.generate.finished_runs import ROOT
 
+pytestmark = pytest.mark.long
+
+
 pytest.importorskip("mkdocs", reason="needs the extra docs")
 PAGES = sorted(page.stem for page in (ROOT / "docs").glob("*.md"))
 WIDTH = 390

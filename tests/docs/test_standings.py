@@ -8,6 +8,8 @@ from bnnbench.reports.read.frames import scores_of
 from docs.generate.finished_runs import records, suites
 from docs.generate.standings import standings_table
 
+pytestmark = pytest.mark.long
+
 
 def wide(folders: str, dataset: str, metric: str):
     table = scores_of([record for folder in folders.split(",") for record in records(folder)])

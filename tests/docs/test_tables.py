@@ -9,6 +9,9 @@ from bnnbench.metrics import LISTED
 from docs.generate.formulary import CHAPTERS, chapters
 from docs.generate.tables import BLOCK, DOCUMENTS, ROOT, VALUE, rewritten
 
+pytestmark = pytest.mark.long
+
+
 BY_HAND = {"docs/scaling.md": "seconds of the engine on one machine, and nothing about methods"}
 NOT_PROSE = re.compile(
     r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$\n]*\$|\]\([^)]*\)|95 %|Python 3\.\d+|Apache-2\.0",

@@ -16,6 +16,9 @@ from bnnbench.metrics import METRICS
 from tests.faults.test_data_server import EXECUTORS, PLAIN, record, results, task
 from tests.suites.fakes import Mean
 
+pytestmark = pytest.mark.long
+
+
 DEEDS = pytest.mark.parametrize("deed", ["replace exp", "replace a metric"])
 
 

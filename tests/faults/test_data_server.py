@@ -26,6 +26,9 @@ from tests.engine.workers.test_workers import Witness
 from tests.faults.third_party import Foreign
 from tests.suites.fakes import Line, Together
 
+pytestmark = pytest.mark.long
+
+
 EVALUATIONS = (Evaluation(Clean(), ("rmse", "log_likelihood")),)
 PLAIN = Run("faults", "quick", "Foreign", Case(Line(), ()), Foreign(), fold=0, seed=0)
 EXECUTORS = pytest.mark.parametrize("name", ["serial", "processes"])

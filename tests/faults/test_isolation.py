@@ -242,6 +242,7 @@ print("still here", changed)
 ELSEWHERE = "os.dup2(os.open(os.devnull, os.O_WRONLY), 1)"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "deed", ["sys.stdout.close()", "os.close(1)", "sys.stdout = None", ELSEWHERE]
 )

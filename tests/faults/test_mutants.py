@@ -9,7 +9,12 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.faults.fuzz import BATCH
+
+pytestmark = pytest.mark.long
+
 
 MUTANTS = int(os.environ.get("BNNBENCH_MUTANTS", "500"))
 

@@ -29,6 +29,9 @@ from tests.reports.synthetic import keep, record
 from tests.suites.miniature import QUICK
 from tests.suites.small_store import RUN
 
+pytestmark = pytest.mark.long
+
+
 FORMULAS = [f"{sign}HYPERLINK(1)" for sign in FORMULA]
 SPLITTING = ["\t=1", "\r=1", "a\r=1", "a\n=1", 'a",=1']
 STEERING = "\x1b[2J\x1b[31mgone\rover\nfaked: 5 of 5 runs completed\x07\x9b1A\u202e"

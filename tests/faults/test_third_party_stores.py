@@ -26,6 +26,9 @@ from tests.suites.miniature import QUICK
 from tests.suites.small_store import OUTCOMES, RUNS, call, tree
 from tests.warm import python
 
+pytestmark = pytest.mark.long
+
+
 KEY = RUNS[0].key
 
 

@@ -8,6 +8,7 @@ from bnnbench.reports.pages.site.layout import LIMIT
 from tests.reports.browsing import CONTRAST, HOSTILE, SUITES
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suite", SUITES)
 @pytest.mark.parametrize("width", [390, 820, 1400])
 def test_the_page_never_scrolls_sideways(visit, suite, width):

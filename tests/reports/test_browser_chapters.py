@@ -5,6 +5,8 @@ import pytest
 from bnnbench.reports.pages.report import page as pages_of
 from tests.reports.browsing import broken_rules, folders, keep_suites, reported, settled
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):

@@ -8,6 +8,8 @@ from tests.reports.read.test_timings import HOSTILE, SESSION, entry, of_method, 
 from tests.reports.sections.suites.test_regions import SUITE, command
 from tests.reports.synthetic import keep, record
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):

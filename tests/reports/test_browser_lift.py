@@ -5,6 +5,9 @@ import pytest
 from tests.reports.browsing import folders, keep_suites, reported
 from tests.reports.read.test_timings import HOSTILE, of_method, written
 
+pytestmark = pytest.mark.long
+
+
 REST = {"light": "rgb(180, 186, 193)", "dark": "rgb(86, 94, 104)"}
 STATE = """scope => Object.fromEntries([...scope.querySelectorAll('svg .curve')].map(g => {
   const path = g.querySelector(':scope > path'), width = path && getComputedStyle(path).strokeWidth;

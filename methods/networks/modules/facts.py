@@ -40,12 +40,12 @@ def packages(architecture: Architecture) -> dict[str, str]:
 def _identity(layer: TorchModule) -> Mapping[str, object]:
     facts = parts(layer)
     source = layer.source_module
-    own = not is_installed(source) and not is_ours(source)
+    third_party = not is_installed(source) and not is_ours(source)
     factory = Class(source, str(layer.factory).partition(":")[2])
     return {
         **as_data(facts.description),
         "frozen": facts.frozen,
-        **({"source_sha256": digest_of(factory)} if own else {}),
+        **({"source_sha256": digest_of(factory)} if third_party else {}),
     }
 
 

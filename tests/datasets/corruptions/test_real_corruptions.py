@@ -162,6 +162,7 @@ def test_real_images_are_taken_as_far_as_they_should_be(name, cifar10, request):
         assert result.mean() == pytest.approx(level[severity - 1], abs=4 * distance_std + 0.051)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", QUICKLY_SUMMED)
 def test_all_test_images_give_the_official_bytes(name, cifar10):
     assert len(cifar10) == official.ROWS

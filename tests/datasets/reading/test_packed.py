@@ -171,6 +171,7 @@ def test_commands_pack_what_is_here_and_restore_it_elsewhere(folder, monkeypatch
     assert "truncated or altered" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_an_official_batch_comes_back_byte_for_byte(data_folder, monkeypatch):
     monkeypatch.undo()  # strips of the size in use
     place = data_folder / "cifar-10-batches-py" / "test_batch"

@@ -14,6 +14,9 @@ from bnnbench.engine.workers import NEEDS
 from tests.suites.commands import call
 from tests.warm import process_of, python
 
+pytestmark = pytest.mark.long
+
+
 TIMEOUT = 240
 
 

@@ -20,6 +20,9 @@ from bnnbench.engine.store.store import Store
 from tests.engine.store.test_faults import alive, workers
 from tests.warm import process_of, python
 
+pytestmark = pytest.mark.long
+
+
 MOMENTS = int(os.environ.get("BNNBENCH_KILLS", "3"))
 TIMEOUT = 300
 RUNS = 40

@@ -75,6 +75,7 @@ def test_worker_processes_give_bit_for_bit_what_one_process_gives():
     assert (tasks[2].name, 3, 3, 1 / 3) in witness.reports
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed_costs_its_task_and_nothing_else(tmp_path):
     once = task(Dying(str(tmp_path / "once"), times=1))
     always = task(Dying(str(tmp_path / "always"), times=99))
@@ -88,6 +89,7 @@ def test_a_worker_that_is_killed_costs_its_task_and_nothing_else(tmp_path):
     assert witness.losses == [reason] * 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "isolate"), [("serial", True), ("serial", False), ("processes", True)]
 )

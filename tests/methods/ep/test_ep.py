@@ -158,6 +158,7 @@ def test_rows_in_another_order_give_the_same_fit():
     torch.testing.assert_close(straight.variance, turned.variance, atol=1e-6, rtol=0)
 
 
+@pytest.mark.long
 def test_two_hundred_small_data_sets_have_finite_predictions_and_say_if_they_converged():
     converged = []
     for seed in range(200):

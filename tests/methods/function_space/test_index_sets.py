@@ -70,7 +70,7 @@ def test_a_grid_has_both_ends_and_is_the_same_for_every_problem():
 
 
 def test_a_grid_fits_its_inputs():
-    with pytest.raises(Unsupported, match="inputs of 3 features"):
+    with pytest.raises(Unsupported, match="inputs with 3 features"):
         Grid((0.0,) * 3, (1.0,) * 3, 0.5).points(moons())
     for low, high, step in (
         ((0.0,), (1.0, 1.0), 0.1),

@@ -63,6 +63,7 @@ def test_a_known_noise_is_kept():
     assert fitted(curve(noise_std=0.5)).diagnostics["noise_std"] == pytest.approx(0.5)
 
 
+@pytest.mark.long
 def test_intervals_hold_their_share_of_functions_of_the_process():
     inside = []
     for seed in range(20):

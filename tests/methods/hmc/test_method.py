@@ -93,6 +93,7 @@ def test_linear_regression_of_unknown_precisions_has_the_moments_found_by_quadra
     assert posterior.diagnostics["prior_precision"] == pytest.approx(lam, rel=0.05)
 
 
+@pytest.mark.long
 def test_a_small_network_has_the_predictions_of_pyros_nuts():
     inputs = torch.tensor([[-1.5], [-0.8], [0.1], [0.4], [1.3], [2.0]], dtype=torch.float64)
     targets = torch.sin(2 * inputs)

@@ -21,6 +21,9 @@ from bnnbench.methods.predictions.predictive import CategoricalPredictive
 from tests.methods.message_passing.factors.messages import DTYPES
 from tests.methods.problems import stream
 
+pytestmark = pytest.mark.long
+
+
 SCHEDULES = {
     "coupled, one iteration": Coupled(8, solver_iterations=1),
     "coupled, undamped": Coupled(8, damping=1.0, solver_iterations=1),

@@ -17,6 +17,9 @@ from tests.methods.message_passing.launches import (
 )
 from tests.methods.problems import stream
 
+pytestmark = pytest.mark.long
+
+
 BATCH, GROUP, ROUNDS = 128, 32, 2
 STEPS = BATCH // GROUP * ROUNDS
 MOST = {"compiled": 930, "fused": 359}

@@ -6,6 +6,8 @@ from bnnbench.engine.run.measuring import memory
 from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential
 from tests.methods.message_passing.peaks import growth
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def of_adamw() -> float:

@@ -16,6 +16,9 @@ from tests.methods.message_passing.recorder import name_of
 from tests.methods.message_passing.test_fused import distance, images
 from tests.methods.problems import stream
 
+pytestmark = pytest.mark.long
+
+
 READS = {"nonzero", "_local_scalar_dense", "item", "is_nonzero", "masked_select", "equal"}
 
 

@@ -57,6 +57,7 @@ def test_nothing_changes_up_to_one_hidden_layer(hidden):
         torch.testing.assert_close(*values, rtol=0, atol=0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("widths", [(4, 20, 20, 1), (4, 20, 20, 20, 1)])
 def test_deviations_of_deep_networks_come_near_those_of_draws(widths):
     """Errors of the logarithm fall to a fifth where units rise and fall together."""
@@ -74,6 +75,7 @@ def test_deviations_of_deep_networks_come_near_those_of_draws(widths):
     assert without > 0.15
 
 
+@pytest.mark.long
 def test_a_fit_predicts_by_them_and_says_how_near_its_draws_they_are():
     problem = dataclasses.replace(regression(rows=60), architecture=mlp([20, 20], outputs=1))
     posterior: Any = Pbp(epochs=3, covariances=True).fit(problem, stream(0))

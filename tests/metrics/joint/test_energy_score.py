@@ -83,6 +83,7 @@ def test_of_a_mixture_it_is_that_of_many_samples(alike):
     assert score == pytest.approx(terms.mean(), abs=4 * error)
 
 
+@pytest.mark.long
 def test_the_true_law_of_correlated_targets_beats_its_marginals():
     functions = _normal(60, 1).expand(60, 10)
     mixed = _normal(60, 10)

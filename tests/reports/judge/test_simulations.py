@@ -13,6 +13,9 @@ from tests.reports.judge.simulate import (
     rates,
 )
 
+pytestmark = pytest.mark.long
+
+
 FIFTEEN = dataclasses.replace(SETTINGS[0], repetitions=1000)
 
 

@@ -52,6 +52,7 @@ print(grown.bytes)
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="needs glibc")
 def test_kept_memory_is_used_again_and_still_counted():
     faults, grown = {}, {}

@@ -212,6 +212,7 @@ print(json.dumps(counts[-2:]))
 """
 
 
+@pytest.mark.long
 def test_pbp_compiles_nothing_while_its_fit_is_timed(tmp_path):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "numba")}
 

@@ -16,6 +16,9 @@ from bnnbench.methods import own_files
 from tests.engine.workers.test_workers import Witness
 from tests.warm import python
 
+pytestmark = pytest.mark.long
+
+
 TIMEOUT = 240
 
 CLUSTER = """

@@ -157,6 +157,7 @@ def test_a_job_that_is_put_into_the_queue_again_keeps_its_results():
     assert results[2][1][0].record.status == "completed"
 
 
+@pytest.mark.long
 def test_the_local_stand_in_packs_runs_and_finds_own_files(tmp_path, suite):
     folder = tmp_path / "mine"
     folder.mkdir()

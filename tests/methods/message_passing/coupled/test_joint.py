@@ -133,6 +133,7 @@ def test_joint_precisions_need_cavities_of_rows():
         )
 
 
+@pytest.mark.long
 def test_joint_precisions_read_digits():
     schedule = Coupled(32, joint_precisions=True)
     accuracy, loss = scores(CONVOLUTIONAL, schedule=schedule, iterations=(1, 1))

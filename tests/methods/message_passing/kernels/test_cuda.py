@@ -27,6 +27,7 @@ from tests.methods.message_passing.kernels.agreement import (
 both_types = pytest.mark.parametrize("dtype", DTYPES)
 
 
+@pytest.mark.long
 @both_types
 @pytest.mark.parametrize("name", elementwise(torch.float64))
 def test_emulated_elementwise_kernels_have_the_bits_of_the_kernels_in_c(name, dtype, emulated):

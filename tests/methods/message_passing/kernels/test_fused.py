@@ -115,6 +115,7 @@ def close(value: Tensor, truth: Tensor, name: str) -> None:
     assert_close(value, truth, rtol=tolerance, atol=tolerance * scale, msg=name)
 
 
+@pytest.mark.long
 @both_types
 @pytest.mark.parametrize(
     ("shape", "layout"),
@@ -150,6 +151,7 @@ def test_sums_exchange_messages_as_plain_torch_does(dtype, emulated):
         close(value, truth, "exchange")
 
 
+@pytest.mark.long
 @both_types
 def test_counts_add_up_over_layers_and_messages_have_the_bits_of_the_kernels_in_c(dtype, emulated):
     z, a = (random_messages(2, 300, seed=seed, dtype=dtype) for seed in range(2))

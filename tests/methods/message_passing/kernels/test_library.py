@@ -3,8 +3,12 @@
 import subprocess
 import sys
 
+import pytest
+
 from bnnbench.methods.compiled.c_library import DEFINES, STRICT, compiler
 from bnnbench.methods.message_passing.kernels.compiled import LIBRARY
+
+pytestmark = pytest.mark.long
 
 
 def test_sources_compile_without_warnings_even_pedantic_ones(tmp_path):

@@ -7,6 +7,8 @@ import pytest
 from bnnbench.methods.compiled.c_library import DEFINES
 from bnnbench.methods.message_passing.kernels.cuda.launches import FILES, OPTIONS, source
 
+pytestmark = pytest.mark.long
+
 
 def compiled(nvrtc: ctypes.CDLL, text: str, *options: str) -> tuple[int, str, bytes]:
     """Return status, log and PTX."""

@@ -11,6 +11,9 @@ import torch
 from bnnbench.methods.compiled.c_library import DEFINES, STRICT, compiler
 from bnnbench.methods.message_passing.kernels.compiled import LIBRARY
 
+pytestmark = pytest.mark.long
+
+
 INCLUDES = [f"-I{folder}" for folder in LIBRARY.headers]
 SOURCES = (Path(__file__).with_name("driver.c"), *(LIBRARY.folder / n for n in LIBRARY.sources))
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g")

@@ -130,6 +130,7 @@ def test_compiled_kernels_agree_with_the_reference_in_every_layout(shape, layout
             assert_close(value, truth, rtol=tolerance, atol=tolerance * scale, msg=name)
 
 
+@pytest.mark.long
 @both_types
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_emulated_kernels_have_the_bits_of_the_kernels_in_c_but_for_sums(shape, dtype, emulated):

@@ -13,6 +13,9 @@ from tests.reports.pages.examples.stores import CLEAN, COLOURS, TURNED, of_digit
 from tests.reports.pages.site.stores import regressions
 from tests.reports.pages.site.test_run_pages import COMMON
 
+pytestmark = pytest.mark.long
+
+
 DIGITS, TURNED_DIGITS, PATIENTS, STRANGE, MANY = KINDS = (
     "examples/digits-quick-digits-as-mnist.html",
     "examples/digits-quick-digits-as-mnist-rotated-90.html",

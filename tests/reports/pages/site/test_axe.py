@@ -5,6 +5,9 @@ import pytest
 from tests.reports.browsing import broken_rules
 from tests.reports.pages.site.test_browser import KINDS, site, troubled
 
+pytestmark = pytest.mark.long
+
+
 __all__ = ["site", "troubled"]
 
 

@@ -117,6 +117,7 @@ def by_page(tasks):
     return pages
 
 
+@pytest.mark.long
 def test_page_and_python_agree_on_every_question_of_the_bundle(browser, of_bundle):
     page = browser.new_page()
     asked = 0
@@ -169,6 +170,7 @@ def test_back_from_another_kind_returns_to_the_question_before(visit):
     assert settled(page).locator("#headline").inner_text() == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (820, "dark"), (1400, "light")])
 def test_every_page_fits_and_is_legible(visit, name, width, scheme):

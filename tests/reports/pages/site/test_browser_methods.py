@@ -14,6 +14,9 @@ from bnnbench.reports.style.families import family_of
 from docs.generate import finished_runs
 from tests.reports.browsing import CONTRAST, settled
 
+pytestmark = pytest.mark.long
+
+
 TASK = "regression-under-1-000-rows-5-splits-as-declared"
 WIDTHS = [(390, "dark"), (820, "light"), (1400, "light"), (1400, "dark")]
 
