@@ -107,7 +107,7 @@ def dirty(value):
         ([*RUNS, record(seed=7, provenance=dirty(True), code_sha256="AdamW")], "uncommitted"),
         ([*RUNS, record(seed=7, provenance=dirty(None), code_sha256="AdamW")], "uncommitted"),
         ([*RUNS, record(seed=7, code_sha256="edited")], "2 versions of its code"),
-        (RUNS, "cannot be repeated: .*--earlier-code accepts them"),
+        (RUNS, "cannot be re-run: .*--earlier-code accepts them"),
     ],
 )
 def test_runs_that_prove_nothing_are_refused(runs, why):
@@ -159,4 +159,4 @@ def test_predictions_that_are_not_at_hand_are_counted(tmp_path, capsys):
     (store.runs / RUNS[0].key / "predictions.npz").unlink()
     asked = [str(tmp_path / "results"), "--out", str(tmp_path / "bundle"), "--earlier-code"]
     assert main([*asked, "--predictions"]) == 0
-    assert "of 1 run the predictions are not at hand" in capsys.readouterr().out
+    assert "predictions of 1 run are missing" in capsys.readouterr().out
