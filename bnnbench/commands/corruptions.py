@@ -86,7 +86,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="write a preview of one image to this PNG",
     )
     add("--image", type=int, default=0, metavar="N", help="test image shown in the preview")
-    add("--source", choices=SOURCES, default="cifar10", help="whose test images")
+    add("--source", choices=SOURCES, default="cifar10", help="data set of the test images")
     add("--only", type=_names, default=tuple(CORRUPTIONS), metavar="A,B", help="corruptions")
     add("--seed", type=int, default=0, help="seed of the random corruptions")
     add(

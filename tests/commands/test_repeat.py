@@ -72,7 +72,7 @@ def test_the_cheapest_run_of_each_method_is_repeated_once(records, tmp_path, cap
     assert {r.outcome for r in found} == {"identical"}
     assert all(r.finished and r.cpu == r.cpu_of_record for r in found)
     assert "identical: 2 runs" in told
-    assert "0 runs to repeat, 2 repeated earlier" in call(tmp_path, capsys)[1]
+    assert "0 runs to re-run, 2 re-run earlier" in call(tmp_path, capsys)[1]
 
 
 def test_a_score_that_differs_is_told_in_spreads_over_seeds(records, tmp_path, capsys):
@@ -103,11 +103,11 @@ def test_a_line_that_a_machine_with_a_gpu_wrote_stays(records, tmp_path, capsys,
     on_gpu = replace(records[3], provenance=dict(records[3].provenance) | {"device": "NVIDIA X"})
     bundles.write(tmp_path, [on_gpu])
     monkeypatch.setattr(reproduction, "gpus_here", lambda: ())
-    assert "0 runs to repeat, 0 repeated earlier" in call(tmp_path, capsys)[1]
+    assert "0 runs to re-run, 0 re-run earlier" in call(tmp_path, capsys)[1]
     assert not (tmp_path / repetitions.NAME).exists()
     line = replace(not_repeated(on_gpu, ""), outcome="identical", commit="1" * 40)
     repetitions.write(tmp_path, [line])
-    assert "0 runs to repeat, 1 repeated earlier" in call(tmp_path, capsys)[1]
+    assert "0 runs to re-run, 1 re-run earlier" in call(tmp_path, capsys)[1]
     assert repetitions.read(tmp_path) == (line,)
 
 

@@ -118,7 +118,7 @@ def test_a_report_that_cannot_be_made_is_said_and_not_passed_off_as_success(tmp_
     )
     answer = call(tmp_path)
     assert answer.code == 1
-    assert "the report could not be written; results are kept" in answer.errors
+    assert "the report could not be written; results are stored" in answer.errors
 
 
 TWO_NETWORKS = replace(

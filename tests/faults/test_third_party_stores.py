@@ -271,7 +271,7 @@ def test_scores_without_predictions_are_false(store, capsys):
 
 
 def test_a_sound_store_is_sound_when_scored_again(store, capsys):
-    expected = (0, f"{store.folder}: 4 sound runs\n")
+    expected = (0, f"{store.folder}: 4 valid runs\n")
     assert call(capsys, "verify", "--rescore", store.folder) == expected
 
 

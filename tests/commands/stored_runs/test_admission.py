@@ -211,6 +211,6 @@ def test_a_part_of_a_profile_is_told_and_not_admitted(work, tmp_path, capsys):
     assert suite.command(SUITES, flags) == 0
     capsys.readouterr()
     path = submitted(work, tmp_path / "two_moons", tmp_path)
-    assert "are missing; a bundle takes whole profiles alone" in capsys.readouterr().out
+    assert "are missing; a bundle takes only whole profiles" in capsys.readouterr().out
     assert admitted(path, work / "bundle") == admit.REFUSED
     assert "runs are missing" in capsys.readouterr().err

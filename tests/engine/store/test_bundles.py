@@ -145,7 +145,7 @@ def test_with_its_predictions_a_bundle_is_a_store_that_can_be_scored_again(tmp_p
         with tarfile.open(out / name) as archive:
             archive.extractall(tmp_path / "again" / "cifar10", filter="data")
     assert verify(["verify", "--rescore", str(tmp_path / "again")]) == 0
-    assert "4 sound runs" in capsys.readouterr().out
+    assert "4 valid runs" in capsys.readouterr().out
     again = Store(tmp_path / "again" / "cifar10")
     forged = replace(true[0], scores={"clean": {"nll": 0.01, "accuracy": 1.0}})
     again.rewrite(replace(again.read(forged.key), scores=forged.scores))

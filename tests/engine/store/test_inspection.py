@@ -134,7 +134,7 @@ HARMS = {
 
 
 def test_a_sound_store_is_sound(store, capsys):
-    assert call(capsys, "verify", store.folder.parent) == (0, f"{store.folder}: 4 sound runs\n")
+    assert call(capsys, "verify", store.folder.parent) == (0, f"{store.folder}: 4 valid runs\n")
 
 
 @pytest.mark.parametrize("harm", HARMS)
@@ -146,7 +146,7 @@ def test_every_harm_is_named_with_its_cure_and_the_cure_works(store, capsys, har
     found, told = call(capsys, "verify", store.folder)
     assert found == code
     assert f"{kind}: {path}: " in told
-    assert "Cure: " in told
+    assert "Remedy: " in told
 
     before = tree(store.folder)
     assert call(capsys, "gc", "--dry-run", store.folder)[0] == code
@@ -242,7 +242,7 @@ def test_gc_makes_no_checksum_up(store, capsys):
     before = tree(store.folder)
     code, told = call(capsys, "verify", store.folder)
     assert code == 0
-    assert "4 sound runs, 1 of them without checksums (schema 1)" in told
+    assert "4 valid runs, 1 of them without checksums (schema 1)" in told
     assert call(capsys, "gc", store.folder)[0] == 0
     assert tree(store.folder) == before
     again = Store(store.folder)

@@ -221,7 +221,7 @@ def test_what_a_lost_job_leaves_is_submitted_once_more_and_then_has_failed(slurm
     cancel = str(slurm / "scancel")
     subprocess.run([cancel, "101"], check=True)
     _, output = suite(*flags)
-    assert "job 101 ended as CANCELLED by 0: 1 run of it submitted once more" in output
+    assert "job 101 ended as CANCELLED by 0: 1 run of it resubmitted" in output
     subprocess.run([cancel, "102"], check=True)
     code, output = suite(*flags)
     assert code == 3, output
