@@ -1,4 +1,4 @@
-"""Active learning: the choice of rows of a pool to label next."""
+"""Active learning: choose the pool rows to label next."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from bnnbench.metrics.uncertainty import entropy, mutual_information
 from bnnbench.spelling import did_you_mean
 
 CANDIDATES_AT_ONCE = 2000
-"""Rows of the pool predicted in one call, to bound memory; only their scores are kept."""
+"""Pool rows predicted per call, to bound memory; only their scores are stored."""
 
 
 def total_variance(prediction: RealPredictive) -> Float64[Tensor, " points"]:
@@ -37,9 +37,10 @@ RULES: Mapping[str, Callable[[Any], Tensor] | None] = {
     "entropy": entropy,
     "bald": mutual_information,
 }
-"""rule → score; the rows of the greatest are acquired. BALD: Houlsby et al. (2011).
+"""Rule → score; the rows with the greatest scores are acquired. BALD: Houlsby et al. (2011).
 
-BALD measures disagreement among draws: of a single draw it is 0 everywhere, and so random.
+BALD measures disagreement among draws: for a single draw it is 0 everywhere, so the choice is
+random.
 """
 
 
@@ -47,7 +48,7 @@ BALD measures disagreement among draws: of a single draw it is 0 everywhere, and
 class Acquisition:
     """In each of `rounds` rounds, the `batch` rows with the greatest scores are acquired.
 
-    Training starts afresh after each round, so there are rounds + 1 fits.
+    Training restarts after each round, so there are rounds + 1 fits.
     """
 
     rule: str
@@ -67,12 +68,12 @@ class Acquisition:
 def choices(
     acquisition: Acquisition, source: PoolSource, fold: int, acquired: Sequence[int]
 ) -> Int[np.ndarray, " candidates"]:
-    """Return the rows to choose from; raises PoolTooSmall where they are fewer than a batch."""
+    """Return the rows to choose from. Raises PoolTooSmall if they are fewer than a batch."""
     rows = source.candidates(fold, acquired)
     if len(rows) < acquisition.batch:
         raise PoolTooSmall(
-            f"{source.name} has {len(rows)} rows left in its pool, {acquisition.batch} are to be "
-            "acquired: use fewer rounds or smaller batches"
+            f"{source.name} has {len(rows)} rows left in its pool, but {acquisition.batch} are to "
+            "be acquired: use fewer rounds or smaller batches"
         )
     return rows
 
@@ -86,11 +87,11 @@ def acquire(
     names: tuple[int, int, int],
     device: torch.device,
 ) -> tuple[int, ...]:
-    """Return those of `rows` with the greatest score, or random ones.
+    """Return the rows with the greatest scores among `rows`, or random ones.
 
     `names` are fold, seed and round, which name the streams; the posterior was fitted under
     `scaling`. Equal scores are taken in the order of `rows`, which is random. Raises
-    InferenceDiverged where a score is NaN.
+    InferenceDiverged if a score is NaN.
     """
     rule = RULES[acquisition.rule]
     if rule is None:
@@ -98,7 +99,9 @@ def acquire(
     else:
         pieces = []
         for chunk in np.split(rows, range(CANDIDATES_AT_ONCE, len(rows), CANDIDATES_AT_ONCE)):
-            rng = stream("candidates", source, *names, device=device)  # equal draws everywhere
+            rng = stream(
+                "candidates", source, *names, device=device
+            )  # the same draws for all chunks
             prediction = posterior.predict(source.inputs(chunk, scaling).to(device), rng)
             pieces.append(_scores(rule, prediction, len(chunk)))
         order = torch.cat(pieces).argsort(descending=True, stable=True)
