@@ -83,7 +83,7 @@ def test_a_fold_predicted_elsewhere_stands_beside_runs_in_the_report(tmp_path):
         given=pd.concat(tables).to_csv(index=False),
     )
     assert told.returncode == 0, told.stderr
-    assert "scored elsewhere on diabetes: GP of sklearn" in told.stdout
+    assert "external predictions on diabetes: GP of sklearn" in told.stdout
     truth = [DiabetesAsUci().table(fold).test_targets for fold in range(3)]
     errors = [
         root_mean_squared_error(y, table["mean"]) for y, table in zip(truth, tables, strict=True)
