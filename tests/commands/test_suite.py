@@ -163,7 +163,7 @@ def test_a_pause_between_checkpoints_that_is_no_number_is_named_before_anything_
     monkeypatch.setenv(checkpoints.SECONDS, "ten")
     answer = call(tmp_path)
     assert answer.code == 2
-    assert "BNNBENCH_CHECKPOINT_SECONDS needs a number of seconds, 0 or more; it is 'ten'" in (
+    assert "BNNBENCH_CHECKPOINT_SECONDS needs a number of seconds, 0 or more; got 'ten'" in (
         answer.errors
     )
     assert not list(tmp_path.iterdir())

@@ -236,7 +236,7 @@ def test_settings_nested_beyond_all_reason_are_damaged(store, capsys):
     path = store.runs / KEY / "record.json"
     body = sealed(fields).rpartition(',\n"sha256"')[0].replace('"HERE"', deep)
     path.write_text(body + seal(body))
-    with pytest.raises(Damaged, match="not of the shape"):
+    with pytest.raises(Damaged, match="not in the shape"):
         store.read(KEY)
 
 

@@ -16,19 +16,20 @@ from bnnbench.engine.store.store import PREDICTIONS, RECORD, Damaged
 
 NAME = "runs.tar.xz"
 
-COPY_AGAIN = "take the file from the repository again"
+COPY_AGAIN = "get the file from the repository again"
 
 OF_PREDICTIONS = "predictions.tar"
-"""The predictions of the same runs, beside it: packed already, and too large for a repository."""
+"""The predictions of the same runs, in the same folder; already packed, too large for a repository.
+"""
 
 
 def folders(path: Path) -> list[Path]:
-    """Return the folders with a file of records: the path itself, or those in it."""
+    """Return the folders with a file of records: the path itself and its sub-folders."""
     return [folder for folder in (path, *sorted(path.glob("*/"))) if (folder / NAME).is_file()]
 
 
 def write(folder: Path, records: Sequence[Record]) -> Path:
-    """Write the records, similar ones beside each other, and return the path of the file.
+    """Write the records, similar ones next to each other, and return the path of the file.
 
     Equal records give equal bytes.
     """
@@ -46,7 +47,7 @@ def write(folder: Path, records: Sequence[Record]) -> Path:
 
 
 def _place(record: Record) -> tuple[str, str, str, int, int, str]:
-    """Return what to sort records by: those that share a search stand beside each other."""
+    """Return a sort key that puts records sharing a search next to each other."""
     return (
         *(record.profile, record.dataset, record.method),
         *(record.fold, record.seed, record.key),
@@ -54,9 +55,9 @@ def _place(record: Record) -> tuple[str, str, str, int, int, str]:
 
 
 def write_predictions(folder: Path, content_of: Mapping[str, Callable[[], bytes]]) -> Path:
-    """Write predictions, from key → what reads them, and return the path of the file.
+    """Write predictions, given by key → function that reads them; return the path of the file.
 
-    Unpacked over the records, it makes their store whole. Equal predictions give equal bytes.
+    Unpacked over the records, it completes their store. Equal predictions give equal bytes.
     """
     with (
         whole(folder / OF_PREDICTIONS) as file,
@@ -71,13 +72,15 @@ def write_predictions(folder: Path, content_of: Mapping[str, Callable[[], bytes]
 
 
 def read(folder: Path, start: str = "") -> tuple[Record, ...]:
-    """Return the records of a bundle whose keys have this start: all, unless one is given.
+    """Return the records of a bundle whose keys begin with `start`, by default all.
 
-    Raises `Damaged` where the file or one of its records is altered or truncated.
+    Raises `Damaged` if the file or one of its records is altered or truncated.
     """
     path = folder / NAME
     try:
-        content = lzma.decompress(path.read_bytes())  # whole, so that its checksums are read
+        content = lzma.decompress(
+            path.read_bytes()
+        )  # read completely, so that its checksums are verified
         with tarfile.open(fileobj=io.BytesIO(content)) as archive:
             entries = [entry for entry in archive if entry.isfile()]
             return tuple(_record(archive, e) for e in entries if _key(e).startswith(start))
@@ -88,7 +91,7 @@ def read(folder: Path, start: str = "") -> tuple[Record, ...]:
 def suite_of(folder: Path) -> str:
     """Return the suite of a bundle's first record, without reading the others.
 
-    Raises `Damaged` where it cannot be read.
+    Raises `Damaged` if it cannot be read.
     """
     path = folder / NAME
     try:
@@ -101,7 +104,7 @@ def suite_of(folder: Path) -> str:
 
 
 def _key(entry: tarfile.TarInfo) -> str:
-    """Return the key of a record by its place; "" where it stands in no folder."""
+    """Return the key of a record from its folder; "" without one."""
     return PurePosixPath(entry.name).parent.name
 
 
@@ -112,7 +115,7 @@ def _record(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> Record:
         record = from_json(file.read().decode())
         check_identity(record, _key(entry))
     except LaterSchema:
-        raise  # its cure is another than that of damage
+        raise  # its remedy differs from that of corruption
     except ValueError as error:
         raise ValueError(f"{entry.name}: {error}") from error
     return record

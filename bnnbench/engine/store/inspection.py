@@ -1,4 +1,4 @@
-"""Inspection of a store, file by file: problems and their cures."""
+"""Inspection of a store, file by file: problems and their remedies."""
 
 import io
 import re
@@ -24,18 +24,18 @@ from bnnbench.methods.checkpoints.files import Ledger, is_own
 Kind = Literal[
     "damaged", "later", "future", "false", "interrupted", "orphan", "superseded", "foreign"
 ]
-"""`damaged`: truncated or altered, a copy under another name, or a part is missing. `later`: of a
-later version of this program. `future`: of a date that is still to come. `false`: with scores that
-its predictions do not have. `interrupted`: a whole run that a dead process was moving.
-`orphan`: a useless file of a dead process. `superseded`: whole, but other settings
+"""`damaged`: truncated or altered, a copy under another name, or a part is missing. `later`: from a
+later version of this program. `future`: with a date in the future. `false`: with scores that
+do not follow from its predictions. `interrupted`: a complete run that a dead process was moving.
+`orphan`: a useless file of a dead process. `superseded`: complete, but other settings
 were run under the same names later. `foreign`: not made by this program."""
 
 CURES: dict[Kind, str] = {
-    "damaged": "gc drops the run, and the same command repeats it",
+    "damaged": "gc drops the run, and the same command runs it again",
     "later": "update this program; gc leaves it",
     "future": f"{FromTheFuture.cure}; gc leaves it",
-    "false": "remove the run to repeat it; gc leaves it",
-    "interrupted": "gc puts it in its place",
+    "false": "remove the run to run it again; gc leaves it",
+    "interrupted": "gc restores it",
     "orphan": "gc removes it",
     "superseded": "gc --superseded removes it",
     "foreign": "move it elsewhere if it does not belong here; gc leaves it",
@@ -43,17 +43,17 @@ CURES: dict[Kind, str] = {
 
 
 FEW = 3
-"""Number of a run's scores that a finding names."""
+"""Maximum number of a run's scores named in a finding."""
 
 OUTPUT_NAME = re.compile(r"[a-z_0-9]+\.(html|md|tex|csv|csv\.gz|md\.gz|tex\.gz)")
-"""A table or page beside the runs."""
+"""A table or page next to the runs."""
 
 _KEY = re.compile(r"[0-9a-f]{20}")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A file or folder that is not a sound part of a store."""
+    """A file or folder that is not a valid part of a store."""
 
     path: Path
     kind: Kind
@@ -63,11 +63,11 @@ class Finding:
 
     @property
     def cure(self) -> str:
-        """An instruction that cures it."""
+        """An instruction that fixes it."""
         if self.linked:
             return "remove it by hand; it is behind a symbolic link, which gc does not follow"
         if self.kind == "damaged" and self.path.parent.name == "curves":
-            return "gc removes it, and the next command writes it again"
+            return "gc removes it, and the next command rewrites it"
         return CURES[self.kind]
 
 
@@ -77,15 +77,15 @@ class Inspection:
 
     findings: tuple[Finding, ...]
     sound: int
-    """Number of undamaged runs, superseded ones included."""
+    """Number of valid runs, including superseded ones."""
     unsealed: int
-    """Number of them of schema 1: without checksums, an altered number goes unnoticed."""
+    """Number of valid runs with schema 1, without checksums: altered numbers go unnoticed."""
 
 
 def inspect(store: Store, rescore: bool = False) -> Inspection:
-    """Return the problems in a store, after reading every file; nothing is changed.
+    """Return the problems in a store after reading every file, changing nothing.
 
-    If `rescore`, every score is compared with that of the stored predictions.
+    If `rescore`, every score is compared with the score of the stored predictions.
     """
     findings: list[Finding] = []
     records: list[Record] = []
@@ -114,16 +114,16 @@ def inspect(store: Store, rescore: bool = False) -> Inspection:
 
 
 def _is_linked(folder: Path, path: Path) -> bool:
-    """Return whether a path in a folder lies behind a symbolic link, or is one.
+    """Return whether a path in a folder is behind a symbolic link, or is one.
 
-    A claim may be one itself: this program makes it so where there are no hard links.
+    A lease may be one: this program makes it so if there are no hard links.
     """
     within = [path, *path.parents][: len(path.parts) - len(folder.parts) + 1]
     return any(p.is_symlink() for p in within if p.suffix != ".claim")
 
 
 def inspect_run(store: Store, path: Path) -> tuple[list[Finding], Record | None]:
-    """Return the problems of one entry of the folder of runs, and its record."""
+    """Return the problems of one entry in the folder of runs, and its record."""
     if not path.is_dir():
         is_there = path.exists() or path.is_symlink()  # a living driver may have renamed a folder
         return [Finding(path, "foreign", "a file among the folders of runs")] * is_there, None
@@ -164,7 +164,7 @@ _KINDS: dict[type, Kind] = {LaterSchema: "later", FromTheFuture: "future"}
 
 
 def belongs_to_run(path: Path) -> bool:
-    """Return whether a file in a run's folder is the run's; a FIFO or a folder never is."""
+    """Return whether a file in a run's folder belongs to the run; a FIFO or a folder never does."""
     name = TEMPORARY_NAME.fullmatch(path.name)
     named = (name[1] if name else path.name) in (RECORD, PREDICTIONS)
     return named and (path.is_file() or not path.exists())
@@ -184,7 +184,7 @@ def _bad_predictions(store: Store, record: Record, names: set[str]) -> str | Non
 
 
 def _unreadable(content: bytes) -> str | None:
-    """Return the problem of predictions whose record has no checksum of them."""
+    """Return the problem of predictions without a checksum in their record."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as members:
             if bad := members.testzip():
@@ -192,7 +192,7 @@ def _unreadable(content: bytes) -> str | None:
         unpack(content)
     except NotImported:
         return None
-    except Exception as error:  # NumPy raises all kinds of errors for damaged bytes
+    except Exception as error:  # NumPy raises all kinds of errors for corrupt bytes
         return f"{PREDICTIONS}: {error!r}"
     return None
 
@@ -205,7 +205,7 @@ def _temporary_run(store: Store, path: Path, key: str) -> Finding:
             if record and record.predictions_sha256 is not None:
                 temporary.packed(path.name)
             if record and record.key == key:
-                return Finding(path, "interrupted", f"run {key}, whole, but not in its place")
+                return Finding(path, "interrupted", f"run {key}, complete, but not in its place")
         except Damaged:
             pass
     return Finding(path, "orphan", "a run that was being written or removed")
@@ -219,7 +219,7 @@ def _names(record: Record) -> str:
 
 
 def inspect_curves(store: Store) -> Iterator[Finding]:
-    """Return the problems of the points of curves."""
+    """Return the problems in files of curves."""
     folder = store.folder / "curves"
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if TEMPORARY_NAME.fullmatch(path.name) and path.is_file():
@@ -247,7 +247,7 @@ def _checkpoints(store: Store, records: Sequence[Record]) -> Iterator[Finding]:
     folder = store.folder / CHECKPOINTS
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if not (_KEY.fullmatch(path.name) and path.is_dir() and all(map(is_own, path.iterdir()))):
-            yield Finding(path, "foreign", "not a folder of checkpoints alone")
+            yield Finding(path, "foreign", "not a folder of only checkpoints")
             continue
         try:
             ledger = Ledger.read(path)
@@ -280,11 +280,11 @@ def _dead(store: Store) -> Iterator[Finding]:
 def stores(folder: Path) -> list[Store]:
     """Return the stores in a folder of results, which may itself be one.
 
-    Raises ValueError where there is none.
+    Raises ValueError if there is none.
     """
     if (folder / "runs").is_dir():
         return [Store(folder)]
     folders = sorted(runs.parent for runs in folder.glob("*/runs") if runs.is_dir())
     if not folders:
-        raise ValueError(f"{folder} holds no results: there is no {folder}/<suite>/runs")
+        raise ValueError(f"{folder} has no results: there is no {folder}/<suite>/runs")
     return [Store(store_folder) for store_folder in folders]

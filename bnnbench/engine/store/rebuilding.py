@@ -1,4 +1,4 @@
-"""Runs and evaluations rebuilt from their records."""
+"""Rebuild runs and evaluations from their records."""
 
 import dataclasses
 import typing
@@ -16,18 +16,18 @@ from bnnbench.metrics import METRICS
 
 
 class NotRepeatable(ValueError):
-    """The run of a record cannot be rebuilt; the message says why, and what may help."""
+    """The run of a record cannot be rebuilt; the message names the reason and a possible remedy."""
 
 
 def rebuilt_run(record: Record, packages: Sequence[str] = ()) -> Run:
-    """Return the run of a record; its key is the record's.
+    """Return the run of a record, with the record's key.
 
     Raises `NotRepeatable`.
     """
     if record.elsewhere is not None:
         raise NotRepeatable(
-            "its predictions were made elsewhere; repeat them there, and hand them in by "
-            "`bnnbench score`"
+            "its predictions are external; make them again with the other program, and score them "
+            "with `bnnbench score`"
         )
     if record.schema < SCHEMA:
         raise NotRepeatable(f"it was recorded by an earlier version; {_cure(record)}")
@@ -36,7 +36,7 @@ def rebuilt_run(record: Record, packages: Sequence[str] = ()) -> Run:
         parts = {name: rebuilt(part, packages) for name, part in description.items()}
         source, network = parts.pop("source"), parts.pop("architecture")
         prior = parts.pop("prior", None)
-        parts.pop("modules", None)  # follows from the network; the key says whether it is the same
+        parts.pop("modules", None)  # implied by the network; the key shows whether it is the same
         case = Case(source, network, record.dataset, record.title, prior)
         run = Run(label=record.method, case=case, arm=record.arm, **parts)
     except (KeyError, TypeError) as error:
@@ -50,7 +50,7 @@ def rebuilt_run(record: Record, packages: Sequence[str] = ()) -> Run:
 
 
 def rebuilt_evaluations(record: Record, packages: Sequence[str] = ()) -> tuple[Evaluation, ...]:
-    """Return a record's evaluations, with all metrics that it has scores of.
+    """Return a record's evaluations, with all metrics for which it has scores.
 
     Raises `NotRepeatable`.
     """
@@ -97,7 +97,7 @@ def rebuilt(described: Any, packages: Sequence[str] = ()) -> Any:
 
 
 def _kind(name: str, packages: Sequence[str]) -> Any:
-    """Return a class of this project, or one of a package that may be imported."""
+    """Return a class of this project, or of a package that may be imported."""
     if path_of(name) == name:
         _require_allowed(name, packages)
     try:
@@ -123,7 +123,7 @@ def _require_allowed(name: str, packages: Sequence[str]) -> None:
 
 
 def _number(value: object, hint: object) -> object:
-    """Return infinities and NaN, which are recorded as text, where the setting is a number."""
+    """Return the number for infinities and NaN, recorded as text, if the setting is a number."""
     numeric = hint is float or float in typing.get_args(hint)
     if numeric and isinstance(value, str) and value in ("inf", "-inf", "nan"):
         return float(value)

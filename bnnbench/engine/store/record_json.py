@@ -1,4 +1,4 @@
-"""Records as JSON, each sealed by a checksum."""
+"""Records as JSON, each with a checksum."""
 
 import dataclasses
 import hashlib
@@ -18,13 +18,13 @@ READABLE = (1, 2, SCHEMA)
 
 
 class LaterSchema(ValueError):
-    """A record was written by a later version of this program."""
+    """A record written by a later version of this program."""
 
-    cure = "update this program, or choose another folder by --out"
+    cure = "update this program, or choose another folder with --out"
 
 
 class FromTheFuture(ValueError):
-    """A record has a date that lies in the future."""
+    """A record with a date in the future."""
 
     cure = "set this machine's clock, or remove the run if the clock is right"
 
@@ -32,7 +32,7 @@ class FromTheFuture(ValueError):
 def to_json(record: Record) -> str:
     """Return the record as JSON, one field per line; infinities and NaN become strings.
 
-    The last line seals the lines above by their SHA-256.
+    The last line is the SHA-256 of the lines above.
     """
     fields = vars(record) | {"cost": record.cost and record.cost.known, "schema": SCHEMA}
     lines = (f'"{name}": {_text(fields[name])}' for name in _NAMES)
@@ -41,9 +41,9 @@ def to_json(record: Record) -> str:
 
 
 def from_json(text: str) -> Record:
-    """Return the record that `to_json` wrote, or an earlier version of it.
+    """Return the record written by `to_json`, also by an earlier version of it.
 
-    Raises ValueError when the text is truncated or altered or is not of the shape of a record,
+    Raises ValueError if the text is truncated or altered or does not have the shape of a record,
     `LaterSchema`, and `FromTheFuture`.
     """
     try:
@@ -76,7 +76,7 @@ def from_json(text: str) -> Record:
 
 
 def check_identity(record: Record, key: str) -> None:
-    """Raise ValueError unless a record is that of the run `key`, and its settings are the run's."""
+    """Raise ValueError unless a record belongs to the run `key` and matches its settings."""
     if record.key != key:
         raise ValueError(f"the record belongs to run {shortened(record.key, 200)}: a copied folder")
     if digest(record.run) != key:
@@ -92,13 +92,13 @@ def _named(record: Record) -> dict[str, object]:
 
 
 def _check_shape(record: Record, text: str) -> None:
-    """Raise ValueError for fields that readers could not rely on, and `FromTheFuture`."""
+    """Raise ValueError for fields that readers cannot rely on, and `FromTheFuture`."""
     wrong = list(faults(record, Record))
     if not wrong and not record.scores.keys() <= record.condition_origins.keys():
         wrong = ["condition_origins"]
     if wrong:
-        raise ValueError(f"not of the shape of a record: {', '.join(wrong)}")
-    if "\\u" in text:  # halves of characters, which no page can hold, raise UnicodeEncodeError
+        raise ValueError(f"not in the shape of a record: {', '.join(wrong)}")
+    if "\\u" in text:  # unpaired surrogates, which no page can contain, raise UnicodeEncodeError
         json.dumps(vars(record), default=vars, ensure_ascii=False).encode()
     for name in ("finished", "chosen"):
         if (moment := record.provenance.get(name)) is not None and clock.lies_ahead(moment):
@@ -122,7 +122,7 @@ _SEAL_LENGTH = len(_seal(""))
 
 
 def _check_seal(text: str, fields: dict[str, object], schema: int) -> None:
-    """Remove the seal from the fields; raises ValueError unless it matches."""
+    """Remove the checksum from the fields. Raises ValueError unless it matches."""
     if fields.pop("sha256", None) is None:
         if schema == 1:
             return
@@ -143,8 +143,8 @@ _strict = json.JSONEncoder(sort_keys=True, allow_nan=False, default=_plain).enco
 
 
 def _text(value: object) -> str:
-    """Return strict JSON. The second attempt is slow, and infinities and halves of characters,
-    which stand for bytes in names of files, are rare.
+    """Return strict JSON. The second attempt is slow, but infinities and unpaired surrogates, which
+    stand for bytes in file names, are rare.
     """
     try:
         text = _strict(value)

@@ -1,4 +1,4 @@
-"""Runs of a bundle that were carried out again, and what came of it: a file beside the runs."""
+"""Re-runs of a bundle's runs and their outcomes: a file next to the runs."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ OUTCOMES: tuple[Outcome, ...] = ("identical", "within rounding", "differs", "not
 
 @dataclass(frozen=True)
 class Repetition:
-    """A run of a bundle that was carried out again, or could not be, and the outcome."""
+    """A run of a bundle that was re-run, or could not be, and the outcome."""
 
     profile: str
     method: str
@@ -30,16 +30,16 @@ class Repetition:
     key: str
     outcome: Outcome
     score: str = ""
-    """The score that lies farthest from its record, in spreads over runs; "" if none differs."""
+    """The score farthest from its record, in spreads over runs; "" if none differs."""
     recorded: float | None = None
     repeated: float | None = None
     spreads: float | None = None
-    """The difference of the two over the standard deviation of that score over runs of the method
-    on this data set."""
+    """Difference of recorded and repeated score, divided by the standard deviation of that score
+    over the method's runs on this data set."""
     reason: str = ""
-    """The reason why a run was not repeated."""
+    """The reason why a run was not re-run."""
     code_sha256: str = ""
-    """Digest of the sources that carried it out: the method's and the engine's."""
+    """Digest of the sources that were run: the method's and the engine's."""
     commit: str = ""
     cpu: str = ""
     cpu_of_record: str = ""
@@ -47,7 +47,7 @@ class Repetition:
 
 
 def read(folder: Path) -> tuple[Repetition, ...]:
-    """Return the repetitions of a bundle's folder, none where no run was repeated.
+    """Return the re-runs in a bundle's folder; empty if there are none.
 
     Raises `Damaged`.
     """
@@ -62,7 +62,7 @@ def read(folder: Path) -> tuple[Repetition, ...]:
 
 
 def write(folder: Path, repetitions: Iterable[Repetition]) -> None:
-    """Write the repetitions of a bundle's folder in order of profile, method and key."""
+    """Write the re-runs to a bundle's folder in order of profile, method and key."""
     text = io.StringIO(newline="")
     table = csv.DictWriter(text, [f.name for f in fields(Repetition)], lineterminator="\n")
     table.writeheader()
@@ -74,7 +74,7 @@ def write(folder: Path, repetitions: Iterable[Repetition]) -> None:
 
 def _repetition(row: dict[str, str]) -> Repetition:
     if row["outcome"] not in OUTCOMES:
-        raise ValueError(f"an outcome {row['outcome']!r}; there are {', '.join(OUTCOMES)}")
+        raise ValueError(f"unknown outcome {row['outcome']!r}; there are {', '.join(OUTCOMES)}")
     values: dict[str, Any] = dict(row)
     values |= {name: float(row[name]) if row[name] else None for name in NUMBERS}
     values |= {name: int(row[name]) for name in ("fold", "seed")}

@@ -200,7 +200,7 @@ def test_misuse_of_submit_is_told(work, tmp_path, capsys):
     assert submit.main(["adamw", str(work / "two_moons")]) == 2
     assert "no runs of adamw" in capsys.readouterr().err
     assert submit.main(["adamw", str(tmp_path)]) == 2
-    assert "holds no results" in capsys.readouterr().err
+    assert "has no results" in capsys.readouterr().err
 
 
 def test_a_part_of_a_profile_is_told_and_not_admitted(work, tmp_path, capsys):

@@ -52,7 +52,7 @@ def test_an_altered_byte_is_found(tmp_path, at):
     content = bytearray(path.read_bytes())
     content[at] ^= 1
     path.write_bytes(content)
-    with pytest.raises(Damaged, match=r"runs\.tar\.xz.*; take the file from the repository again$"):
+    with pytest.raises(Damaged, match=r"runs\.tar\.xz.*; get the file from the repository again$"):
         bundles.read(tmp_path)
 
 
@@ -82,11 +82,11 @@ def test_the_suite_of_a_folder_is_told_without_reading_it_all(tmp_path):
     path = bundles.write(tmp_path, RUNS)
     assert bundles.suite_of(tmp_path) == "cifar10"
     path.write_bytes(path.read_bytes()[:20])
-    with pytest.raises(Damaged, match=r"runs\.tar\.xz: .*; take the file from the repository"):
+    with pytest.raises(Damaged, match=r"runs\.tar\.xz: .*; get the file from the repository"):
         bundles.suite_of(tmp_path)
     with tarfile.open(path, "w:xz"):
         pass
-    with pytest.raises(Damaged, match="it has no record; take the file from the repository"):
+    with pytest.raises(Damaged, match="it has no record; get the file from the repository"):
         bundles.suite_of(tmp_path)
 
 

@@ -297,7 +297,7 @@ def test_symbolic_links_do_where_there_are_no_hard_ones(tmp_path, monkeypatch, m
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(Unwritable, match="choose a folder by --out"), Claims(tmp_path / "file"):
+    with pytest.raises(Unwritable, match="choose a folder with --out"), Claims(tmp_path / "file"):
         pass
 
 

@@ -1,1 +1,1 @@
-"""Records of earlier schemas, for reports."""
+"""Records of earlier schemas, migrated for reports."""

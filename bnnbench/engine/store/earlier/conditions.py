@@ -1,6 +1,6 @@
-"""Traits of test conditions of records that hold none: their names are read, here and nowhere else.
+"""Traits of test conditions for records without them; names of conditions are parsed only here.
 
-Those are the records of schemas 1 and 2, and the first ones of schema 3.
+Such records are those of schemas 1 and 2, and the first ones of schema 3.
 """
 
 import re
@@ -17,7 +17,7 @@ PERTURBATIONS = {
     "fgsm": ("Gradient signs (FGSM)", "ε"),
     "pgd": ("Projected gradient steps (PGD)", "ε"),
 }
-"""Beginning of a name → title and the meaning of a size."""
+"""Prefix of a name → title and the meaning of a size."""
 
 NUMBER = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)"
 
@@ -32,7 +32,7 @@ def with_condition_traits(record: Record) -> Record:
 
 
 def traits_of(name: str) -> Traits:
-    """Return the traits that follow from a name; an unknown one is its own title."""
+    """Return the traits implied by a name; an unknown name is its own title."""
     if name == condition_names.CLEAN:
         return Traits("test data", clean=True)
     if name == "inside":

@@ -1,4 +1,4 @@
-"""Records of schemas 1 and 2, for reports: they describe classes by their paths at the time."""
+"""Records of schemas 1 and 2, for reports; they describe classes by their former paths."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,7 +14,7 @@ MOVED = {
     "datasets.perturbations:GaussianNoise": "noisy",
     "methods.message_passing.network:Precision": "message_accuracy",
 }
-"""Classes that have shared their name with another one."""
+"""Classes that once shared their name with another class."""
 
 
 def with_registered_names(record: Record) -> Record:
@@ -26,9 +26,9 @@ def with_registered_names(record: Record) -> Record:
 
 
 def with_whole_claims(record: Record) -> Record:
-    """Return a record whose claims to reproduce a table say whether they carry it out as a whole.
+    """Return a record whose target tables say whether the profile reproduces them completely.
 
-    In earlier records, the profiles that do have names that begin with "paper".
+    In earlier records, profiles that do have names beginning with "paper".
     """
     whole = record.profile.startswith("paper")
     claims = tuple({"whole": whole, **claim} for claim in record.reproduces)
@@ -36,9 +36,9 @@ def with_whole_claims(record: Record) -> Record:
 
 
 def with_arm(record: Record) -> Record:
-    """Return a record of active learning with the name of its arm, which ends the label.
+    """Return an active-learning record with its acquisition strategy, which ends the label.
 
-    Earlier records do not hold the name itself.
+    Earlier records do not have it.
     """
     if record.arm or not record.run.get("acquisition"):
         return record
@@ -46,7 +46,7 @@ def with_arm(record: Record) -> Record:
 
 
 CONSTANTS = frozenset({"marginal"})
-"""Registered names of the methods whose predictions are the same for every input."""
+"""Registered names of the methods that predict the same for every input."""
 
 
 def with_declared_constants(record: Record) -> Record:
@@ -64,9 +64,9 @@ def with_declared_constants(record: Record) -> Record:
 def _renamed(described: Any) -> Any:
     if isinstance(described, dict):
         class_name = str(described.get("type")).rpartition(":")[2]
-        if class_name == "Renamed":  # a source under the name of a case
+        if class_name == "Renamed":  # a source renamed to a case's name
             return _renamed(described["source"])
-        if class_name == "Sine":  # which had the name of a case
+        if class_name == "Sine":  # its name was the case's
             described = {name: value for name, value in described.items() if name != "name"}
         return {
             name: _name(value) if name == "type" else _renamed(value)

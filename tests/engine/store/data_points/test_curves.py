@@ -63,7 +63,9 @@ def test_a_damaged_file_of_points_is_named_with_its_cure(tmp_path, content):
     record = next(store.records())
     for path in (store.folder / "curves").iterdir():
         path.write_bytes(content)
-    with pytest.raises(Damaged, match=r"npz: not points of data: .*; remove it: the next run"):
+    with pytest.raises(
+        Damaged, match=r"npz: not a file of data points: .*; remove it: the next run"
+    ):
         curve(store, record)
     assert points_of(store, record) is None
 

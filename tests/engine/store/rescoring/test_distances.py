@@ -214,7 +214,9 @@ def test_what_cannot_be_compared_is_asked_once_and_a_later_answer_leaves_no_reas
 
 def test_class_probabilities_are_refused(tmp_path):
     coins = replace(SUITE, cases=(Case(Coins(), ()),), evaluations=(Evaluation(Clean(), ("nll",)),))
-    with pytest.raises(TypeError, match="predictions of real targets, not CategoricalPredictive"):
+    with pytest.raises(
+        TypeError, match="predictions of real-valued targets, not CategoricalPredictive"
+    ):
         carried_out(coins, Store(tmp_path))
 
 
