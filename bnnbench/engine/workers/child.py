@@ -1,4 +1,4 @@
-"""What a worker process does: carry out the tasks that come, and report."""
+"""The main loop of a worker process: run incoming tasks, and report."""
 
 import faulthandler
 import multiprocessing
@@ -31,10 +31,10 @@ def work(
     environment: Mapping[str, str],
     data: socket.socket | None,
 ) -> None:
-    """Carry out the tasks that come through the channel until it ends, or one changes the process.
+    """Run incoming tasks until the channel closes or a task has changed the process's results.
 
-    Python writes where a fatal error struck into `crashes`. Where `data` leads to a process that
-    keeps data, fits have no test rows in this one.
+    Python writes the place of a fatal error to `crashes`. If `data` leads to a data server, fits
+    in this process have no test rows.
     """
     process_tree.become_head()
     adopt(environment)
@@ -63,7 +63,7 @@ def work(
 
 
 def _die_with_the_driver() -> None:
-    """End this process when the driver ends, even by a signal that it could not handle."""
+    """End this process when the driver ends, even if killed by a signal."""
     driver = multiprocessing.parent_process()
     assert driver is not None
     driver.join()
@@ -71,7 +71,7 @@ def _die_with_the_driver() -> None:
 
 
 def _portable(error: Exception) -> Exception:
-    """Return the error with its traceback as a note, or as text where it cannot be pickled."""
+    """Return the error with its traceback as a note, or as text if it cannot be pickled."""
     text = traceback.format_exc()
     error.add_note(f"In a worker process:\n{text}")
     try:
@@ -85,7 +85,7 @@ def throttled(
     clock: Callable[[], float] = time.monotonic,
     pause: float = SECONDS_BETWEEN_REPORTS,
 ) -> Listener:
-    """Return a listener that passes on a report every `pause` seconds, and the last."""
+    """Return a listener that passes on a report every `pause` seconds, and always the last."""
     latest = -pause
 
     def listen(done: int, total: int, loss: float) -> None:

@@ -1,4 +1,4 @@
-"""A process that loads data for others, which thereby never see more than they ask for."""
+"""A data server: workers receive only the rows they request."""
 
 import os
 import socket
@@ -14,7 +14,7 @@ from bnnbench.engine.workers.environment import adopt
 
 
 class KeeperProcess:
-    """The driver's end: it introduces one client after the other. Ends with the driver."""
+    """The driver's end: it connects one client after the other. Ends with the driver."""
 
     def __init__(self) -> None:
         self._control, theirs = socket.socketpair()
@@ -22,9 +22,9 @@ class KeeperProcess:
         theirs.close()
 
     def introduced(self) -> socket.socket:
-        """Return the end for a new client; the client before it is served no longer.
+        """Return the socket for a new client, disconnecting the client before it.
 
-        Raises OSError where the process has ended.
+        Raises OSError if the process has ended.
         """
         client, ours = socket.socketpair()
         with ours:
@@ -47,9 +47,9 @@ class KeeperProcess:
 
 
 def keeper_behind(client: socket.socket) -> Keeper:
-    """Return the keeper of data at the other end of a client's socket.
+    """Return a client of the data server at the other end of a socket.
 
-    Its process ends where that one has ended.
+    The client's process ends if the server's has ended.
     """
     channel = Channel(client)
 
@@ -58,7 +58,7 @@ def keeper_behind(client: socket.socket) -> Keeper:
             channel.send(request)
             answer = channel.receive()
         except (EOFError, OSError):
-            sys.exit("the process that loads data has ended")
+            sys.exit("the data server has ended")
         if isinstance(answer, Exception):
             raise answer
         return answer

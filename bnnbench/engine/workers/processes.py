@@ -1,4 +1,4 @@
-"""Worker processes on this machine; one that dies costs its run and nothing else."""
+"""Worker processes on this machine; the death of one costs only its run."""
 
 import socket
 import time
@@ -16,7 +16,7 @@ from bnnbench.engine.workers.worker import TICK_SECONDS, Worker
 
 @dataclass(frozen=True)
 class Processes:
-    """Carries out tasks in `settings.workers` processes at once."""
+    """Runs tasks in `settings.workers` processes at once."""
 
     settings: Settings
 
@@ -62,7 +62,7 @@ class Processes:
         return Worker(self.settings.limits, self.settings.isolate, gpu)
 
     def _patience(self, turns: Turns, busy: int) -> float | None:
-        """Return the seconds to listen before checking limits and new tasks, None for no end."""
+        """Return the seconds to listen before checking limits and new tasks; None for no limit."""
         if self.settings.limits:
             return TICK_SECONDS
         waiting = busy < self.settings.workers and not turns.over

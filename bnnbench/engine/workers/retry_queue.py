@@ -1,4 +1,4 @@
-"""Tasks in the order in which they are handed out; those to be repeated come first."""
+"""A task queue that serves retries first."""
 
 from collections import Counter, deque
 from collections.abc import Iterable
@@ -9,15 +9,15 @@ from bnnbench.engine.run.execute import Task
 from bnnbench.engine.workers.base import Result, Watcher
 
 ATTEMPTS = 2
-"""Largest number of attempts at a run whose process dies; each has a fresh process."""
+"""Maximum number of attempts at a run whose process dies; each has a fresh process."""
 
 MOVES = 10
-"""Largest number of times that a task whose machine or data are lost goes elsewhere."""
+"""Maximum number of moves to another worker after a machine or its data server is lost."""
 
 Ending = tuple[str, Any]
-"""done: outcomes. error: an exception. The others have a `Lost`. died: a process ended or took too
-much memory. stopped: it ran too long, or wrote into its data. gone: the machine, or the process
-with its data, was lost, which is not the task's fault."""
+"""done: outcomes. error: an exception. The others have a `Lost`. died: a process ended or used too
+much memory. stopped: it ran too long, or wrote to its data. gone: the machine or the data server
+was lost, which is not the task's fault."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Turn:
 
 
 class Turns:
-    """The tasks to hand out, and their endings.
+    """The tasks to be run, and their terminations.
 
     None among the tasks means that there is none at present.
     """
@@ -43,11 +43,11 @@ class Turns:
 
     @property
     def over(self) -> bool:
-        """True if no turn is to come, unless a task that was handed out is lost."""
+        """True if no attempt is left, unless a running task is lost."""
         return self._over and not self._again
 
     def next(self) -> Turn | None:
-        """Return the next turn, or None where there is none at present."""
+        """Return the next attempt; None if there is none at present."""
         if self._again:
             return self._again.popleft()
         try:
@@ -58,7 +58,7 @@ class Turns:
         return task and Turn(task)
 
     def settle(self, turn: Turn, ending: Ending) -> list[Result]:
-        """Return the result of a turn, or none if its task is repeated; raises its error."""
+        """Return the result of an attempt, or none if its task is requeued; raise its error."""
         event, content = ending
         if event == "error":
             raise content
@@ -71,7 +71,7 @@ class Turns:
         return [(turn.task, content)]
 
     def _once_more(self, turn: Turn) -> str | None:
-        """Repeat the runs one by one, so that only the one that kills its process is lost."""
+        """Requeue the runs one by one, so that only the run that kills its process is lost."""
         if turn.attempt >= ATTEMPTS:
             return None
         single_runs = [
@@ -89,4 +89,4 @@ class Turns:
 
 
 def _never(turn: Turn) -> None:
-    """Return None: such a run would end so again."""
+    """Return None: such a run would end the same way again."""

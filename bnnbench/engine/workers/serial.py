@@ -1,7 +1,7 @@
-"""One task after the other, in this process; those of foreign methods in one of their own.
+"""One task after the other in this process; those of third-party methods in a separate one.
 
-After a foreign method that changed results in this process, all tasks are carried out in another,
-and so is one that is tried once more after an error that left the device unusable.
+After a third-party method has changed results in this process, all tasks run in another one. So
+does a retry after an error that left the device unusable.
 """
 
 import functools
@@ -28,13 +28,15 @@ from bnnbench.engine.workers.worker import Worker
 
 @dataclass(frozen=True)
 class Serial:
-    """Carries out tasks in order. Whatever kills one kills the suite, so there are no limits."""
+    """Runs tasks in order. A fatal error ends the whole suite, so there are no limits."""
 
     settings: Settings
 
     def __post_init__(self) -> None:
         if self.settings.limits:
-            raise ValueError("the serial executor has no limits, as a process cannot stop itself")
+            raise ValueError(
+                "the serial executor has no limits, because a process cannot stop itself"
+            )
 
     def map(self, tasks: Iterable[Task | None], watcher: Watcher) -> Generator[Result, None, None]:
         """Return the result of every task, in order."""
@@ -55,7 +57,7 @@ class Serial:
             worker.dismiss()
 
     def _ending(self, turn: Turn, worker: Worker, watcher: Watcher) -> Ending:
-        """Carry out a task, where it belongs, and return how it ended."""
+        """Run a task in the right process, and return its termination."""
         listener = functools.partial(watcher.progressed, turn.task)
         apart = self.settings.isolate and has_foreign_code(turn.task.runs[0])
         if not (apart or canary.has_process_changed() or turn.attempt > 1):
@@ -67,4 +69,4 @@ class Serial:
             if event != "progress":
                 return event, content
             listener(*content)
-        raise AssertionError("a task has an ending")
+        raise AssertionError("every task has a termination")

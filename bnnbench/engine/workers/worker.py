@@ -1,4 +1,4 @@
-"""A place for one task at a time, in a process that is stopped where it exceeds a limit."""
+"""Runs one task at a time, in a process that is stopped if it exceeds a limit."""
 
 import contextlib
 import socket
@@ -19,21 +19,20 @@ from bnnbench.engine.workers.gpus import Gpu
 from bnnbench.engine.workers.process import Process
 
 Message = tuple[str, Any]
-""""progress" with done, total, loss; else the ending of the task, see `turns.Ending`."""
+""""progress" with done, total, loss; else the termination of the task, see `turns.Ending`."""
 
 TICK_SECONDS = 0.05
 """Seconds between checks of the limits."""
 
 SECONDS_BETWEEN_LOOKS = 0.5
-"""Seconds between looks at the memory of a process's descendants."""
+"""Seconds between checks of the memory of a process's descendants."""
 
 
 class Worker:
-    """Carries out tasks in turn in one process, and each of a foreign method in a new one.
+    """Runs tasks one by one in one process, but each task of a third-party method in a new one.
 
-    With `isolate` false, foreign methods share the process with the others, until one of them
-    changes results there: the next task then has a new process. With a `gpu`, processes see that
-    one alone.
+    If `isolate` is false, third-party methods run in the shared process until one of them changes
+    results there: the next task then has a new process. With a `gpu`, processes see only that GPU.
     """
 
     def __init__(self, limits: Limits, isolate: bool = True, gpu: Gpu | None = None) -> None:
@@ -56,13 +55,13 @@ class Worker:
         return self._current
 
     def assign(self, task: Task) -> None:
-        """Send the task; a dead process is noticed when its answer is awaited."""
+        """Send the task; a dead process is noticed while waiting for its answer."""
         if self._isolate and has_foreign_code(task.runs[0]):
             self._current = Process(self._gpu, self._introduced())
         else:
             self._current = self._shared = self._shared or Process(self._gpu)
         if self._gpu:
-            task = replace(task, device="cuda")  # the only one that the process sees
+            task = replace(task, device="cuda")  # the only GPU that the process sees
         self._runs, self._since = len(task.runs), None
         if self._limits.bytes:
             memory.reset_high_water_mark(self._process.pid)
@@ -70,7 +69,7 @@ class Worker:
             self._process.channel.send(task)
 
     def _introduced(self) -> socket.socket:
-        """Return a socket to the keeper of data, a new one where the last has ended."""
+        """Return a socket to the data server, starting a new server if the last has ended."""
         if self._keeper and self._keeper.lives:
             with contextlib.suppress(OSError):  # it may be ending
                 return self._keeper.introduced()
@@ -80,7 +79,7 @@ class Worker:
         return self._keeper.introduced()
 
     def message(self, readable: bool) -> Message | None:
-        """Return the worker's message if all of one has come, else its ending if stopped."""
+        """Return the worker's message once it has arrived, or its termination if stopped."""
         try:
             message = self._process.channel.arrived() if readable else None
         except EOFError:
@@ -103,7 +102,7 @@ class Worker:
         return "done" if event == "last" else event, content
 
     def messages(self, task: Task, waiting: Callable[[], None] = lambda: None) -> Iterator[Message]:
-        """Carry out one task, and yield its messages, the last of which is its ending."""
+        """Run one task, and yield its messages, the last of which is its termination."""
         self.assign(task)
         while True:
             if message := self.message(bool(wait([self.channel.socket], TICK_SECONDS))):
@@ -113,7 +112,7 @@ class Worker:
             waiting()
 
     def dismiss(self) -> None:
-        """End the processes, an idle one by itself, and their families."""
+        """End the processes and their process trees; an idle process ends by itself."""
         for process in self._processes():
             process.dismiss()
         if self._keeper:
@@ -121,7 +120,7 @@ class Worker:
         self._shared = self._current = self._keeper = None
 
     def terminate(self) -> None:
-        """Ask the processes to end, whatever they do."""
+        """Ask the processes to end, whatever they are doing."""
         for process in self._processes():
             process.terminate()
 
@@ -149,7 +148,7 @@ class Worker:
         return message
 
     def _memory(self) -> float:
-        """Return the peak bytes of the process, or, now and then, those of its whole family."""
+        """Return the peak bytes of the process or, at intervals, the bytes of its process tree."""
         peak = memory.high_water_mark(self._process.pid)
         if time.monotonic() - self._looked > SECONDS_BETWEEN_LOOKS:
             self._looked = time.monotonic()

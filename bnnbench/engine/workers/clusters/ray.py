@@ -1,4 +1,4 @@
-"""Workers on the machines of a Ray cluster; tasks of a lost machine go to another one."""
+"""Workers on the machines of a Ray cluster; a lost machine's tasks move to another."""
 
 import functools
 import os
@@ -24,32 +24,32 @@ from bnnbench.methods import own_files
 SECONDS_BETWEEN_REPORTS = 1.0
 
 FALSE_STARTS = 5
-"""Number of workers in a row that end before they are ready, which is no accident."""
+"""Number of consecutive workers ending before they are ready that is no accident."""
 
 _COLOUR = re.compile(r"\x1b\[\d+m")
 
 
 class Host:
-    """One core of a machine, and its share of a GPU: an actor that has a worker there.
+    """An actor with one core of a machine and a share of its GPU, which has a worker there.
 
-    The worker is a process of its own, so that limits hold and its death has a reason. It decides
-    on the device of its fits, as the driver's machine may have another.
+    The worker is a separate process, so that limits are enforced and its death has a reason. It
+    chooses the device of its fits, as the driver's machine may have another.
     """
 
     def __init__(self, limits: Limits, isolate: bool, gpus: float) -> None:
         import ray
 
         visible = ",".join(map(str, ray.get_gpu_ids()))
-        os.environ[VISIBLE] = visible  # Ray hides no GPU from an actor that has none
+        os.environ[VISIBLE] = visible  # Ray hides no GPU from an actor without one
         own_files.make_absolute()
         gpu = Gpu(visible, min(gpus, 1.0)) if gpus else None
         self._worker = Worker(limits, isolate, gpu)
 
     def ready(self) -> None:
-        """Answer, once there is an actor to do so; its process starts with its first task."""
+        """Return once the actor exists; its process starts with its first task."""
 
     def carry_out(self, parcel: Parcel) -> Iterator[Message]:
-        """Yield the messages of a task, the last of which is its ending."""
+        """Yield the messages of a task, the last of which is its termination."""
         try:
             task = parcel.opened()
         except ExecutorUnavailable as error:
@@ -80,7 +80,7 @@ class _Hired:
 
 @dataclass(frozen=True)
 class Ray:
-    """Carries out tasks on `settings.workers` hosts at once."""
+    """Runs tasks on `settings.workers` hosts at once."""
 
     settings: Settings
 
@@ -125,7 +125,7 @@ class Ray:
 
 
 def _hire(ray: Any, settings: Settings) -> _Hired:
-    """Return a new actor, which Ray starts once it has room."""
+    """Return a new actor, which Ray starts as soon as there is room."""
     options: dict[str, Any] = {"num_cpus": 1, "num_gpus": settings.gpus}
     if settings.limits.bytes:
         options["memory"] = settings.limits.bytes
@@ -167,6 +167,6 @@ def _message(ray: Any, hired: _Hired) -> tuple[Any, Any]:
 
 
 def _line(error: Exception, number: int) -> str:
-    """Return a line of Ray's message: the first says what ended, the last why it never began."""
+    """Return a line of Ray's message: the first names what ended, the last why it did not start."""
     lines = _COLOUR.sub("", str(error)).strip().splitlines() or [type(error).__name__]
     return lines[number].rstrip(".:")

@@ -1,4 +1,4 @@
-"""Jobs of a Slurm cluster, in arrays, by submitit; results come back over a shared disk."""
+"""Job arrays on a Slurm cluster, with submitit; results come back over a shared disk."""
 
 import math
 import shutil
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     import submitit
 
 REQUEUES = 20
-"""Largest number of times that a job which reaches its time limit continues from its checkpoint."""
+"""Maximum number of times that a job at its time limit continues from its checkpoint."""
 
 SECONDS_TO_END = 10
-"""Time to wait for jobs on this machine to end when they were cancelled."""
+"""Time to wait for cancelled jobs on this machine to end."""
 
 BYTES_TO_START = 2**30
-"""Part of a job's memory limit beyond that of its workers."""
+"""A job's memory limit beyond the limits of its workers."""
 
 _END_OF_TRACE = "\n----------------------\nYou can check full logs"
 
 
 @dataclass(frozen=True)
 class Slurm:
-    """Carries out tasks in jobs of at least `settings.pack` runs, `settings.workers` at once."""
+    """Runs tasks in jobs of at least `settings.pack` runs, `settings.workers` at once."""
 
     settings: Settings
 
@@ -64,7 +64,7 @@ class Slurm:
             self._cancel(running)
 
     def _pack(self, turns: Turns) -> list[Turn]:
-        """Return the turns of a job; one whose job was lost has the next for itself."""
+        """Return the attempts for a job; a retry after a lost job is alone in the next one."""
         pack: list[Turn] = []
         while sum(len(turn.task.runs) for turn in pack) < self.settings.pack:
             if turn := turns.next():
@@ -88,7 +88,7 @@ class Slurm:
 
 
 def submitter(settings: Settings) -> "submitit.AutoExecutor":
-    """Return the submitter of jobs; raises `ExecutorUnavailable` without Slurm."""
+    """Return the submitter of jobs. Raises `ExecutorUnavailable` without Slurm."""
     import submitit
 
     limits, options = settings.limits, dict(settings.options)
@@ -109,7 +109,7 @@ def submitter(settings: Settings) -> "submitit.AutoExecutor":
         optional["gpus_per_node"] = math.ceil(settings.gpus)
     if options:
         named = {name.replace("-", "_"): value for name, value in options.items()}
-        optional["slurm_additional_parameters"] = named  # these win over all others
+        optional["slurm_additional_parameters"] = named  # these override all others
     submitter.update_parameters(
         name="bnnbench",
         timeout_min=settings.minutes,
@@ -123,7 +123,7 @@ def submitter(settings: Settings) -> "submitit.AutoExecutor":
 def submitted(
     executor: "submitit.AutoExecutor", jobs: Sequence[Callable[[], Any]]
 ) -> "list[submitit.Job[Any]]":
-    """Put jobs into the queue; raises `ExecutorUnavailable` where Slurm refuses them."""
+    """Queue the jobs. Raises `ExecutorUnavailable` if Slurm refuses them."""
     from submitit.core.utils import FailedJobError, FailedSubmissionError
 
     try:
@@ -133,7 +133,7 @@ def submitted(
 
 
 def reason(job: Any) -> str:
-    """Return a sentence on how a job ended that has no result."""
+    """Return a sentence on how a job without a result ended."""
     from submitit.core.utils import FailedJobError, UncompletedJobError
 
     ending = f"job {job.job_id} ended as {job.state}"
@@ -149,7 +149,7 @@ def reason(job: Any) -> str:
 def _results(
     job: Any, pack: list[Turn], turns: Turns, watcher: Watcher
 ) -> Generator[Result, None, None]:
-    """Yield the results of a job; one that has none has died, and its tasks are tried again."""
+    """Yield the results of a job; without any, it has died and its tasks are retried."""
     from submitit.core.utils import FailedJobError, UncompletedJobError
 
     try:

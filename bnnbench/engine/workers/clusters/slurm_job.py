@@ -1,4 +1,4 @@
-"""What a Slurm job does: it carries out tasks in processes on its machine."""
+"""The content of a Slurm job: it runs tasks in processes on its machine."""
 
 import os
 import signal
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class Job:
-    """Carries out tasks and returns their results; an error of the engine is returned too.
+    """Runs tasks and returns their results; an error of the engine is returned too.
 
-    A job that is preempted or out of time continues after the results that it has.
+    A job that is preempted or out of time continues after the results it already has.
     """
 
     settings: Settings
@@ -34,7 +34,7 @@ class Job:
     results: list[Result] = field(default_factory=list)
 
     def __call__(self) -> list[Result] | Exception:
-        """Carry out the tasks; ends with the driver."""
+        """Run the tasks; ends with the driver."""
         from submitit.core.utils import UncompletedJobError
 
         try:
@@ -46,20 +46,20 @@ class Job:
             ):
                 for result in results:
                     self.results.append(result)
-        except UncompletedJobError:  # Slurm's time is over, in the middle of a task
+        except UncompletedJobError:  # Slurm's time limit, in the middle of a task
             raise
         except Exception as error:
             return error
         return self.results
 
     def checkpoint(self) -> "submitit.helpers.DelayedSubmission":
-        """Return the job to queue when this one is preempted or out of time."""
+        """Return the job to requeue if this one is preempted or out of time."""
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(self)
 
     def _left(self, tasks: Sequence[Task]) -> Iterator[Task]:
-        """Yield the tasks, without the runs that have a result."""
+        """Yield the tasks without the runs that have a result."""
         done = {run.key for task, _ in self.results for run in task.runs}
         for task in tasks:
             if runs := tuple(run for run in task.runs if run.key not in done):
@@ -69,9 +69,9 @@ class Job:
 def on_this_machine(
     settings: Settings, device: str, count: Callable[[], int] = gpus_here
 ) -> Settings:
-    """Return a job's settings with a process for each of its GPUs, without GPUs for each processor.
+    """Return a job's settings with one process per GPU; without GPUs, one per processor.
 
-    `count` returns the number of GPUs that the job has.
+    `count` returns the number of GPUs of the job.
     """
     devices = gpus_for(device, count)
     return replace(settings, workers=len(devices) or settings.cpus, devices=devices)

@@ -96,7 +96,7 @@ def test_an_option_is_a_name_of_sbatch_with_its_value(text, option):
         ("comment=a\n#SBATCH --qos=high", "without its dashes"),
         ("time=60", "use --minutes N"),
         ("partition=gpu", "use --partition NAME"),
-        ("array=0-3", "need it as it is"),
+        ("array=0-3", "cannot be changed"),
         ("cpus-per-task=many", "whole number"),
     ],
 )
