@@ -18,7 +18,7 @@ from bnnbench.engine.run.guards import canary
 from bnnbench.engine.workers import process_tree
 from bnnbench.engine.workers.base import device_failed, prepare_process
 from bnnbench.engine.workers.channel import Channel
-from bnnbench.engine.workers.data_server import keeper_behind
+from bnnbench.engine.workers.data_server import connect_data_server
 from bnnbench.engine.workers.environment import adopt
 from bnnbench.methods.fitting.progress import Listener
 
@@ -40,7 +40,7 @@ def work(
     adopt(environment)
     os.set_blocking(crashes.fileno(), False)
     faulthandler.enable(crashes.fileno())
-    keeper = keeper_behind(data) if data else None
+    data_server = connect_data_server(data) if data else None
     prepare_process()
     canary.expected()
     threading.Thread(target=_die_with_the_driver, daemon=True).start()
@@ -53,7 +53,7 @@ def work(
         try:
             channel.send(("begun", None))
             listener = throttled(lambda *report: channel.send(("progress", report)))
-            outcomes = execute(task, listener, keeper)
+            outcomes = execute(task, listener, data_server)
             message = ("last" if canary.has_process_changed() else "done", outcomes)
         except AcceleratorError as error:
             message = ("broken", device_failed(error))

@@ -13,15 +13,15 @@ from bnnbench.engine.workers.context import started
 from bnnbench.engine.workers.environment import adopt
 
 
-class KeeperProcess:
+class DataServerProcess:
     """The driver's end: it connects one client after the other. Ends with the driver."""
 
     def __init__(self) -> None:
         self._control, theirs = socket.socketpair()
-        self._process = started(keep, theirs, dict(os.environ), daemon=True)
+        self._process = started(serve, theirs, dict(os.environ), daemon=True)
         theirs.close()
 
-    def introduced(self) -> socket.socket:
+    def connect(self) -> socket.socket:
         """Return the socket for a new client, disconnecting the client before it.
 
         Raises OSError if the process has ended.
@@ -46,7 +46,7 @@ class KeeperProcess:
         self._process.join()
 
 
-def keeper_behind(client: socket.socket) -> Keeper:
+def connect_data_server(client: socket.socket) -> Keeper:
     """Return a client of the data server at the other end of a socket.
 
     The client's process ends if the server's has ended.
@@ -66,7 +66,7 @@ def keeper_behind(client: socket.socket) -> Keeper:
     return Keeper(ask)
 
 
-def keep(control: socket.socket, environment: Mapping[str, str]) -> None:
+def serve(control: socket.socket, environment: Mapping[str, str]) -> None:
     """Answer the latest client's requests until the driver closes its end."""
     adopt(environment)
     client: Channel | None = None
@@ -78,12 +78,12 @@ def keep(control: socket.socket, environment: Mapping[str, str]) -> None:
             if not message:
                 return
             client = Channel(socket.socket(fileno=descriptors[0]))
-        elif client and not _served(client):
+        elif client and not _serve_request(client):
             client.close()
             client = None
 
 
-def _served(client: Channel) -> bool:
+def _serve_request(client: Channel) -> bool:
     """Answer a request if there is one; return whether more can come."""
     try:
         request = client.arrived()

@@ -14,7 +14,7 @@ from bnnbench.engine.run.measuring import memory
 from bnnbench.engine.workers import Limits, process_tree
 from bnnbench.engine.workers.base import Lost
 from bnnbench.engine.workers.channel import Channel
-from bnnbench.engine.workers.data_server import KeeperProcess
+from bnnbench.engine.workers.data_server import DataServerProcess
 from bnnbench.engine.workers.gpus import Gpu
 from bnnbench.engine.workers.process import Process
 
@@ -42,7 +42,7 @@ class Worker:
         self._looked = 0.0
         self._shared: Process | None = None
         self._current: Process | None = None
-        self._keeper: KeeperProcess | None = None
+        self._data_server: DataServerProcess | None = None
 
     @property
     def channel(self) -> Channel:
@@ -57,7 +57,7 @@ class Worker:
     def assign(self, task: Task) -> None:
         """Send the task; a dead process is noticed while waiting for its answer."""
         if self._isolate and has_foreign_code(task.runs[0]):
-            self._current = Process(self._gpu, self._introduced())
+            self._current = Process(self._gpu, self._data_socket())
         else:
             self._current = self._shared = self._shared or Process(self._gpu)
         if self._gpu:
@@ -68,15 +68,15 @@ class Worker:
         with contextlib.suppress(OSError):
             self._process.channel.send(task)
 
-    def _introduced(self) -> socket.socket:
+    def _data_socket(self) -> socket.socket:
         """Return a socket to the data server, starting a new server if the last has ended."""
-        if self._keeper and self._keeper.lives:
+        if self._data_server and self._data_server.lives:
             with contextlib.suppress(OSError):  # it may be ending
-                return self._keeper.introduced()
-        if self._keeper:
-            self._keeper.dismiss()
-        self._keeper = KeeperProcess()
-        return self._keeper.introduced()
+                return self._data_server.connect()
+        if self._data_server:
+            self._data_server.dismiss()
+        self._data_server = DataServerProcess()
+        return self._data_server.connect()
 
     def message(self, readable: bool) -> Message | None:
         """Return the worker's message once it has arrived, or its termination if stopped."""
@@ -84,7 +84,7 @@ class Worker:
             message = self._process.channel.arrived() if readable else None
         except EOFError:
             event, lost = self._process.how_it_ended()
-            if self._process.apart and self._keeper and not self._keeper.lives:
+            if self._process.apart and self._data_server and not self._data_server.lives:
                 event = "gone"
             self._drop()
             return event, lost
@@ -115,9 +115,9 @@ class Worker:
         """End the processes and their process trees; an idle process ends by itself."""
         for process in self._processes():
             process.dismiss()
-        if self._keeper:
-            self._keeper.dismiss()
-        self._shared = self._current = self._keeper = None
+        if self._data_server:
+            self._data_server.dismiss()
+        self._shared = self._current = self._data_server = None
 
     def terminate(self) -> None:
         """Ask the processes to end, whatever they are doing."""
