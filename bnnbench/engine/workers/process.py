@@ -70,8 +70,8 @@ class Process:
         self.channel.close()
         self._end(others)
 
-    def how_it_ended(self) -> tuple[str, Lost]:
-        """Return the termination, see `turns.Ending`, of a process that closed its channel.
+    def exit_status(self) -> tuple[str, Lost]:
+        """Return the `retry_queue.Termination` of a process that closed its channel.
 
         Ends its process tree.
         """
@@ -80,7 +80,7 @@ class Process:
         code = self._process.exitcode
         frame = self._crash()
         self._end(others)
-        reason = _ending(code) + (f" in {frame}" if frame else "")
+        reason = _described_exit(code) + (f" in {frame}" if frame else "")
         if frame and self.apart and code is not None and -code in _WRITE_SIGNALS:
             reason += "; data are read-only for a method: if this line changes them, use a copy"
             return "stopped", Lost(reason, frame)
@@ -113,7 +113,7 @@ def _kill(process: BaseProcess) -> None:
         process.join()
 
 
-def _ending(code: int | None) -> str:
+def _described_exit(code: int | None) -> str:
     """Return a sentence on how a process ended."""
     if code is None:
         return "the worker closed its channel"

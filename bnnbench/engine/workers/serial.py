@@ -22,7 +22,7 @@ from bnnbench.engine.workers.base import (
     device_failed,
     prepare_process,
 )
-from bnnbench.engine.workers.retry_queue import Ending, Turn, Turns
+from bnnbench.engine.workers.retry_queue import Attempt, RetryQueue, Termination
 from bnnbench.engine.workers.worker import Worker
 
 
@@ -42,13 +42,15 @@ class Serial:
         """Return the result of every task, in order."""
         prepare_process()
         canary.expected()
-        turns, worker = Turns(tasks, watcher), Worker(Limits())
+        queue, worker = RetryQueue(tasks, watcher), Worker(Limits())
         try:
             while True:
-                if turn := turns.next():
-                    watcher.started(turn.task)
-                    yield from turns.settle(turn, self._ending(turn, worker, watcher))
-                elif turns.over:
+                if attempt := queue.next():
+                    watcher.started(attempt.task)
+                    yield from queue.complete_or_requeue(
+                        attempt, self._termination(attempt, worker, watcher)
+                    )
+                elif queue.over:
                     return
                 else:
                     time.sleep(PAUSE_SECONDS)
@@ -56,16 +58,16 @@ class Serial:
             worker.terminate()
             worker.dismiss()
 
-    def _ending(self, turn: Turn, worker: Worker, watcher: Watcher) -> Ending:
+    def _termination(self, attempt: Attempt, worker: Worker, watcher: Watcher) -> Termination:
         """Run a task in the right process, and return its termination."""
-        listener = functools.partial(watcher.progressed, turn.task)
-        apart = self.settings.isolate and has_foreign_code(turn.task.runs[0])
-        if not (apart or canary.has_process_changed() or turn.attempt > 1):
+        listener = functools.partial(watcher.progressed, attempt.task)
+        apart = self.settings.isolate and has_foreign_code(attempt.task.runs[0])
+        if not (apart or canary.has_process_changed() or attempt.number > 1):
             try:
-                return "done", execute(turn.task, listener)
+                return "done", execute(attempt.task, listener)
             except AcceleratorError as error:
                 return "died", device_failed(error)
-        for event, content in worker.messages(turn.task):
+        for event, content in worker.messages(attempt.task):
             if event != "progress":
                 return event, content
             listener(*content)

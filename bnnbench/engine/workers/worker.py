@@ -19,7 +19,7 @@ from bnnbench.engine.workers.gpus import Gpu
 from bnnbench.engine.workers.process import Process
 
 Message = tuple[str, Any]
-""""progress" with done, total, loss; else the termination of the task, see `turns.Ending`."""
+""""progress" with done, total, loss; else the `retry_queue.Termination` of the task."""
 
 TICK_SECONDS = 0.05
 """Seconds between checks of the limits."""
@@ -83,7 +83,7 @@ class Worker:
         try:
             message = self._process.channel.arrived() if readable else None
         except EOFError:
-            event, lost = self._process.how_it_ended()
+            event, lost = self._process.exit_status()
             if self._process.apart and self._data_server and not self._data_server.lives:
                 event = "gone"
             self._drop()

@@ -17,7 +17,7 @@ from bnnbench.engine.workers.child import throttled
 from bnnbench.engine.workers.clusters.parcels import CURE, Parcel
 from bnnbench.engine.workers.clusters.ray_cluster import Patience, connected, machines_of
 from bnnbench.engine.workers.gpus import VISIBLE, Gpu
-from bnnbench.engine.workers.retry_queue import Turn, Turns
+from bnnbench.engine.workers.retry_queue import Attempt, RetryQueue
 from bnnbench.engine.workers.worker import Message, Worker
 from bnnbench.methods import own_files
 
@@ -75,7 +75,7 @@ class _Hired:
     actor: Any
     awaited: Any
     ready: bool = False
-    turn: Turn | None = None
+    attempt: Attempt | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Ray:
 
     def map(self, tasks: Iterable[Task | None], watcher: Watcher) -> Generator[Result, None, None]:
         """Return the result of every task, in the order in which they finish."""
-        turns = Turns(tasks, watcher)
+        queue = RetryQueue(tasks, watcher)
         patience = Patience(self.settings, watcher)
         with connected(self.settings) as ray:
             crew = [_hire(ray, self.settings) for _ in range(self.settings.workers)]
@@ -96,14 +96,14 @@ class Ray:
                     ready = any(hired.ready for hired in crew)
                     patience.check(functools.partial(machines_of, ray), ready)
                     for hired in crew:
-                        if hired.ready and not hired.turn and (turn := turns.next()):
-                            _assign(hired, turn)
-                            watcher.started(turn.task)
-                    if turns.over and not any(hired.turn for hired in crew):
+                        if hired.ready and not hired.attempt and (attempt := queue.next()):
+                            _assign(hired, attempt)
+                            watcher.started(attempt.task)
+                    if queue.over and not any(hired.attempt for hired in crew):
                         return
                     for hired in _with_reply(ray, crew):
                         event, content = _message(ray, hired)
-                        turn = hired.turn
+                        attempt = hired.attempt
                         if event == "ready":
                             false_starts = 0
                         elif event == "gone":
@@ -113,11 +113,11 @@ class Ray:
                                     f"Ray's workers end as they start: {content.reason}; {CURE}"
                                 )
                             crew[crew.index(hired)] = _hire(ray, self.settings)
-                        if turn and event == "progress":
-                            watcher.progressed(turn.task, *content)
-                        elif turn:
-                            hired.turn = hired.awaited = None
-                            yield from turns.settle(turn, (event, content))
+                        if attempt and event == "progress":
+                            watcher.progressed(attempt.task, *content)
+                        elif attempt:
+                            hired.attempt = hired.awaited = None
+                            yield from queue.complete_or_requeue(attempt, (event, content))
             finally:
                 for hired in crew:
                     with suppress(Exception):  # the cluster may be gone
@@ -133,9 +133,9 @@ def _hire(ray: Any, settings: Settings) -> _Hired:
     return _Hired(actor, actor.ready.remote())
 
 
-def _assign(hired: _Hired, turn: Turn) -> None:
-    parcel = Parcel.of(turn.task)
-    hired.turn = turn
+def _assign(hired: _Hired, attempt: Attempt) -> None:
+    parcel = Parcel.of(attempt.task)
+    hired.attempt = attempt
     hired.awaited = hired.actor.carry_out.options(num_returns="streaming").remote(parcel)
 
 
