@@ -36,7 +36,7 @@ def work(
     Python writes the place of a fatal error to `crashes`. If `data` leads to a data server, fits
     in this process have no test rows.
     """
-    process_tree.become_head()
+    process_tree.become_group_leader()
     adopt(environment)
     os.set_blocking(crashes.fileno(), False)
     faulthandler.enable(crashes.fileno())

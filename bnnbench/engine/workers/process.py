@@ -29,12 +29,12 @@ SECONDS_TO_END = 10
 class Process:
     """A process that runs tasks, the process tree that it leads, and a channel to it.
 
-    An `apart` (isolated) process has a client's end of a data server, and runs a single task of a
+    An isolated process has a client's end of a data server, and runs a single task of a
     third-party method.
     """
 
     def __init__(self, gpu: Gpu | None = None, data: socket.socket | None = None) -> None:
-        self.apart = data is not None
+        self.isolated = data is not None
         self.channel, theirs = Channel.pair()
         self._crashes, crash_end = Pipe(duplex=False)
         environment = os.environ | (gpu.environment if gpu else {})
@@ -81,7 +81,7 @@ class Process:
         frame = self._crash()
         self._end(others)
         reason = _described_exit(code) + (f" in {frame}" if frame else "")
-        if frame and self.apart and code is not None and -code in _WRITE_SIGNALS:
+        if frame and self.isolated and code is not None and -code in _WRITE_SIGNALS:
             reason += "; data are read-only for a method: if this line changes them, use a copy"
             return "stopped", Lost(reason, frame)
         return "died", Lost(reason, frame)

@@ -14,41 +14,41 @@ PR_SET_CHILD_SUBREAPER = 36
 """Option of Linux's prctl to adopt orphans."""
 
 
-def become_head() -> None:
+def become_group_leader() -> None:
     """Make this process the leader of a session, and the adopter of its descendants' orphans."""
     os.setsid()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
-def descendants(head: int) -> "list[psutil.Process]":
+def descendants(leader: int) -> "list[psutil.Process]":
     """Return all direct and indirect child processes of a process."""
     import psutil
 
     with suppress(psutil.Error):
-        return psutil.Process(head).children(recursive=True)
+        return psutil.Process(leader).children(recursive=True)
     return []
 
 
-def memory(head: int) -> float:
+def memory(leader: int) -> float:
     """Return the resident bytes of a process and its descendants, counting shared memory once.
 
     Returns 0 if the process has no descendants or cannot be inspected.
     """
     import psutil
 
-    if not (others := descendants(head)):
+    if not (others := descendants(leader)):
         return 0.0
     total = 0.0
     with suppress(psutil.Error):
-        total += _share(psutil.Process(head))
+        total += _share(psutil.Process(leader))
     for process in others:
         with suppress(psutil.Error):
             total += _share(process)
     return total
 
 
-def end(head: int, others: "list[psutil.Process]") -> None:
+def end(leader: int, others: "list[psutil.Process]") -> None:
     """Kill a process tree, the leader's session and the `others` that left it, without waiting.
 
     A leader that has ended may have left members of its session. The session comes last, since
@@ -60,7 +60,7 @@ def end(head: int, others: "list[psutil.Process]") -> None:
         with suppress(psutil.Error):
             process.kill()
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(head, signal.SIGKILL)
+        os.killpg(leader, signal.SIGKILL)
 
 
 def _share(process: "psutil.Process") -> float:

@@ -61,8 +61,8 @@ class Serial:
     def _termination(self, attempt: Attempt, worker: Worker, watcher: Watcher) -> Termination:
         """Run a task in the right process, and return its termination."""
         listener = functools.partial(watcher.progressed, attempt.task)
-        apart = self.settings.isolate and has_foreign_code(attempt.task.runs[0])
-        if not (apart or canary.has_process_changed() or attempt.number > 1):
+        isolated = self.settings.isolate and has_foreign_code(attempt.task.runs[0])
+        if not (isolated or canary.has_process_changed() or attempt.number > 1):
             try:
                 return "done", execute(attempt.task, listener)
             except AcceleratorError as error:

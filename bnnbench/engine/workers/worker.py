@@ -84,7 +84,7 @@ class Worker:
             message = self._process.channel.arrived() if readable else None
         except EOFError:
             event, lost = self._process.exit_status()
-            if self._process.apart and self._data_server and not self._data_server.lives:
+            if self._process.isolated and self._data_server and not self._data_server.lives:
                 event = "gone"
             self._drop()
             return event, lost
@@ -97,7 +97,7 @@ class Worker:
         if event == "broken":
             self._drop()
             return "died", content
-        if event == "last" or (event != "progress" and self._process.apart):
+        if event == "last" or (event != "progress" and self._process.isolated):
             self._drop()
         return "done" if event == "last" else event, content
 
