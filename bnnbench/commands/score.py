@@ -260,12 +260,12 @@ def _keep(
     """Write the records, and the data for their tables and figures."""
     from bnnbench.commands.suite import now_and_then
     from bnnbench.engine.store.data_points.curves import keep_curves
-    from bnnbench.engine.store.leases import CLAIMS, Claims
+    from bnnbench.engine.store.leases import LEASES, Leases
     from bnnbench.engine.store.rescoring.distances import add_distances
     from bnnbench.engine.store.tables import write_tables
 
     of_case = replace(suite, cases=(case,), optional=())
-    with Claims(store.folder / CLAIMS) as claims, claims.held("upkeep", lambda: None):
+    with Leases(store.folder / LEASES) as leases, leases.held("upkeep", lambda: None):
         store.write_all(records)
         for line in add_distances(of_case, store, now_and_then(print)):
             print(legible(line))

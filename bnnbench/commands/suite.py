@@ -40,7 +40,7 @@ from bnnbench.engine.run.devices import NoSuchDevice
 from bnnbench.engine.store.checkpoints import seconds_between
 from bnnbench.engine.store.data_points.curves import keep_curves
 from bnnbench.engine.store.data_points.planes import keep_planes
-from bnnbench.engine.store.leases import CLAIMS, JOBS, Claims
+from bnnbench.engine.store.leases import JOBS, LEASES, Leases
 from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.rescoring.distances import add_distances
 from bnnbench.engine.store.store import Damaged, Store, Unwritable
@@ -121,11 +121,11 @@ def _carry_out(
     store = Store(options.out / suite.name)
     if options.dry_run:
         return _dry_run(suite, requested, store, options, console)
-    with Claims(store.folder / CLAIMS) as claims:
+    with Leases(store.folder / LEASES) as leases:
 
         def upkeep() -> AbstractContextManager[None]:
             """Return a lock that prevents other drivers from rewriting records and tables."""
-            return claims.held(
+            return leases.held(
                 "upkeep",
                 lambda: say(console, "Waiting for another command to finish writing tables"),
             )
@@ -136,8 +136,8 @@ def _carry_out(
         _announce(planned, options, console)
         not_tried = 0
         if not options.detach:
-            not_tried = _run(planned, store, claims, options, rows, console)
-        elif _submit(planned, store, claims, options, console):
+            not_tried = _run(planned, store, leases, options, rows, console)
+        elif _submit(planned, store, leases, options, console):
             return COMPLETED
         with upkeep():
             tell = functools.partial(say, console)
@@ -216,7 +216,7 @@ def _announce(planned: Plan, options: Options, console: Console) -> None:
 def _run(
     planned: Plan,
     store: Store,
-    claims: Claims,
+    leases: Leases,
     options: Options,
     rows: Mapping[str, int],
     console: Console,
@@ -226,23 +226,23 @@ def _run(
     Returns the number of runs that were not tried.
     """
     name, settings = options.placement(len(planned.tasks))
-    jobs = store.folder / JOBS / claims.pulse.stem
-    settings = replace(settings, folder=jobs.absolute(), pulse=claims.pulse.absolute())
+    jobs = store.folder / JOBS / leases.heartbeat.stem
+    settings = replace(settings, folder=jobs.absolute(), heartbeat=leases.heartbeat.absolute())
     expected = forecast(planned.tasks, planned.experience, rows, settings.workers)
     with display(console, planned.left, expected) as progress:
-        share = Share(planned, store, claims, progress)
+        share = Share(planned, store, leases, progress)
         carry_out(share, executor(name, settings), progress)
     return share.not_tried
 
 
 def _submit(
-    planned: Plan, store: Store, claims: Claims, options: Options, console: Console
+    planned: Plan, store: Store, leases: Leases, options: Options, console: Console
 ) -> bool:
     """Submit jobs that outlive this command, and return whether jobs are queued or running."""
     from bnnbench.commands.running import detached  # imported here because few commands need it
 
     _, settings = options.placement(len(planned.tasks))
-    return detached.submit(planned, store, claims, settings, functools.partial(say, console))
+    return detached.submit(planned, store, leases, settings, functools.partial(say, console))
 
 
 def _conclude(suite: Suite, planned: Plan, store: Store, console: Console, not_tried: int) -> int:

@@ -1,4 +1,4 @@
-"""Records, predictions and claims are mutated and sealed again, and every tool reads them.
+"""Records, predictions and leases are mutated and sealed again, and every tool reads them.
 
 `python -m tests.faults.fuzz 10000` takes as many mutants; a second number is the seed. No tool may
 crash or hang, and each mutant is read as equal or named as damaged.
@@ -25,7 +25,7 @@ from bnnbench.commands import store as commands
 from bnnbench.commands.planning.plan import plan
 from bnnbench.commands.report import main as report
 from bnnbench.engine.declare.description import digest
-from bnnbench.engine.store.leases import Claims
+from bnnbench.engine.store.leases import Leases
 from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.record_json import from_json, to_json
 from bnnbench.engine.store.store import PREDICTIONS, RECORD, Damaged, Store, sha256
@@ -201,8 +201,8 @@ def _hurt_predictions(store: Store, keys: set[str], rng: random.Random) -> set[s
 
 def _hurt_claims(store: Store, rng: random.Random, tally: Tally) -> None:
     folder = store.folder / ".claims"
-    with Claims(folder) as claims:
-        identity = json.loads(claims.pulse.read_text())
+    with Leases(folder) as leases:
+        identity = json.loads(leases.heartbeat.read_text())
     for number in range(10):
         fields: Any = copy.deepcopy(identity)
         mutate(fields, rng)

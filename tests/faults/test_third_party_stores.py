@@ -142,8 +142,8 @@ def test_a_fifo_hangs_no_tool_and_is_left_and_named(store, tmp_path, project):
 STOPPED = """
 import sys, time
 from pathlib import Path
-from bnnbench.engine.store.leases import Claims
-with Claims(Path(sys.argv[1])):
+from bnnbench.engine.store.leases import Leases
+with Leases(Path(sys.argv[1])):
     print("ready", flush=True)
     time.sleep(60)
 """
@@ -157,8 +157,8 @@ def test_gc_leaves_the_store_of_a_driver_that_was_stopped_long_ago(store, projec
         assert driver.stdout.readline() == b"ready\n"
         os.kill(driver.pid, signal.SIGSTOP)
         try:
-            (pulse,) = folder.glob("*.driver")
-            os.utime(pulse, (time.time() - 2 * cleaning.DEAD_SECONDS,) * 2)
+            (heartbeat,) = folder.glob("*.driver")
+            os.utime(heartbeat, (time.time() - 2 * cleaning.DEAD_SECONDS,) * 2)
             writing = store.runs / f".{KEY}.abcd_123"
             writing.mkdir()
             code, told = call(capsys, "gc", store.folder)

@@ -10,7 +10,7 @@ from bnnbench.commands.terminal.counts import counted
 from bnnbench.engine.declare.grid import Run
 from bnnbench.engine.run.execute import Outcome, Task
 from bnnbench.engine.store.checkpoints import FOLDER, discard
-from bnnbench.engine.store.leases import Claims
+from bnnbench.engine.store.leases import Leases
 from bnnbench.engine.store.store import Store
 
 TRIES = 3
@@ -29,8 +29,8 @@ class Audience(Protocol):
 class Share:
     """The tasks of a plan whose runs this driver has leased, one task after the other."""
 
-    def __init__(self, planned: Plan, store: Store, claims: Claims, audience: Audience) -> None:
-        self._planned, self._store, self._claims = planned, store, claims
+    def __init__(self, planned: Plan, store: Store, leases: Leases, audience: Audience) -> None:
+        self._planned, self._store, self._leases = planned, store, leases
         self._audience = audience
         self._latest_message = ""
         self._places: dict[tuple[str, str], list[str | None]] = defaultdict(list)
@@ -50,11 +50,11 @@ class Share:
             for task in remaining:
                 if self._gives_up(task):
                     continue
-                claimed, held = self._claimed(task)
+                leased, held = self._leased(task)
                 if held:
                     waiting.append(replace(task, runs=held))
-                if claimed:
-                    yield replace(task, runs=claimed)
+                if leased:
+                    yield replace(task, runs=leased)
             remaining = waiting
             if remaining:
                 self._say_who_has(remaining)
@@ -70,7 +70,7 @@ class Share:
         finished = (o.record.key for o in writable if o.record.status != "failed")
         discard(self._store.folder / FOLDER, finished)
         for outcome in outcomes:
-            self._claims.release(outcome.record.key)
+            self._leases.release(outcome.record.key)
             names = outcome.record.method, outcome.record.dataset
             self._places[names].append(outcome.record.failed_at)
 
@@ -88,24 +88,24 @@ class Share:
         self._audience.passed_over(task.runs)
         return True
 
-    def _claimed(self, task: Task) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
+    def _leased(self, task: Task) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
         """Return the runs of a task that this driver leases now, and those that others hold."""
-        claimed: list[Run] = []
+        leased: list[Run] = []
         held: list[Run] = []
         for run in task.runs:
-            if not self._claims.take(run.key):
+            if not self._leases.acquire(run.key):
                 held.append(run)
             elif self._carried_out(run.key):
-                self._claims.release(run.key)
+                self._leases.release(run.key)
                 self._audience.passed_over([run])
             else:
-                claimed.append(run)
-        return tuple(claimed), tuple(held)
+                leased.append(run)
+        return tuple(leased), tuple(held)
 
     def _may_write(self, key: str) -> bool:
-        if self._claims.holds(key):
+        if self._leases.holds(key):
             return True
-        return self._claims.take(key) and not self._carried_out(key)
+        return self._leases.acquire(key) and not self._carried_out(key)
 
     def _carried_out(self, key: str) -> bool:
         """Return whether the run was finished since the plan was made."""
@@ -115,7 +115,7 @@ class Share:
 
     def _say_who_has(self, tasks: Sequence[Task]) -> None:
         runs = sum(len(task.runs) for task in tasks)
-        others = ", ".join(self._claims.others()) or "other drivers"
+        others = ", ".join(self._leases.others()) or "other drivers"
         line = f"Waiting for {counted(runs)} of {others}"
         self._say_once(line)
 

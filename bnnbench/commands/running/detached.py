@@ -15,7 +15,7 @@ from bnnbench.commands.running.ledgers import FOLDER, Entry, Ledgers, write
 from bnnbench.commands.running.running import carry_out
 from bnnbench.commands.terminal.counts import counted
 from bnnbench.engine.run.execute import Task, lost
-from bnnbench.engine.store.leases import CLAIMS, Claims
+from bnnbench.engine.store.leases import LEASES, Leases
 from bnnbench.engine.store.store import Store
 from bnnbench.engine.workers import Settings
 from bnnbench.engine.workers.base import Silent
@@ -49,8 +49,8 @@ class Driver:
         """Do the runs that no other driver has done meanwhile."""
         tasks = tuple(parcel.opened() for parcel in self.parcels)
         store, settings = Store(self.store), on_this_machine(self.settings, tasks[0].device)
-        with Claims(store.folder / CLAIMS) as claims:
-            share = Share(Plan((), tasks, self.before), store, claims, Silent())
+        with Leases(store.folder / LEASES) as leases:
+            share = Share(Plan((), tasks, self.before), store, leases, Silent())
             carry_out(share, Processes(settings), Silent())
 
     def checkpoint(self) -> "submitit.helpers.DelayedSubmission":
@@ -61,17 +61,17 @@ class Driver:
 
 
 def submit(
-    planned: Plan, store: Store, claims: Claims, settings: Settings, say: Callable[[str], None]
+    planned: Plan, store: Store, leases: Leases, settings: Settings, say: Callable[[str], None]
 ) -> bool:
     """Submit the runs of a plan that no job has, and return whether jobs are queued or running.
 
     Runs left over by ended jobs are submitted once more, one by one; after that they count as
     failed. If no job is left, the ledgers are removed.
     """
-    settings = replace(settings, folder=(store.folder / FOLDER / claims.pulse.stem).absolute())
-    with claims.held("submission"):
+    settings = replace(settings, folder=(store.folder / FOLDER / leases.heartbeat.stem).absolute())
+    with leases.held("submission"):
         ledgers = Ledgers(store)
-        share = Share(planned, store, claims, Silent())
+        share = Share(planned, store, leases, Silent())
         fresh = _without(planned.tasks, ledgers.keys)
         packs = [(1, pack) for pack in _packs(fresh, settings.pack)]
         packs += _of_lost_jobs(planned, ledgers, share, say)

@@ -8,7 +8,7 @@ from pathlib import Path
 from bnnbench.engine.store.checkpoints import FOLDER as CHECKPOINTS
 from bnnbench.engine.store.durable import put, sync
 from bnnbench.engine.store.inspection import Finding, belongs_to_run, inspect, inspect_run
-from bnnbench.engine.store.leases import CLAIMS, Claims
+from bnnbench.engine.store.leases import LEASES, Leases
 from bnnbench.engine.store.store import PREDICTIONS, RECORD, TEMPORARY_NAME, Store
 from bnnbench.methods.checkpoints.files import remove
 
@@ -51,7 +51,7 @@ def collect(store: Store, superseded: bool = False, dry_run: bool = False) -> li
 
 def living(store: Store) -> list[str]:
     """Return "process N on HOST" for each driver that writes to a store."""
-    return Claims(store.folder / CLAIMS).others(DEAD_SECONDS)
+    return Leases(store.folder / LEASES).others(DEAD_SECONDS)
 
 
 def _outcome(finding: Finding, superseded: bool) -> str | None:

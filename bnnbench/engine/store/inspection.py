@@ -13,7 +13,7 @@ import numpy as np
 from bnnbench.datasets.reading.whole_files import read_regular
 from bnnbench.engine.run.packing import NotImported, unpack
 from bnnbench.engine.store.checkpoints import FOLDER as CHECKPOINTS
-from bnnbench.engine.store.leases import CLAIMS, DRIVER_NAME, JOBS, Claims
+from bnnbench.engine.store.leases import DRIVER_NAME, JOBS, LEASES, Leases
 from bnnbench.engine.store.record import UNKNOWN, Record, newest
 from bnnbench.engine.store.record_json import FromTheFuture, LaterSchema
 from bnnbench.engine.store.rescoring.false_scores import false_scores
@@ -262,14 +262,14 @@ def _checkpoints(store: Store, records: Sequence[Record]) -> Iterator[Finding]:
 
 def _dead(store: Store) -> Iterator[Finding]:
     """Return the files of drivers that were killed."""
-    claims = Claims(store.folder / CLAIMS)
-    foreign = claims.foreign()
+    leases = Leases(store.folder / LEASES)
+    foreign = leases.unknown_files()
     for path in foreign:
         yield Finding(path, "foreign", "not a file of a driver")
-    for path in claims.dead():
+    for path in leases.dead():
         if path not in foreign:
             yield Finding(path, "orphan", "a file of a driver that is dead")
-    drivers = {path.stem for path in (store.folder / CLAIMS).glob("*.driver")}
+    drivers = {path.stem for path in (store.folder / LEASES).glob("*.driver")}
     for path in sorted((store.folder / JOBS).glob("*")):
         if not DRIVER_NAME.fullmatch(path.name):
             yield Finding(path, "foreign", "not the jobs of a driver")

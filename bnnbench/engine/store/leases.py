@@ -26,7 +26,7 @@ from bnnbench.datasets.reading.shape import conforms
 from bnnbench.datasets.reading.whole_files import open_regular, read_regular, write_whole
 from bnnbench.engine.store.store import Unwritable
 
-CLAIMS, JOBS = ".claims", ".jobs"
+LEASES, JOBS = ".claims", ".jobs"
 """Folders in a store: drivers' leases on runs, and files of Slurm's jobs."""
 
 SECONDS_BETWEEN_BEATS = 5.0
@@ -54,7 +54,7 @@ class Identity(TypedDict):
 
 
 @dataclass
-class Pulse:
+class Heartbeat:
     """Watches the heartbeat file of a driver."""
 
     path: Path
@@ -75,23 +75,23 @@ class Pulse:
         return time.monotonic() - self._since < EXPIRY_SECONDS
 
 
-class Claims:
+class Leases:
     """This driver's leases, in a folder shared by all drivers of a store."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._driver = ""
         self._held: set[str] = set()
-        self._pulses: dict[str, Pulse] = {}
+        self._heartbeats: dict[str, Heartbeat] = {}
         self._stopped = threading.Event()
         self._heart = threading.Thread(target=self._beat, daemon=True)
 
     @property
-    def pulse(self) -> Path:
+    def heartbeat(self) -> Path:
         """The file that this driver renews while it lives."""
         return self._folder / f"{self._driver}.driver"
 
-    def __enter__(self) -> "Claims":
+    def __enter__(self) -> "Leases":
         try:
             self._register()
         except OSError as error:
@@ -112,18 +112,18 @@ class Claims:
         for name in list(self._held):
             self.release(name)
         with suppress(OSError):  # saves the next driver this work
-            self._bury_the_dead()
-        self.pulse.unlink(missing_ok=True)
+            self._reap_dead()
+        self.heartbeat.unlink(missing_ok=True)
 
-    def take(self, name: str) -> bool:
+    def acquire(self, name: str) -> bool:
         """Return whether this driver now has the lease, taking it from a dead driver if needed."""
         if self._make(name):
             return True
         holder = self._holder(name)
         if holder is None:  # released a moment ago, or unreadable
-            self._bury_the_illegible(name)
+            self._reap_unreadable(name)
             return self._make(name)
-        return not self._lives(holder) and self._bury(holder) and self._make(name)
+        return not self._lives(holder) and self._reap(holder) and self._make(name)
 
     def holds(self, name: str) -> bool:
         """Return whether this driver still has the lease; others may have considered it dead."""
@@ -132,15 +132,15 @@ class Claims:
     def release(self, name: str) -> None:
         """Release the lease."""
         if self.holds(name):
-            self._claim(name).unlink(missing_ok=True)
+            self._path(name).unlink(missing_ok=True)
         self._held.discard(name)  # only now: Ctrl-C may come at any moment
 
     @contextmanager
     def held(self, name: str, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
         """Hold a lease that every driver needs for a short time; `waiting` is called once."""
-        if not self.take(name):
+        if not self.acquire(name):
             waiting()
-            while not self.take(name):
+            while not self.acquire(name):
                 time.sleep(WAIT_SECONDS)
         try:
             yield
@@ -161,7 +161,7 @@ class Claims:
                 names.append(f"process {identity['process']} on {identity['host']}")
         return names
 
-    def foreign(self) -> list[Path]:
+    def unknown_files(self) -> list[Path]:
         """Return the files named like drivers or leases that no driver wrote."""
         return [
             path
@@ -192,14 +192,14 @@ class Claims:
             "started": _started(os.getpid()),
         }
         self._folder.mkdir(parents=True, exist_ok=True)
-        write_whole(self.pulse, json.dumps(identity).encode())
+        write_whole(self.heartbeat, json.dumps(identity).encode())
 
     def _beat(self) -> None:
         while not self._stopped.wait(SECONDS_BETWEEN_BEATS):
             with suppress(
                 OSError
             ):  # the disk is unavailable for a moment, or others considered us dead
-                os.utime(self.pulse)
+                os.utime(self.heartbeat)
 
     def _make(self, name: str) -> bool:
         """Return whether this driver has the lease, making it if there is none."""
@@ -218,20 +218,20 @@ class Claims:
 
     def _link(self, name: str) -> None:
         try:
-            os.link(self.pulse, self._claim(name))
+            os.link(self.heartbeat, self._path(name))
         except OSError as error:
             if error.errno not in NO_HARD_LINKS:
                 raise
-            os.stat(self.pulse)
-            os.symlink(self.pulse.name, self._claim(name))
+            os.stat(self.heartbeat)
+            os.symlink(self.heartbeat.name, self._path(name))
 
-    def _claim(self, name: str) -> Path:
+    def _path(self, name: str) -> Path:
         return self._folder / f"{name}.claim"
 
     def _holder(self, name: str) -> str | None:
         """Return the driver that has the lease; None if absent."""
         with suppress(OSError):  # a symbolic link names the driver even if its file is gone
-            return Path(os.readlink(self._claim(name))).stem
+            return Path(os.readlink(self._path(name))).stem
         identity = self._identity(f"{name}.claim")
         return str(identity["driver"]) if identity else None
 
@@ -254,28 +254,28 @@ class Claims:
         if identity and _is_here(identity):
             return _runs(identity["process"], identity["started"])
         # A driver must not count as dead because a file server is unavailable for a moment.
-        return self._pulses.setdefault(driver, Pulse(path)).beats()
+        return self._heartbeats.setdefault(driver, Heartbeat(path)).beats()
 
-    def _bury_the_dead(self) -> None:
+    def _reap_dead(self) -> None:
         """Remove the files of dead drivers that no other driver has taken over."""
         for path in self.dead():
             if (driver := self._driver_of(path)) is not None:  # None after it was removed
-                self._bury(driver)
+                self._reap(driver)
 
-    def _bury_the_illegible(self, name: str) -> None:
+    def _reap_unreadable(self, name: str) -> None:
         """Remove a lease without a readable driver that has not been renewed for long."""
-        path = self._claim(name)
-        if path.is_file() and not self._pulses.setdefault(path.name, Pulse(path)).beats():
+        path = self._path(name)
+        if path.is_file() and not self._heartbeats.setdefault(path.name, Heartbeat(path)).beats():
             path.unlink(missing_ok=True)
 
-    def _bury(self, driver: str) -> bool:
+    def _reap(self, driver: str) -> bool:
         """Return whether this driver removed all leases of a dead one.
 
         Only one driver may do so, as a second one could remove leases made since. If it dies
         meanwhile, its own heir continues.
         """
         heir = f"heir-of-{driver}"
-        if not self.take(heir):
+        if not self.acquire(heir):
             return False
         (self._folder / f"{driver}.driver").unlink(
             missing_ok=True

@@ -60,7 +60,7 @@ class Settings:
     """Time limit of each Slurm job; the job is then requeued."""
     folder: Path = field(default=Path(".jobs"))
     """Folder for files of Slurm's jobs, on a disk shared with the driver; removed at the end."""
-    pulse: Path | None = None
+    heartbeat: Path | None = None
     """The driver's heartbeat file on that disk. Jobs end when the driver stops renewing it."""
 
     @property

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from bnnbench.engine.run.devices import gpus_here
 from bnnbench.engine.run.execute import Task
-from bnnbench.engine.store.leases import SECONDS_BETWEEN_BEATS, Pulse
+from bnnbench.engine.store.leases import SECONDS_BETWEEN_BEATS, Heartbeat
 from bnnbench.engine.workers import Settings
 from bnnbench.engine.workers.base import Result, Silent
 from bnnbench.engine.workers.clusters.parcels import Parcel
@@ -41,7 +41,7 @@ class Job:
             tasks = [parcel.opened() for parcel in self.parcels]
             settings = on_this_machine(self.settings, tasks[0].device)
             with (
-                _while_it_beats(self.settings.pulse),
+                _while_driver_beats(self.settings.heartbeat),
                 closing(Processes(settings).map(self._left(tasks), Silent())) as results,
             ):
                 for result in results:
@@ -78,18 +78,18 @@ def on_this_machine(
 
 
 @contextmanager
-def _while_it_beats(path: Path | None) -> Iterator[None]:
+def _while_driver_beats(path: Path | None) -> Iterator[None]:
     """Interrupt this process once the driver stops renewing its file."""
     ended = threading.Event()
 
-    def watch(pulse: Pulse) -> None:
+    def watch(heartbeat: Heartbeat) -> None:
         while not ended.wait(SECONDS_BETWEEN_BEATS):
-            if not pulse.beats():
+            if not heartbeat.beats():
                 os.kill(os.getpid(), signal.SIGINT)
                 return
 
     if path:
-        threading.Thread(target=watch, args=(Pulse(path),), daemon=True).start()
+        threading.Thread(target=watch, args=(Heartbeat(path),), daemon=True).start()
     try:
         yield
     finally:
