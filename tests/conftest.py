@@ -117,3 +117,25 @@ def browser():
         running = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield running
         running.close()
+
+
+@pytest.fixture(scope="module")
+def warm_reports():
+    """Let commands in this process write their reports by a Python that starts at once."""
+    from bnnbench.commands import suite
+    from tests.warm import python
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(suite, "REPORT", python("-m", "bnnbench", "report"))
+        yield
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A store of the four runs of `tests.suites.small_store`."""
+    from bnnbench.engine.store.store import Store
+    from tests.suites.small_store import OUTCOMES
+
+    found = Store(tmp_path / "results" / "miniature")
+    found.write_all((outcome.record, outcome.predictions) for outcome in OUTCOMES)
+    return found

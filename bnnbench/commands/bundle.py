@@ -9,10 +9,10 @@ from pathlib import Path
 from bnnbench.commands.terminal.counts import counted
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
+from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.store import bundles
 from bnnbench.engine.store.inspection import stores
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_run
-from bnnbench.engine.store.record import Record, newest
 from bnnbench.engine.store.store import PREDICTIONS, Damaged, Store
 
 ABOUT = """\

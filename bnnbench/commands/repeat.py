@@ -18,10 +18,12 @@ from bnnbench.commands.terminal.display import display
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.reading.third_party_text import legible
-from bnnbench.engine.run.execute import Outcome, Task, lost, sources_sha256
+from bnnbench.engine.records.record import Record
+from bnnbench.engine.run.execute import sources_sha256
+from bnnbench.engine.run.outcomes import lost
+from bnnbench.engine.run.task import Outcome, Task
 from bnnbench.engine.store import bundles, repetitions
 from bnnbench.engine.store.rebuilding import NotRepeatable
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.repetitions import OUTCOMES, Repetition
 from bnnbench.engine.store.store import Damaged
 from bnnbench.engine.workers import Settings, cores

@@ -11,10 +11,10 @@ from bnnbench.commands.stored_runs.reproduction import Comparison, Reproduction,
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.reading.third_party_text import legible
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store import bundles
 from bnnbench.engine.store.inspection import stores
 from bnnbench.engine.store.rebuilding import NotRepeatable
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.store import Damaged, Store
 from bnnbench.engine.workers.base import prepare_process
 

@@ -21,7 +21,7 @@ from bnnbench.suites import SUITES, unknown
 if TYPE_CHECKING:
     from bnnbench.engine.declare.case import Case
     from bnnbench.engine.declare.grid import Suite
-    from bnnbench.engine.store.record import Record
+    from bnnbench.engine.records.record import Record
     from bnnbench.engine.store.store import Store
 
 COMPLETED, NO_REPORT, MISUSED = 0, 1, 2

@@ -26,8 +26,9 @@ from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.engine.declare.gates import Gates
 from bnnbench.engine.declare.grid import Suite
+from bnnbench.engine.run import checkpoints
 from bnnbench.engine.run.measuring.provenance import code_of
-from bnnbench.engine.store import bundles, checkpoints
+from bnnbench.engine.store import bundles
 from bnnbench.engine.store.store import Store
 from bnnbench.engine.workers.base import prepare_process
 from bnnbench.methods.checkpoints.files import Damaged as DamagedCheckpoint

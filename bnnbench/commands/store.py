@@ -11,10 +11,10 @@ from typing import NoReturn
 from bnnbench.commands.terminal.counts import counted
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
+from bnnbench.engine.records.record import Record, time_chosen
 from bnnbench.engine.store.cleaning import Busy, collect, living
 from bnnbench.engine.store.inspection import inspect, stores
 from bnnbench.engine.store.merging import merge
-from bnnbench.engine.store.record import Record, time_chosen
 from bnnbench.engine.store.store import Damaged, Store
 
 SOUND, LITTER, MISUSED, UNSOUND = 0, 1, 2, 3
@@ -101,10 +101,7 @@ def _verify(options: argparse.Namespace) -> int:
         for finding in inspection.findings:
             kinds[finding.kind] += 1
             _say(f"{finding.kind}: {finding.path}: {finding.reason}. Remedy: {finding.cure}")
-        unsealed = f", {inspection.unsealed} of them without checksums (schema 1)" * bool(
-            inspection.unsealed
-        )
-        _say(f"{store.folder}: {counted(inspection.sound, 'valid run')}{unsealed}")
+        _say(f"{store.folder}: {counted(inspection.sound, 'valid run')}")
     return _code(kinds)
 
 

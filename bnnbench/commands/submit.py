@@ -13,7 +13,7 @@ from bnnbench.engine.store.inspection import stores
 from bnnbench.engine.store.store import Damaged, Store
 
 if TYPE_CHECKING:
-    from bnnbench.engine.store.record import Record
+    from bnnbench.engine.records.record import Record
 
 ABOUT = """\
 Write the runs of one method to one file, with their predictions and the method's own files. The

@@ -36,12 +36,12 @@ from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Suite
 from bnnbench.engine.declare.probe import has_samples
+from bnnbench.engine.records.record import Record
+from bnnbench.engine.run.checkpoints import seconds_between
 from bnnbench.engine.run.devices import NoSuchDevice
-from bnnbench.engine.store.checkpoints import seconds_between
 from bnnbench.engine.store.data_points.curves import keep_curves
 from bnnbench.engine.store.data_points.planes import keep_planes
 from bnnbench.engine.store.leases import JOBS, LEASES, Leases
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.rescoring.distances import add_distances
 from bnnbench.engine.store.store import Damaged, Store, Unwritable
 from bnnbench.engine.store.tables import write_tables

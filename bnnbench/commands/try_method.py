@@ -14,7 +14,7 @@ from typing import Any
 
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.store import Damaged, Store
 from bnnbench.metrics.base import NO_MARGINS
 from bnnbench.reports.judge.columns import samples_of, score_under

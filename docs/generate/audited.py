@@ -1,4 +1,4 @@
-"""Tables of docs/bundle/audit/comparisons.json, which `python -m docs.generate.audit` writes."""
+"""Tables from docs/bundle/audit/comparisons.json, written by `python -m docs.generate.audit`."""
 
 import functools
 import json
@@ -13,19 +13,19 @@ ANSWERS = {
     "definition": "another definition",
     "theirs": "single precision in the library",
 }
-"""Kind of a comparison → its answer in words, where it is as expected."""
+"""Kind of a comparison → the words for its expected answer."""
 OURS = ("closed form", "enumeration", "quadrature")
-"""Truths that ours is compared with, in place of a library."""
+"""Truths with which our methods are compared, in place of a library."""
 
 
 @functools.cache
 def content() -> Mapping[str, Any]:
-    """Return all comparisons by name, and the numbers beside them."""
+    """Return all comparisons by name, and the additional numbers."""
     return json.loads((BUNDLE / "audit" / "comparisons.json").read_text(encoding="utf-8"))
 
 
 def rows() -> list[Mapping[str, Any]]:
-    """Return all comparisons, those with a truth first."""
+    """Return all comparisons; those with a known truth come first."""
     found = [row for group in content()["comparisons"].values() for row in group]
     return sorted(found, key=lambda row: row["library"] not in OURS)
 
@@ -39,7 +39,7 @@ def answer(row: Mapping[str, Any]) -> str:
 
 def summary_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each library, method and kind of answer."""
-    yield ("beside", "method", "quantities", "numbers", "largest difference", "answer")
+    yield ("compared with", "method", "quantities", "numbers", "largest difference", "answer")
     yield ("---", "---", "---:", "---:", "---:", "---")
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for row in rows():
@@ -52,14 +52,14 @@ def summary_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
 
 def comparisons_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each comparison."""
-    yield ("beside", "method", "quantity", "largest difference", "answer")
+    yield ("compared with", "method", "quantity", "largest difference", "answer")
     yield ("---", "---", "---", "---:", "---")
     for row in rows():
         yield _named(row), row["method"], row["quantity"], _difference(row), answer(row)
 
 
 def aside_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    """Yield the heading, the rule and a row for each number beside a comparison."""
+    """Yield the heading, the rule and a row for each additional number of a comparison."""
     yield ("", options["heading"])
     yield ("---", "---:")
     for name, (value, error) in content()["aside"][options["of"]].items():
@@ -73,6 +73,6 @@ def _named(row: Mapping[str, Any]) -> str:
 def _difference(row: Mapping[str, Any]) -> str:
     """Return the difference: relative, or with its standard error and the largest deviation."""
     if row["kind"] == "draws":
-        largest = f"at most {row['deviation']:.1f} errors"
+        largest = f"at most {row['deviation']:.1f} standard errors"
         return f"{row['difference']:.1g} ± {row['error']:.1g}; {largest}"
     return f"{row['difference']:.1e}" if row["difference"] < 1e-3 else f"{row['difference']:.2g}"

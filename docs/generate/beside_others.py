@@ -1,4 +1,4 @@
-"""For documents: our methods beside scores that others published on the same folds."""
+"""For documents: our methods compared with scores that others published on the same folds."""
 
 from collections.abc import Iterator, Mapping
 
@@ -7,14 +7,14 @@ from bnnbench.reports.sections.literature import comparison
 from docs.generate.finished_runs import suites
 
 Options = Mapping[str, str]
-HEADINGS = ("data set", "method", "ours", "theirs", "ours less theirs", "folds", "ours is")
+HEADINGS = ("data set", "method", "ours", "theirs", "ours minus theirs", "folds", "ours is")
 
 
 def literature_table(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each data set and method of a UCI profile.
 
-    By one metric. Differences are paired by fold, with 95 % intervals that allow for the overlap
-    of training sets.
+    The scores are of one metric. Differences are paired by fold, with 95 % intervals that allow for
+    the overlap of training sets.
     """
     methods, metrics = options["methods"].split(","), [options["metric"]]
     yield HEADINGS

@@ -1,10 +1,10 @@
-"""The folders of docs/bundle, as a table."""
+"""A table of the folders of docs/bundle."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from bnnbench.datasets.names import title_of
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.reports.read.bundles import bundle_folders
 from docs.generate.finished_runs import BUNDLE, records
 from docs.generate.measured import Options
@@ -36,7 +36,7 @@ def folders_table(options: Options) -> Iterator[tuple[str, ...]]:
 
 
 def _sets(runs: Sequence[Record]) -> str:
-    """Return the titles of the data sets, or their number where the list would be long."""
+    """Return the titles of the data sets, or their number if the list would be long."""
     titles = dict.fromkeys(title_of(run.dataset) for run in runs)
     listed = ", ".join(titles)
     return listed if len(listed) <= LONGEST_LIST else str(len(titles))

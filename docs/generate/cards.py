@@ -1,4 +1,4 @@
-"""A card for each method: from its docstrings, its settings, its search space and docs/bundle."""
+"""A card for each method, from its docstrings, settings, search space and docs/bundle."""
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ STATES = {
     "worse": "worse",
     "": "not decided",
 }
-"""State of a compared method → its words."""
+"""State of a compared method → its description."""
 
 
 def cards() -> str:
@@ -49,8 +49,8 @@ def _card(name: str) -> Iterator[str]:
     if known.source:
         yield f"Source: {known.source}\n"
     kinds = coverage.covered(name)
-    takes = "everything" if len(kinds) == len(coverage.PROBLEMS) else ""
-    yield f"Takes {takes or joined([coverage.PROBLEMS[k] for k in kinds])}.\n"
+    takes = "every kind of problem" if len(kinds) == len(coverage.PROBLEMS) else ""
+    yield f"Accepts {takes or joined([coverage.PROBLEMS[k] for k in kinds])}.\n"
     if rows := list(_settings(kind)):
         yield from _folded(f"Settings ({len(rows) - 2})", [*rows, "", _searched(name)])
     else:
@@ -64,14 +64,14 @@ def _card(name: str) -> Iterator[str]:
 
 
 def _folded(title: str, lines: Sequence[str]) -> Iterator[str]:
-    """Yield lines of Markdown that a reader opens."""
+    """Yield a folded block of Markdown that a reader can open."""
     yield f'<details markdown="1"><summary>{title}</summary>\n'
     yield from lines
     yield "\n</details>\n"
 
 
 def _settings(kind: type) -> Iterator[str]:
-    """Yield a table of the settings, without a line where there are none."""
+    """Yield a table of the settings, and no line if there are none."""
     for place, (setting, default, values, meaning) in enumerate(settings_of(kind)):
         if not place:
             yield "| setting | default | meaning |"
@@ -88,17 +88,17 @@ def _cell(text: str) -> str:
 
 
 def _searched(name: str) -> str:
-    """Return what tuned profiles search, in a sentence."""
+    """Return a sentence on the settings that tuned profiles search."""
     space = searched(name)
     if space is None:
-        return "What tuned profiles search is not known here: its package is missing."
+        return "Its search space is unknown here because its package is missing."
     if not space:
         return "Tuned profiles search none of its settings."
     return f"Tuned profiles search {joined([f'`{path}` ({law})' for path, law in space])}."
 
 
 def _standing(name: str) -> Iterator[str]:
-    """Yield a table of its places on the board, one row for each question and label."""
+    """Yield a table of the method's places on the board, one row for each question and label."""
     rows = [
         (task, ranking, row)
         for task, ranking in _rankings()
@@ -107,7 +107,7 @@ def _standing(name: str) -> Iterator[str]:
     ]
     if not rows:
         return
-    yield "| as | what for | decision | behind the best | a fit |"
+    yield "| label | question | decision | behind the best | time per fit |"
     yield "| --- | --- | --- | ---: | ---: |"
     for task, ranking, row in rows:
         question = task.question
@@ -118,7 +118,7 @@ def _standing(name: str) -> Iterator[str]:
 
 def _why_not_ranked(name: str) -> str:
     if name in WRAPPERS:
-        return "It is around another method, whose card has its runs."
+        return "It wraps another method, whose card has its runs."
     if entries := _entries().get(name, ()):
         runs = sum(len(entry.runs) for entry in entries)
         suites_of = joined(sorted({f"`{entry.suite}`" for entry in entries}))
@@ -133,21 +133,21 @@ def _state(row: Row) -> str:
 
 
 def _behind(ranking: Ranking, row: Row) -> str:
-    """Return the distance of its mean from the best one, with half of its interval."""
+    """Return the distance of its mean from the best mean, with half of its interval."""
     if row.margin is None or row.half_width is None:
         return "0" if row.standing.state in ("best", "leads") else ""
     return f"{row.margin:.2g} ± {row.half_width:.2g} {ranking.scale.unit}"
 
 
 def _failures(name: str) -> Iterator[str]:
-    """Yield a list of where it fails by its runs, as the pages of methods have it."""
+    """Yield a list of the method's failures in its runs, as on the pages of methods."""
     for failure in failures_of(_entries().get(name, ()), _verdicts()):
         named = "; ".join(f"{_place(i.entry, name)}: {i.text}" for i in failure.named)
         yield f"- **{failure.condition}.** {labels.sentence(named)}."
 
 
 def _place(entry: Entry, name: str) -> str:
-    """Return the data set, with the label of the runs where the method has several."""
+    """Return the data set, with the label of the runs if the method has several."""
     several = len({e.method for e in _entries()[name]}) > 1
     return f"{entry.title}, as {entry.method}" if several else entry.title
 

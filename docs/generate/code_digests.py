@@ -1,7 +1,7 @@
 """`python -m docs.generate.code_digests`: digests of meaning of the code behind recorded runs.
 
-Older records carry digests of files. What these mean is computed from the commit that each record
-names, out of the history, and kept in `docs/bundle/code_digests.csv`.
+Older records contain digests of files. The corresponding digests of meaning are computed from the
+commit that each record names, found in the history, and stored in `docs/bundle/code_digests.csv`.
 """
 
 import ast
@@ -25,7 +25,7 @@ ROOMS = ("datasets", "methods", "metrics", "suites", "reports")
 
 
 def main() -> None:
-    """Write the table of all bundled records whose digest is of the earlier scheme."""
+    """Write the table of all bundled records whose digest has the earlier scheme."""
     wanted: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for folder in bundles.folders(BUNDLES):
         for record in bundles.read(folder):

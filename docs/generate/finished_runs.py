@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.reports.pages.site.site import tasks_of
 from bnnbench.reports.pages.site.tasks import Task
 from bnnbench.reports.papers.coverage import PrintedTable, coverage
@@ -30,21 +30,21 @@ def suites() -> Mapping[str, Sequence[Benchmark]]:
     for folder in bundle_folders(BUNDLE):
         for record in records(folder.name):
             by_suite.setdefault(record.suite, []).append(record)
-    gc.freeze()  # millions of objects that stay: no later collection need look at them
+    gc.freeze()  # Millions of objects stay alive: later collections need not look at them.
     return {suite: benchmarks(by_suite[suite]) for suite in sorted(by_suite)}
 
 
 @functools.cache
 def tasks() -> Sequence[Task]:
-    """Return what the board can answer, in its order."""
+    """Return the board's questions, in its order."""
     return tasks_of(suites())
 
 
 @functools.cache
 def printed_tables(profile: str = "", variant: str = "") -> Sequence[PrintedTable]:
-    """Return the printed tables of all papers beside our runs, or beside those of one profile.
+    """Return the printed tables of all papers together with our runs, or with one profile's runs.
 
-    Of a `variant`, such as "less noise", the runs named "HMC (less noise)" count as those of "HMC".
+    With a `variant`, such as "less noise", runs named "HMC (less noise)" count as runs of "HMC".
     """
     if not profile and not variant:
         return coverage(suites())

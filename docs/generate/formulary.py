@@ -1,4 +1,4 @@
-"""The metrics with their formulas, from their table and the docstrings of their functions.
+"""The metrics with their formulas, from the table of metrics and their functions' docstrings.
 
 `formulas.toml` has the formulas that no docstring states.
 """
@@ -34,7 +34,7 @@ CHAPTERS: Mapping[str, Sequence[str]] = {
     "Distance to a reference": (*metrics.DISTANCES, *metrics.CERTIFIED, *metrics.FAR),
     "Measurements on a posterior, and of attacks": (*metrics.PROBED, *metrics.ATTACKED),
 }  # fmt: skip
-"""Title → metrics; one that several name stands in the first."""
+"""Title → metrics; a metric named by several chapters appears in the first."""
 
 
 def formulary() -> str:
@@ -88,7 +88,7 @@ def _margin(margin: Margin) -> str:
 
 
 def _meaning(metric: Metric) -> str:
-    """Return what its functions say of themselves, from the last to the first one."""
+    """Return the docstrings of its functions, from the last function to the first."""
     score = metric.score
     assert isinstance(score, Imported), f"{metric.name} names no function"
     texts = [_said(path) for path in reversed(score.paths)]
@@ -100,7 +100,7 @@ def _meaning(metric: Metric) -> str:
 
 
 def _said(path: str) -> str:
-    """Return a docstring without "Return", and without its sentences on errors."""
+    """Return a docstring without "Return" and without its sentences on errors."""
     module, _, name = path.partition(":")
     text = _docstrings(module).get(name, "").removeprefix("Return ")
     text = re.sub(r"\s*\bRaises [^.]*(?:\.\w[^.]*)*\.(?=\s|$)", "", text).strip()

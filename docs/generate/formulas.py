@@ -1,4 +1,4 @@
-"""A hook of mkdocs: formulas in TeX become MathML, which browsers draw without a script."""
+"""A hook of mkdocs: converts TeX formulas to MathML, which browsers draw without a script."""
 
 import re
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 from bnnbench.reports.style.formulas import CODE_OR_FORMULA, mathml
 
 PLACE = "formula%dhere"
-"""What stands for a formula while Markdown, to which it would be marks, is read."""
+"""Placeholder of a formula during Markdown conversion, which would misread its characters."""
 
 _formulas: list[str] = []
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Return a page's Markdown with places for its formulas; code stays as it is."""
+    """Return a page's Markdown with placeholders for its formulas; code stays as it is."""
     _formulas.clear()
     return CODE_OR_FORMULA.sub(_placed, markdown)
 

@@ -1,8 +1,8 @@
 """Are chosen lengths long enough? `python -m docs.generate.longer BUNDLE … --out FILE`.
 
-The choice of each search in the bundles is fitted again without each held-out block, for its length
-and for four times that. One row for each fold, with the mean log likelihood of the held-out rows.
-Test rows take no part.
+The choice of each search in the bundles is fitted again, leaving out each held-out block in turn,
+for its chosen length and for four times that. The file has one row per fold, with the mean log
+likelihood of the held-out rows. Test rows take no part.
 """
 
 import argparse
@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store import bundles
 from bnnbench.engine.store.rebuilding import rebuilt_run
-from bnnbench.engine.store.record import Record
 from bnnbench.methods.base import Problem
 from bnnbench.methods.tuning.method import Tuned, searched
 from bnnbench.methods.tuning.plan import Plan
@@ -27,7 +27,7 @@ TIMES = 4
 
 @dataclass(frozen=True)
 class Longer:
-    """A choice beside a fit of four times its length; scores in nats, on held-out rows."""
+    """A choice and a fit of four times its length; scores in nats, on held-out rows."""
 
     dataset: str
     method: str
@@ -38,7 +38,7 @@ class Longer:
 
 
 def longer(record: Record) -> Longer | None:
-    """Return the comparison for the choice of a record; None for one without a length."""
+    """Return the comparison for the choice of a record; None for a choice without a length."""
     if record.search is None:
         return None
     search = Search.from_data(record.search)
@@ -69,7 +69,7 @@ def longer(record: Record) -> Longer | None:
 def comparisons(
     folders: Sequence[Path], folds: int, known: Collection[tuple[str, str, int]]
 ) -> Iterator[Longer]:
-    """Yield the comparisons of the first folds of each search in the bundles, but known ones."""
+    """Yield comparisons for the first folds of each search in the bundles, without known ones."""
     for folder in folders:
         searches = {(r.dataset, r.method, r.fold): r for r in bundles.read(folder) if r.seed == 0}
         for name, record in sorted(searches.items()):
@@ -80,7 +80,7 @@ def comparisons(
 
 
 def main() -> None:
-    """Add to the file the comparisons that it lacks."""
+    """Add the missing comparisons to the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("bundles", nargs="+", type=Path)
     parser.add_argument("--folds", type=int, default=5)

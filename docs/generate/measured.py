@@ -18,7 +18,7 @@ Options = Mapping[str, str]
 def scores_table(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each method, with its cost if recorded.
 
-    `digits` has the decimals of each metric in turn, where they are not three.
+    `digits` has the number of decimals for each metric in turn; the default is three.
     """
     metrics = options["metrics"].split(",")
     places = [int(n) for n in options["digits"].split(",")] if "digits" in options else []
@@ -41,8 +41,8 @@ def scores_table(options: Options) -> Iterator[tuple[str, ...]]:
 def across_table(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each method; a column is a data set or condition.
 
-    `across` says which of the two, `columns` names some in their order; a cell is empty where
-    nothing was run.
+    `across` says which of the two, `columns` names some in their order; a cell is empty if nothing
+    was run.
     """
     table = _scored(options)
     across, digits = options["across"], int(options.get("digits", 3))
@@ -78,11 +78,11 @@ def pairs_table(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each rival; a column is a data set.
 
     A cell has the mean difference over folds and its 95 % interval, widened for rows that folds
-    share as reports do; it is empty where nothing was run.
+    share as in reports; it is empty if nothing was run.
     """
     rivals, columns = options["rivals"].split(","), options["columns"].split(",")
     table = _scored({**options, "methods": ",".join((options["of"], *rivals))})
-    yield (f"{options['of']} less", *(column.replace("_", " ") for column in columns))
+    yield (f"{options['of']} minus", *(column.replace("_", " ") for column in columns))
     yield ("---", *("---:" for _ in columns))
     for rival in rivals:
         gaps = [_gaps(table[table.dataset == name], options["of"], rival) for name in columns]
@@ -100,7 +100,7 @@ def value_text(options: Options) -> str:
 def csv_table(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and the rows of a csv of docs/bundle, or of the chosen columns.
 
-    `where` keeps rows by values of columns: `seed:0,epoch:6`.
+    `where` selects rows by values of columns: `seed:0,epoch:6`.
     """
     table = pd.read_csv(BUNDLE / options["file"], dtype=str, keep_default_na=False)
     for condition in filter(None, options.get("where", "").split(",")):
@@ -117,7 +117,7 @@ def csv_table(options: Options) -> Iterator[tuple[str, ...]]:
 def costs_table(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each method and device: means over fits."""
     table = _costs_of_runs(options["bundle"])
-    yield ("method", "device", "fits", "minutes of a fit", "kJ", "GiB")
+    yield ("method", "device", "fits", "minutes per fit", "kJ", "GiB")
     yield ("---", "---", *4 * ("---:",))
     for (method, device), fits in table.groupby(["method", "device"]):
         mean = fits[["fit_seconds", "fit_joules", "peak_bytes"]].mean()
@@ -127,7 +127,7 @@ def costs_table(options: Options) -> Iterator[tuple[str, ...]]:
 
 
 def costs_of(options: Options) -> pd.Series:
-    """Return method → mean processor seconds of a fit, with its search; NaN if not recorded."""
+    """Return method → mean processor seconds of a fit including its search; NaN if not recorded."""
     table = _costs_of_runs(options["bundle"])
     for name in ("profile", "dataset"):
         if name in options:
@@ -136,13 +136,13 @@ def costs_of(options: Options) -> pd.Series:
 
 
 def seconds(value: float | None) -> str:
-    """Return seconds with three digits, or that they are unknown."""
+    """Return seconds with three digits, or a text if they are unknown."""
     return "unknown" if value is None or math.isnan(value) else f"{value:.3g}"
 
 
 @functools.cache
 def scores_of(bundles: str) -> pd.DataFrame:
-    """Return the scores of one or more folders of docs/bundle, a row for each."""
+    """Return the scores of one or more folders of docs/bundle, one per row."""
     return pd.concat([frames.scores_of(records(bundle)) for bundle in bundles.split(",")])
 
 
@@ -176,7 +176,7 @@ def _scored(options: Options) -> pd.DataFrame:
 
 
 def _overlap(suite: str, profile: str, dataset: str) -> float | None:
-    """Return how much rows that splits share widen an interval; 0 over seeds of one split."""
+    """Return the overlap of splits, which widens intervals; 0 over seeds of one split."""
     (benchmark,) = (
         benchmark
         for benchmark in suites()[suite]
@@ -186,7 +186,7 @@ def _overlap(suite: str, profile: str, dataset: str) -> float | None:
 
 
 def _gaps(table: pd.DataFrame, own: str, rival: str) -> pd.Series:
-    """Return the differences on each fold, or of each seed where there is one fold."""
+    """Return the differences on each fold, or of each seed if there is one fold."""
     index = "fold" if table["fold"].nunique() > 1 else "seed"
     wide = table.pivot_table(index=index, columns="method", values="value")
     return (wide[own] - wide[rival]).dropna() if rival in wide else pd.Series(dtype=float)
@@ -201,7 +201,7 @@ def _mean(runs: pd.DataFrame, digits: int = 3) -> str:
 
 
 def _values(runs: pd.DataFrame) -> pd.Series:
-    """Return the means of folds, or the scores of seeds where there is one fold."""
+    """Return the means of folds, or the scores of seeds if there is one fold."""
     by_fold = runs.groupby("fold")["value"].mean()
     return by_fold if len(by_fold) > 1 else runs["value"]
 

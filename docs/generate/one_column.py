@@ -1,4 +1,4 @@
-"""One column of a report's table, and what it decides in sentences."""
+"""One column of a report's table, and its decision in sentences."""
 
 from collections.abc import Iterator, Mapping
 
@@ -42,7 +42,7 @@ def column_text(options: Mapping[str, str]) -> str:
 
 
 def count_text(options: Mapping[str, str]) -> str:
-    """Return how many methods are in the state `count`, or are compared at all."""
+    """Return the number of methods in the state `count`, or of all compared methods."""
     decision = _judged(options).decision
     if options["count"] == "compared":
         return str(sum(map(len, decision.candidates)))
@@ -57,7 +57,7 @@ def _decision(standing: Standing) -> str:
 
 
 def _judged(options: Mapping[str, str]) -> Judged:
-    """Return the column that `suite`, `profile`, `dataset` and `metric` name."""
+    """Return the column named by `suite`, `profile`, `dataset` and `metric`."""
     found = [
         benchmark
         for benchmark in suites()[options["suite"]]

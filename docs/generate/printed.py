@@ -1,4 +1,4 @@
-"""Printed numbers of the papers beside ours, for documents."""
+"""Printed numbers of the papers compared with ours, for documents."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -37,10 +37,9 @@ def coverage_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
 def printed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and the rows of printed tables that have the same columns.
 
-    `methods` and `metrics` choose numbers, `rows` rows, with semicolons between them; `profile`
-    leaves runs of other profiles aside, `variant` takes those of "HMC (less noise)" and the like
-    for those of "HMC". With `errors` standard errors and the paper's spreads stand beside the
-    numbers.
+    `methods` and `metrics` choose numbers; `rows` chooses rows, separated by semicolons; `profile`
+    restricts the runs to one profile; `variant` uses runs such as "HMC (less noise)" in place of
+    "HMC". With `errors`, standard errors and the paper's spreads follow the numbers.
     """
     found = [arranged(table) for table in _tables(options)]
     columns = found[0].columns
@@ -58,8 +57,8 @@ def printed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
 def neighbour_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and the rows of a printed table, with scores of another network.
 
-    Where `bundle` has a score under the same condition it stands before the printed number. No
-    verdict, since it is no run of the same experiment. `others` are methods that the paper lacks.
+    If `bundle` has a score under the same condition, it precedes the printed number. There is no
+    verdict, since the runs belong to another experiment. `others` are methods that the paper lacks.
     """
     printed = numbers_of(options["paper"], options["table"])
     scores = scores_of(options["bundle"])
@@ -90,7 +89,7 @@ def neighbour_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
 
 
 def layers_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    """Yield the heading, the rule and a row for each network; a column is a layer of it."""
+    """Yield the heading, the rule and a row for each network; a column is one of its layers."""
     rows: dict[str, dict[str, Printed]] = {}
     for printed in (n for table in _tables(options) for n in table.numbers):
         published = printed.published
@@ -123,7 +122,7 @@ def _cell(printed: Printed | None, errors: bool) -> str:
 
 
 def _tables(options: Mapping[str, str]) -> list[PrintedTable]:
-    """Return the printed tables that a comment names. Raises ValueError where there is none."""
+    """Return the printed tables that a comment names. Raises ValueError if there is none."""
     runs = {name: options[name] for name in ("profile", "variant") if name in options}
     tables = [
         replace(table, numbers=numbers)

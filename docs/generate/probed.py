@@ -1,4 +1,4 @@
-"""Moments propagated through networks beside samples, by layer and by output, for documents."""
+"""Moments propagated through networks compared with samples, by layer and output, for documents."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,14 +9,14 @@ from bnnbench.reports.sections.suites.outputs import outputs_of
 from docs.generate.finished_runs import suites
 
 Rows = dict[tuple[str, str], dict[str, list[float]]]
-"""Data set and method -> condition -> one value a run."""
+"""Data set and method → condition → one value per run."""
 
 
 def probed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each network and method; a column is a layer.
 
-    `profile`, `methods` and `datasets` are names with commas between them. `printed` is a method
-    of table 2 of paper 001, whose numbers stand below ours.
+    `profile`, `methods` and `datasets` are names separated by commas. `printed` is a method of
+    table 2 of paper 001, whose numbers are shown below ours.
     """
     methods, profiles = options["methods"].split(","), options["profile"].split(",")
     rows: Rows = {}
@@ -48,7 +48,7 @@ def probed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
 def outputs_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each output of one network for one image.
 
-    Beside the 5 %, 50 % and 95 % quantiles of samples stand the methods' means ± deviations.
+    A row has the 5 %, 50 % and 95 % quantiles of samples and the methods' means ± deviations.
     """
     methods, seed = options["methods"].split(","), int(options["seed"])
     (outputs,) = (
@@ -72,7 +72,7 @@ def _minus(text: str) -> str:
 
 
 def of_runs(values: Sequence[float]) -> str:
-    """Return the mean of the runs' values with its standard error, "" without any."""
+    """Return the mean of the runs' values with its standard error; "" without any."""
     if not values:
         return ""
     error = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0

@@ -1,4 +1,4 @@
-"""Runs of the bundle that were carried out again, for documents."""
+"""Repeated runs of the bundle, for documents."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -19,8 +19,8 @@ COLUMNS = ("identical", "within rounding", *NEAR.values(), FAR, FAILED, NOT_REPE
 def repeated_table(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule, a row for each suite and one for all: counts of methods.
 
-    A method counts once in each profile and bundle; the last column has those of which no run was
-    repeated.
+    A method counts once in each profile and bundle; the last column counts methods without a
+    repeated run.
     """
     counts = {suite: _counts(suite) for suite in suites()}
     yield ("suite", *COLUMNS)
@@ -50,7 +50,7 @@ def apart_table(options: Options) -> Iterator[tuple[str, ...]]:
 
 
 def repeated_text(options: Options) -> str:
-    """Return how many runs were repeated, by what code and when, and how many are identical."""
+    """Return how many runs were repeated, when and by which code, and how many are identical."""
     repeated = [r for r in repeated_runs(BUNDLE).values() if r.outcome != "not repeated"]
     days = sorted({r.finished[:10] for r in repeated})
     commits = sorted({r.commit[:7] for r in repeated})
@@ -60,12 +60,12 @@ def repeated_text(options: Options) -> str:
         for same in (True, False)
     )
     return (
-        f"{len(repeated)} runs were repeated, {span}, by the code of {', '.join(commits)}. On the "
-        "kind of processor that they were recorded on, "
+        f"{len(repeated)} runs were repeated, {span}, with the code of {', '.join(commits)}. "
+        "On the kind of processor that recorded them, "
         f"{here.count('identical')} of {len(here)} are "
-        f"identical. Of {len(elsewhere)} that were recorded on another kind, "
-        f"{elsewhere.count('identical')} are, and {elsewhere.count('within rounding')} are within "
-        "rounding.\n"
+        f"identical. Of {len(elsewhere)} that another kind recorded, "
+        f"{elsewhere.count('identical')} are identical and "
+        f"{elsewhere.count('within rounding')} are within rounding.\n"
     )
 
 
@@ -84,7 +84,7 @@ def _counts(suite: str) -> dict[str, int]:
 
 
 def _column(repetition: Repetition) -> str:
-    """Return the column that counts a repeated run."""
+    """Return the column in which a repeated run is counted."""
     if repetition.outcome != "differs":
         return in_words(repetition)
     if repetition.spreads is None:

@@ -1,4 +1,4 @@
-"""Searches for settings of finished runs, for documents: places, edges and lengths."""
+"""Searches behind the settings of finished runs, for documents: places, edges and lengths."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -13,13 +13,13 @@ from docs.generate.finished_runs import BUNDLE, suites
 Options = Mapping[str, str]
 
 MARGIN = 0.02
-"""Differences of mean log likelihood, in nats, that are practically none."""
+"""Largest practically irrelevant difference of mean log likelihood, in nats."""
 
 
 def places_table(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each method: its places by mean in two profiles.
 
-    Places count the methods that both profiles have; the order is that of the mean place after.
+    Only methods of both profiles are ranked; rows are in the order of the mean place after.
     """
     before, after, metric = options["before"], options["after"], options["metric"]
     columns = options["datasets"].split(",")
@@ -40,7 +40,7 @@ def places_table(options: Options) -> Iterator[tuple[str, ...]]:
 def edges_table(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each method: choices on an edge of their space.
 
-    A cell counts the searches of folds that chose a setting on an edge, and those that chose the
+    A cell counts the folds' searches that chose a setting on an edge, and those that chose the
     longest fit.
     """
     columns = options["datasets"].split(",")
@@ -56,10 +56,10 @@ def edges_table(options: Options) -> Iterator[tuple[str, ...]]:
 
 
 def longer_table(options: Options) -> Iterator[tuple[str, ...]]:
-    """Yield the heading, the rule and a row for each method: fits four times longer less chosen.
+    """Yield the heading, the rule and a row for each method: four-fold lengths minus chosen ones.
 
-    Mean differences of the log likelihood of held-out rows over folds, with 95 % intervals; "+"
-    marks those that are above what is practically none.
+    Cells are mean differences of the held-out rows' log likelihood over folds, with 95 %
+    intervals; "+" marks gains above the margin.
     """
     table = pd.read_csv(BUNDLE / options["file"])
     columns = list(dict.fromkeys(table.dataset))

@@ -1,11 +1,11 @@
-"""For documents: the place of one method on the data sets of profiles, and how far the best is."""
+"""One method's place on the data sets of profiles, and its distance from the best."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics import LISTED
 from bnnbench.reports.judge.statistics.intervals import t_interval
 from bnnbench.reports.read.benchmarks import Benchmark
@@ -20,11 +20,11 @@ Options = Mapping[str, str]
 def standings_table(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each data set of profiles, given as "uci:quick".
 
-    The difference is that of means over folds or seeds, with its 95 % interval, corrected for
+    The difference is between means over folds or seeds, with its 95 % interval, corrected for
     training rows that folds share; the best by mean is chosen on the same runs.
     """
     of, metric = options["of"], options["metric"]
-    yield ("data set", "place by mean", "best by mean", f"{of} less the best", "CPU s of both")
+    yield ("data set", "place by mean", "best by mean", f"{of} minus the best", "CPU s of both")
     yield ("---", "---", "---", "---:", "---:")
     wanted = [tuple(profile.split(":")) for profile in options["profiles"].split(",")]
     for suite, profile in wanted:
@@ -55,7 +55,7 @@ def _row(benchmark: Benchmark, of: str, metric: str) -> tuple[str, ...]:
 
 
 def _scores(runs: Sequence[Record], metric: str) -> dict[int, float]:
-    """Return fold → mean over seeds, or seed → score where there is one fold."""
+    """Return fold → mean over seeds, or seed → score if there is one fold."""
     by_fold = _has_folds(runs)
     values: dict[int, list[float]] = {}
     for run in runs:

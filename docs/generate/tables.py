@@ -1,34 +1,34 @@
-"""What documents have from docs/bundle and from the code: `python -m docs.generate.tables`.
+"""Generated parts of the documents, from docs/bundle and code: `python -m docs.generate.tables`.
 
-A document asks for it in a comment, and the lines up to the end comment are replaced:
+A document requests a part in a comment; the lines up to the end comment are replaced:
 
     <!-- scores bundle=cifar10_tuned dataset=cifar10 condition=clean metrics=nll,accuracy -->
     <!-- end -->
 
-`scores`: mean and standard error over folds, or over seeds where there is one fold, the best first
-by the first metric; `methods=` names some. `across`: one metric, with a column for each data set
-or condition. `differences` and `pairs`: paired differences of one method from others over folds,
-with 95 % intervals. `csv`: rows of a file. `costs`: what
-fits took, by method and device. A value in a sentence stands in one line, after
-`<!-- value bundle=... method=... metric=... -->` (`measured.py`); a count of methods after
+`scores`: mean and standard error over folds, or over seeds if there is one fold, the best first by
+the first metric; `methods=` names some. `across`: one metric, with a column for each data set or
+condition. `differences` and `pairs`: paired differences of one method from others over folds, with
+95 % intervals. `csv`: rows of a file. `costs`: costs of fits, by method and device. A value in a
+sentence stands in one line, after `<!-- value bundle=... method=... metric=... -->`
+(`measured.py`); a count of methods after
 `<!-- value suite=... dataset=... metric=... count=worse -->`, or `count=compared`
 (`one_column.py`).
-`oracles`: scores over the law behind the targets.
-`diagnostics`: what fits say of themselves, means and standard errors over runs.
+`oracles`: scores over the known data distribution.
+`diagnostics`: diagnostics of fits, means and standard errors over runs.
 `printed`: tables of a paper, ours with the printed number in brackets (`printed.py`); `layers`:
-those of paper 001, by layer; `probed`: our measurements there; `outputs`: those of one image;
-`neighbour`: a printed table with the scores of another network before its numbers. `coverage` and
-`covered`: how many printed numbers agree, as a table and in words.
-`audit`, `comparisons`, `aside`: our methods beside those of other libraries (`audited.py`).
+tables of paper 001, by layer; `probed`: our measurements there; `outputs`: measurements for one
+image; `neighbour`: a printed table with the scores of another network before its numbers.
+`coverage` and `covered`: how many printed numbers agree, as a table and in words.
+`audit`, `comparisons`, `aside`: our methods compared with other libraries' (`audited.py`).
 `places`, `edges`, `longer`: places by mean before and after a search, choices on the edge of their
 space, and fits longer than the chosen one (`searched.py`).
 `standings`: one method's place on every data set, and its difference from the best
 (`standings.py`).
-`literature`: our methods beside published scores of the same folds (`beside_others.py`).
-`answers`: what the board says to each question, by one criterion; with `each=kind`, to the one
-that each kind's page begins with. `column`: one column of a table of the report, with its decision
+`literature`: our methods compared with published scores of the same folds (`beside_others.py`).
+`answers`: the board's answer to each question, by one criterion; with `each=kind`, only to the
+first question of each kind's page. `column`: one column of a table of the report, with its decision
 (`one_column.py`).
-`repeated`, `apart`, `repetitions`: runs that were carried out again (`repeated.py`).
+`repeated`, `apart`, `repetitions`: repeated runs (`repeated.py`).
 `folders`: the folders of docs/bundle (`bundled.py`).
 `methods`: a card for each method (`cards.py`).
 `metrics`: all metrics (`formulary.py`).
@@ -87,7 +87,7 @@ VALUE = re.compile(r"<!-- value ([^>]*) -->(.*?)<!-- end -->", re.DOTALL)
 
 
 def rewritten(text: str) -> str:
-    """Return the text of a document with all its tables, and values in sentences, made anew."""
+    """Return the text of a document with all its tables, and values in sentences, regenerated."""
     return VALUE.sub(_value, BLOCK.sub(_block, text))
 
 
@@ -131,9 +131,9 @@ def oracles_table(options: Options) -> Iterator[tuple[str, ...]]:
 def answers_table(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each question of the board.
 
-    With `each=kind`, only for the question of each kind that its page begins with.
+    With `each=kind`, only for the first question of each kind's page.
     """
-    yield ("what for", "from", "answer", "methods", "cannot be told from the best", "worse")
+    yield ("task", "data", "answer", "methods", "cannot be told from the best", "worse")
     yield ("---", "---", "---", "---:", "---:", "---:")
     by_question: dict[tuple[str, str], list[Task]] = {}
     for task in tasks():
@@ -153,7 +153,7 @@ def answers_table(options: Options) -> Iterator[tuple[str, ...]]:
 
 
 def diagnostics_table(options: Options) -> Iterator[tuple[str, ...]]:
-    """Yield the heading, the rule and a row for each data set; a column is of a method."""
+    """Yield the heading, the rule and a row for each data set; a column is a method."""
     methods, names = options["methods"].split(","), options["names"].split(",")
     values: dict[tuple[str, str, str], list[float]] = {}
     for benchmark in suites()[options["suite"]]:
@@ -217,7 +217,7 @@ def main() -> None:
         text = path.read_text(encoding="utf-8")
         if (new := rewritten(text)) != text:
             path.write_text(new, encoding="utf-8")
-            print(f"{name}: tables made anew")
+            print(f"{name}: tables regenerated")
 
 
 if __name__ == "__main__":

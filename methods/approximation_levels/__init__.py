@@ -1,1 +1,1 @@
-"""Approximations of one small posterior, each swapped for the next one at a time."""
+"""Approximations of one small posterior, introduced one at a time."""

@@ -1,4 +1,4 @@
-"""Approximations of the posterior of two units, and predictions by them."""
+"""Approximations of the posterior of two units, and their predictions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from bnnbench.methods.networks.architectures import Architecture, LeakyReLU, Lin
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 
 SAMPLED = 400_000
-"""Networks that predict for a distribution of weights."""
+"""Number of networks sampled from a distribution of weights for predictions."""
 
 Points = Float64[Tensor, " points"]
 
@@ -39,7 +39,7 @@ class Approximation(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """The exact posterior, known by draws."""
+    """The exact posterior, represented by draws."""
 
     exact: Exact
 
@@ -56,7 +56,7 @@ class Drawn:
 
 @dataclass(frozen=True, eq=False)
 class Gaussians:
-    """A mixture of Gaussians by their masses, predicting by sampled networks."""
+    """A mixture of Gaussians, weighted by mass, that predicts by sampled networks."""
 
     parts: tuple[Moments, ...]
 
@@ -74,7 +74,7 @@ class Gaussians:
         return (shares @ (within + apart.square())).sqrt()
 
     def function(self, model: TwoUnits, x: Points, rng: Generator) -> tuple[Points, Points]:
-        """Return moments over 400,000 networks, each part's share of them its own."""
+        """Return moments over 400,000 networks, divided among the parts by mass."""
         ends = (self._shares.cumsum(0) * SAMPLED).round().long().tolist()
         functions = []
         for part, start, end in zip(self.parts, [0, *ends], ends, strict=False):
@@ -89,14 +89,14 @@ class Gaussians:
 
 @dataclass(frozen=True, eq=False)
 class Propagated:
-    """Independent Gaussians, predicting by the package's pass through the network."""
+    """Independent Gaussians that predict by the package's message passing."""
 
     mean: Vector
     variance: Vector
 
     @property
     def stds(self) -> Vector:
-        """Their deviations."""
+        """Their standard deviations."""
         return self.variance.sqrt()
 
     def function(self, model: TwoUnits, x: Points, rng: Generator) -> tuple[Points, Points]:
@@ -112,36 +112,36 @@ class Propagated:
 
 @dataclass(frozen=True, eq=False)
 class RungPosterior:
-    """An approximation of the posterior of a model, which is kept beside it."""
+    """An approximation of a model's posterior, together with the model."""
 
     model: TwoUnits
     approximation: Approximation
     diagnostics: Mapping[str, float]
 
     def predict(self, inputs: Float[Tensor, "points 1"], rng: Generator) -> GaussianPredictive:
-        """Return the Gaussian of the exact or sampled moments, noise included."""
+        """Return the Gaussian with the exact or sampled moments, including noise."""
         mean, variance = self.approximation.function(self.model, inputs[:, 0].double(), rng)
         variance = variance + self.model.noise_variance
         return GaussianPredictive(mean[None, :, None], variance[None, :, None])
 
 
 def independent(mean: Vector, variance: Vector) -> Gaussians:
-    """Return a Gaussian without covariances, predicting by sampled networks."""
+    """Return a Gaussian without covariances that predicts by sampled networks."""
     return Gaussians((Moments(1.0, mean, variance.diag()),))
 
 
 def without_covariances(part: Moments) -> Moments:
-    """Return the Gaussian of the marginals."""
+    """Return the Gaussian with the same marginals and no covariances."""
     return Moments(part.mass, part.mean, part.covariance.diagonal().diag())
 
 
 def within_units(part: Moments) -> Moments:
-    """Return the Gaussian whose covariances are those of one unit's own weights and bias."""
+    """Return the Gaussian with covariances only among each unit's own weights and bias."""
     unit = torch.tensor(UNIT_OF)
     same = unit[:, None] == unit
     return Moments(part.mass, part.mean, part.covariance * same)
 
 
 def network_of(slope: float) -> Architecture:
-    """Return the network of two units."""
+    """Return the architecture with two units."""
     return (Linear(UNITS), LeakyReLU(slope), Linear(1))

@@ -1,4 +1,4 @@
-"""Integrals over functions that bend at 0: Gauss-Legendre on either side of it."""
+"""Integrals of functions with a kink at 0: Gauss-Legendre on either side of it."""
 
 from functools import cache
 
@@ -15,7 +15,7 @@ Nodes = Float64[ndarray, "*units nodes"]
 
 
 def nodes(mean: ndarray, std: ndarray) -> tuple[Nodes, Nodes]:
-    """Return nodes within reach of each mean, and their weights: none straddles 0."""
+    """Return nodes within reach of each mean, and their weights; each panel ends at 0."""
     low, high = mean - REACH * std, mean + REACH * std
     middle = np.clip(0.0, low, high)
     points, shares = _rule()

@@ -11,13 +11,13 @@ from bnnbench.methods.approximation_levels.two_units import PARAMETERS, Draws, T
 from bnnbench.methods.base import InferenceDiverged
 
 LEAST_SAMPLE = 50_000
-"""The effective sample size below which the posterior does not count as known."""
+"""Minimum effective sample size for the posterior to count as known."""
 AT_ONCE = 250_000
 KEPT = 200_000
-"""Draws that stand for the posterior in predictions."""
+"""Number of draws that represent the posterior in predictions."""
 NEGLIGIBLE = -40.0
-"""The log likelihood, at most 0, below which a draw is dropped: all of them together would move no
-moment by more than rounding."""
+"""The log likelihood (at most 0) below which a draw is dropped: even all dropped draws together
+change moments by less than rounding."""
 
 Weights = Float64[Tensor, " draws"]
 
@@ -33,27 +33,28 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """The posterior of a model, as weighted draws from the prior know it."""
+    """The posterior of a model, estimated by weighted draws from the prior."""
 
     whole: Moments
     modes: tuple[Moments, ...]
     """Its parts by the order of the units and the signs of their weights, the heaviest first."""
     draws: Draws
-    """Draws of equal weights."""
+    """Draws with equal weights."""
     sample_size: float
     """The effective number of independent draws behind the moments."""
 
 
 def exact(model: TwoUnits, count: int, rng: Generator) -> Exact:
-    """Return the posterior by `count` draws.
+    """Return the posterior, estimated by `count` draws.
 
-    Raises `InferenceDiverged` where they are worth fewer than 50,000 independent ones.
+    Raises `InferenceDiverged` if the effective sample size is below 50,000.
     """
     draws, weights = _weighted(model, count, rng)
     sample_size = float(1 / weights.square().sum())
     if sample_size < LEAST_SAMPLE:
         raise InferenceDiverged(
-            f"{count} draws from the prior are worth {sample_size:.0f}; needed {LEAST_SAMPLE}"
+            f"{count} prior draws have an effective sample size of {sample_size:.0f}; "
+            f"needed {LEAST_SAMPLE}"
         )
     everything = torch.ones_like(weights, dtype=torch.bool)
     modes = [moments(draws, weights, part) for part in _parts(draws)]
@@ -76,7 +77,7 @@ def moments(draws: Draws, weights: Weights, part: Bool[Tensor, " draws"]) -> Mom
 
 
 def _weighted(model: TwoUnits, count: int, rng: Generator) -> tuple[Draws, Weights]:
-    """Return draws from the prior that are not negligible, and weights whose sum is 1."""
+    """Return the prior draws that are not negligible, and weights that sum to 1."""
     likely, logs = [], []
     for start in range(0, count, AT_ONCE):
         size = min(AT_ONCE, count - start)
@@ -90,7 +91,7 @@ def _weighted(model: TwoUnits, count: int, rng: Generator) -> tuple[Draws, Weigh
 
 
 def _parts(draws: Draws) -> Iterator[Bool[Tensor, " draws"]]:
-    """Yield both orders of w_1 and w_2, each by the signs of v_1 and v_2."""
+    """Yield a mask for each order of w_1 and w_2 and each combination of signs of v_1 and v_2."""
     ordered, first, second = draws[:, 0] < draws[:, 1], draws[:, 4] > 0, draws[:, 5] > 0
     for order in (ordered, ~ordered):
         for sign in (first, ~first):
@@ -98,7 +99,7 @@ def _parts(draws: Draws) -> Iterator[Bool[Tensor, " draws"]]:
 
 
 def _resampled(weights: Weights, rng: Generator) -> Tensor:
-    """Return indices of `KEPT` draws, each as often as its weight says, to within one."""
+    """Return indices of `KEPT` draws, each in proportion to its weight, to within one."""
     start = torch.rand(1, generator=rng, dtype=weights.dtype, device=rng.device)
     points = (torch.arange(KEPT, device=rng.device) + start) / KEPT
     return torch.searchsorted(weights.cumsum(0), points).clamp_max(len(weights) - 1)

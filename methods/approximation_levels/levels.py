@@ -1,4 +1,4 @@
-"""The rungs of the ladder as methods: each one more approximation than the one before it."""
+"""The approximation levels as methods, each with one more approximation than the one before."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -49,22 +49,22 @@ FORMS: Mapping[Form, Callable[[Exact], Approximation]] = {
 
 @dataclass(frozen=True, eq=False)
 class ExactPosterior(RungPosterior):
-    """A form of the exact posterior, with the draws behind it."""
+    """A form of the exact posterior, together with its draws."""
 
     exact: Exact
 
 
 @dataclass(frozen=True)
 class ExactForm:
-    """The exact posterior by importance sampling, or what a Gaussian form leaves of it."""
+    """The exact posterior by importance sampling, or a Gaussian form of it."""
 
     prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()
     of_predictions: ClassVar[tuple[str, ...]] = ("form",)
 
     form: Form = "draws"
-    """`mode`: of the heaviest part by the order of the units and the signs of their weights.
-    `modes`: of every such part, by its mass."""
+    """`mode`: only the heaviest part by the order of the units and the signs of their weights.
+    `modes`: all parts, weighted by mass."""
     draws: int = 4_000_000
 
     def __post_init__(self) -> None:
@@ -72,12 +72,12 @@ class ExactForm:
         require_count(self, "draws")
 
     def fit(self, problem: Problem, rng: Generator) -> ExactPosterior:
-        """Return the form; raises `InferenceDiverged` where the draws are worth too few."""
+        """Return the form; raises `InferenceDiverged` if the effective sample size is too small."""
         model = two_units(problem, rng)
         return self._of(model, exact(model, self.draws, rng))
 
     def from_fit(self, posterior: Posterior) -> ExactPosterior:
-        """Return this form of another form's draws."""
+        """Return this form from another form's draws."""
         assert isinstance(posterior, ExactPosterior)
         return self._of(posterior.model, posterior.exact)
 
@@ -91,7 +91,7 @@ class ExactForm:
 
 @dataclass(frozen=True)
 class RowSites:
-    """Expectation propagation with whole rows as sites, whose moments are exact."""
+    """Expectation propagation with whole rows as sites, with exact moments."""
 
     prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()
@@ -104,7 +104,7 @@ class RowSites:
         require_between(self, 1e-6, 1 + 1e-12, "damping")
 
     def fit(self, problem: Problem, rng: Generator) -> RungPosterior:
-        """Return the fixed point; raises `InferenceDiverged` where a cavity is improper."""
+        """Return the fixed point; raises `InferenceDiverged` if a cavity is improper."""
         model = two_units(problem, rng)
         return _factorised(model, *row_sites(model, self.rounds, self.damping))
 
@@ -125,7 +125,7 @@ class RowMessages:
         require_count(self, "rounds")
 
     def fit(self, problem: Problem, rng: Generator) -> RungPosterior:
-        """Return the fixed point; raises `InferenceDiverged` where a message is improper."""
+        """Return the fixed point; raises `InferenceDiverged` if a message is improper."""
         model = two_units(problem, rng)
         rows = Rows(model, Rules(self.products, self.floors))
         return _factorised(model, *rows.after(self.rounds))
@@ -133,22 +133,22 @@ class RowMessages:
 
 @dataclass(frozen=True)
 class Nearest:
-    """The Gaussian nearest to the posterior by KL(q ‖ p), from the published messages' on."""
+    """The Gaussian nearest to the posterior in KL(q ‖ p), starting from the published messages."""
 
     prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()
 
     covariances: Covariances = "none"
-    """The covariances that the Gaussian has: within the last layer, within each unit, or all."""
+    """The Gaussian's covariances: none, within the last layer, within each unit, or all."""
     rounds: int = 30
-    """Rounds of the published messages, whose moments are the start."""
+    """Rounds of the published messages that give the starting moments."""
 
     def __post_init__(self) -> None:
         require_choice(self, "covariances", get_args(Covariances))
         require_count(self, "rounds")
 
     def fit(self, problem: Problem, rng: Generator) -> RungPosterior:
-        """Return the Gaussian of a local minimum."""
+        """Return the Gaussian at a local minimum."""
         model = two_units(problem, rng)
         start = Rows(model, Rules("marginal", floors=True)).after(self.rounds)
         mean, variance = map(torch.from_numpy, start)
@@ -158,7 +158,7 @@ class Nearest:
 
 @dataclass(frozen=True)
 class Package:
-    """The package's message passing, its model kept beside it."""
+    """The package's message passing, together with the model."""
 
     prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()
@@ -166,7 +166,7 @@ class Package:
     method: MessagePassing = field(default_factory=MessagePassing)
 
     def fit(self, problem: Problem, rng: Generator) -> RungPosterior:
-        """Return the package's posterior, and the model whose prior it drew."""
+        """Return the package's posterior, and the model with the prior that it drew."""
         model = two_units(problem, torch.Generator(rng.device).set_state(rng.get_state()))
         fitted = self.method.fit(problem, rng)
         assert isinstance(fitted, MessagePassingPosterior)
@@ -175,13 +175,13 @@ class Package:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A posterior of the package, predicting as it does."""
+    """A posterior of the package, with its own predictions."""
 
     posterior: MessagePassingPosterior
 
     @property
     def stds(self) -> Vector:
-        """The deviations of all weights."""
+        """The standard deviations of all weights."""
         parts = [part for layer in self.posterior.weights for part in layer.parts()]
         return torch.cat([part.variance.double().flatten() for part in parts]).sqrt()
 

@@ -1,7 +1,7 @@
-r"""Gaussian messages through the network, row after row: a second writing of the package's.
+r"""Gaussian messages through the network, row by row: an independent second implementation.
 
-Factors are integrated numerically where the package has formulas, so that the two agree only if
-both are right. Options take the published messages back to exact ones. Source: paper 000,
+Factors are integrated numerically where the package uses formulas, so that the two agree only if
+both are right. Options replace the published messages by exact ones. Source: paper 000,
 sections 3 and 4.
 """
 
@@ -19,9 +19,9 @@ from bnnbench.methods.base import InferenceDiverged
 Message = Float64[ndarray, "2 *shape"]
 """Natural parameters: mean over variance, and one over variance."""
 FLOOR = 1e-8
-"""The least precision of published messages that are divided by."""
+"""The minimum precision of published messages used as divisors."""
 LEAST_LOG_MASS = np.log(1e-8)
-"""The logarithm of a density below which two published messages count as contradicting."""
+"""The log density below which two published messages contradict each other."""
 ROUNDING = 1e-5
 
 
@@ -31,15 +31,15 @@ class Rules:
 
     products: Literal["cavity", "marginal"]
     """cavity: moments of a product's factors given all messages to them, by integration, divided
-    by what came in. marginal: variational messages, by moments of the other factor's marginal, the
-    published rule."""
+    by the incoming messages. marginal: variational messages, from moments of the other factor's
+    marginal, the published rule."""
     floors: bool
-    """True replaces messages as published: those that are less certain than what came in, or of
-    no positive precision."""
+    """True replaces messages as published: messages less certain than the incoming ones, and
+    messages without a positive precision."""
 
 
 class Rows:
-    """The messages of all rows, and the marginals that they and the prior make."""
+    """The messages of all rows, and the marginals formed by them and the prior."""
 
     def __init__(self, model: TwoUnits, rules: Rules) -> None:
         self.rules, self.slope, self.noise = rules, model.slope, model.noise_variance
@@ -51,7 +51,7 @@ class Rows:
     def after(self, rounds: int) -> tuple[ndarray, ndarray]:
         """Return mean and variance of every weight after some rounds over all rows.
 
-        Raises `InferenceDiverged` where a message that is divided by is improper.
+        Raises `InferenceDiverged` if a message used as a divisor is improper.
         """
         for _ in range(rounds):
             for n in range(len(self.x)):
@@ -74,7 +74,7 @@ class Rows:
             terms = Terms(moments(a), moments(v))
         mean, variance = terms.mean.sum() + c_mean, terms.variance.sum() + c_variance
         new = np.empty_like(cavity)
-        # What the target says about each term, given the others.
+        # The message from the target to each term, given the other terms.
         rest = message(self.y[n] - (mean - terms.mean), self.noise + variance - terms.variance)
         new[:, 3 * UNITS :] = message(
             self.y[n] - (mean - c_mean), self.noise + variance - c_variance
@@ -97,7 +97,7 @@ class Rows:
         self.marginal, self.sent[n] = cavity + new, new
 
     def _forward(self, z: Message, a: Message) -> Message:
-        """Return the message to the activations; `a` is the message that they sent last."""
+        """Return the message to the activations; `a` is their last message back."""
         direct = message(*bent(z, np.zeros_like(a), self.slope).activation)
         belief = bent(z, a, self.slope)
         exact = message(*belief.activation) - a
@@ -123,7 +123,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Terms:
-    """Products of activations and weights, of independent moments."""
+    """Products of independent activations and weights, given their moments."""
 
     inputs: tuple[ndarray, ndarray]
     weights: tuple[ndarray, ndarray]
@@ -167,9 +167,9 @@ def bent(z: Message, a: Message, slope: float) -> Belief:
 
 
 def product(a: Message, v: Message, term: Message) -> tuple[Message, Message]:
-    """Return the messages to an activation and a weight from their product's.
+    """Return the messages to an activation and a weight, given the message to their product.
 
-    Given the activation the weight is Gaussian; activations are integrated over.
+    Given the activation, the weight is Gaussian; activations are integrated out numerically.
     """
     mean, variance = moments(a)
     points, weights = nodes(mean, np.sqrt(variance))
@@ -190,14 +190,14 @@ def message(mean: ndarray, variance: ndarray) -> Message:
 
 
 def moments(gaussian: Message) -> tuple[ndarray, ndarray]:
-    """Return mean and variance; raises `InferenceDiverged` where there is none."""
+    """Return mean and variance; raises `InferenceDiverged` if a precision is not positive."""
     if not (gaussian[1] > 0).all():
-        raise InferenceDiverged("a message that is divided by has no positive precision")
+        raise InferenceDiverged("a message used as a divisor has no positive precision")
     return gaussian[0] / gaussian[1], 1 / gaussian[1]
 
 
 def floored(gaussian: Message) -> Message:
-    """Return the message of the same mean with the least precision at least."""
+    """Return the message with the same mean and at least the minimum precision."""
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.where(gaussian[1] > 0, gaussian[0] / gaussian[1], 0.0)
     return np.where(

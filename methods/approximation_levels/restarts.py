@@ -1,4 +1,4 @@
-"""Several fits from different starts, whose predictions are weighed on held-out rows."""
+"""Several fits from different starts, with predictions weighted by held-out rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,18 +19,18 @@ from bnnbench.methods.tuning.fits import fit_all
 from bnnbench.methods.tuning.space import Space
 
 SLOTS = 60
-"""Equal-weight components that stand for weights: a weight is rounded to a sixtieth."""
+"""Number of equal-weight components that represent weights: they are rounded to a sixtieth."""
 
 Weights = Literal["equal", "held_out"]
 
 
 @dataclass(frozen=True)
 class RestartsPosterior:
-    """A mixture of posteriors, of which each takes some of the slots."""
+    """A mixture of posteriors, each of which occupies some of the slots."""
 
     members: tuple[Posterior, ...]
     log_likelihoods: Float64[Tensor, " members"]
-    """The log likelihood of all held-out rows together, by member."""
+    """Each member's log likelihood of all held-out rows together."""
     slots: tuple[int, ...]
 
     @property
@@ -54,10 +54,10 @@ class RestartsPosterior:
 
 @dataclass(frozen=True)
 class Restarts:
-    """`size` fits to some of the rows, mixed by equal weights or by the likelihood of the others.
+    """`size` fits to some of the rows, mixed with equal weights or by the likelihood of the others.
 
-    Fits are not repeated on all rows: another set of rows would have another start, to which no
-    weight belongs.
+    Fits are not repeated on all rows: other rows would change the start, so that a weight would no
+    longer apply.
     """
 
     prior_use: ClassVar[PriorUse] = "own"
@@ -65,7 +65,7 @@ class Restarts:
     of_predictions: ClassVar[tuple[str, ...]] = ("weights",)
 
     weights: Weights = "held_out"
-    """`held_out`: in proportion to the likelihood of all held-out rows together."""
+    """`held_out`: proportional to the likelihood of all held-out rows together."""
     size: int = 3
     share: float = 0.2
     """The share of held-out rows."""
@@ -77,14 +77,14 @@ class Restarts:
         require_between(self, 0.0, 1.0, "share")
 
     def fit(self, problem: Problem, rng: Generator) -> RestartsPosterior:
-        """Return the mixture; raises `InferenceDiverged` where no fit is sound."""
+        """Return the mixture; raises `InferenceDiverged` if all fits diverge."""
         rest, validation = held_out(problem.train, self.share, rng)
         part = Problem(rest, problem.likelihood, problem.architecture, problem.prior)
         streams = spawn(rng, self.size)
         fitted = fit_all([self.member] * self.size, [part] * self.size, streams).results
         sound = tuple(fit for fit in fitted if not isinstance(fit, InferenceDiverged))
         if not sound:
-            raise InferenceDiverged(f"all of {self.size} restarts: {fitted[0]}")
+            raise InferenceDiverged(f"all {self.size} restarts diverged: {fitted[0]}")
         scores = []
         for fit, stream in zip(sound, spawn(rng, len(sound)), strict=True):
             prediction = fit.predict(validation.inputs, stream)
@@ -93,7 +93,7 @@ class Restarts:
         return self._mixed(sound, torch.stack(scores).cpu())
 
     def from_fit(self, posterior: Posterior) -> RestartsPosterior:
-        """Return the same fits by these weights."""
+        """Return the same fits mixed with this method's weights."""
         assert isinstance(posterior, RestartsPosterior)
         return self._mixed(posterior.members, posterior.log_likelihoods)
 
@@ -105,7 +105,7 @@ class Restarts:
 
 
 def shared_out(shares: Float64[Tensor, " members"], slots: int) -> tuple[int, ...]:
-    """Return whole numbers of the sum `slots` in proportion to shares: by largest remainders."""
+    """Return integers that sum to `slots` in proportion to shares, by largest remainders."""
     exact = shares * slots
     counts = exact.floor().long()
     rest = (exact - counts).argsort(descending=True)[: slots - int(counts.sum())]

@@ -1,4 +1,4 @@
-"""Expectation propagation whose sites are whole rows: each row's effect on all weights, exactly."""
+"""Expectation propagation with whole rows as sites: each row's exact effect on all weights."""
 
 from dataclasses import dataclass
 
@@ -26,7 +26,7 @@ class Row:
 def row_sites(model: TwoUnits, rounds: int, damping: float) -> tuple[Values, Values]:
     """Return mean and variance of every weight after some rounds over all rows.
 
-    Raises `InferenceDiverged` where a cavity has no positive precision.
+    Raises `InferenceDiverged` if a cavity has no positive precision.
     """
     rho = 1 / model.prior_variance.numpy()
     tau = model.prior_mean.numpy() * rho
@@ -49,9 +49,10 @@ def row_sites(model: TwoUnits, rounds: int, damping: float) -> tuple[Values, Val
 
 
 def tilted(row: Row, mean: Values, variance: Values) -> tuple[Values, Values]:
-    """Return the moments of all weights, independent Gaussians before they saw the row.
+    """Return the moments of all weights after the row, given independent Gaussians before it.
 
-    Given both pre-activations the rest is linear and Gaussian; these are integrated over.
+    Given both pre-activations, the rest is linear and Gaussian; these are integrated out
+    numerically.
     """
     w, b, v, c = np.split(mean, np.cumsum([UNITS] * 3))
     s_w, s_b, s_v, s_c = np.split(variance, np.cumsum([UNITS] * 3))
@@ -69,7 +70,7 @@ def tilted(row: Row, mean: Values, variance: Values) -> tuple[Values, Values]:
     moments = [np.empty(PARAMETERS), np.empty(PARAMETERS)]
 
     def put(index: int, of_mean: ndarray, given: ndarray | float) -> None:
-        """Store the moments of a weight of known conditional mean and variance."""
+        """Store the moments of a weight with known conditional mean and variance."""
         first = (density * of_mean).sum()
         moments[0][index] = first
         moments[1][index] = (density * (given + (of_mean - first) ** 2)).sum()

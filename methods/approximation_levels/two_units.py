@@ -1,8 +1,8 @@
-r"""The one network of the ladder, small enough for its posterior to be known.
+r"""The network of all approximation levels, small enough for its posterior to be known.
 
 $$ y = \sum_h v_h \, \mathrm{LeakyReLU}_\alpha(w_h x + b_h) + c + N(0, \sigma^2), \qquad h = 1, 2 $$
 
-Parameters are vectors of w, b, v and c, in this order, which is that of the network's layers.
+Parameters are vectors of w, b, v and c, in the order of the network's layers.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ GROUPS: Mapping[str, slice] = {
     "second_weights": slice(4, 6),
     "second_bias": slice(6, 7),
 }
-"""Name → parameters of one kind."""
+"""Name → parameters of this kind."""
 UNIT_OF = (0, 1, 0, 1, 2, 2, 2)
 """The unit, hidden or output, whose input each parameter weighs or shifts."""
 
@@ -36,7 +36,7 @@ Draws = Float64[Tensor, "draws 7"]
 
 @dataclass(frozen=True, eq=False)
 class TwoUnits:
-    """Rows, prior and noise: all that the posterior depends on."""
+    """Rows, prior and noise: everything that the posterior depends on."""
 
     x: Float64[Tensor, " rows"]
     y: Float64[Tensor, " rows"]
@@ -57,7 +57,7 @@ class TwoUnits:
         return result
 
     def log_likelihood(self, draws: Draws) -> Float64[Tensor, " draws"]:
-        """Return the log likelihood of each network without its constant."""
+        """Return the log likelihood of each network, up to a constant."""
         misfit = (self.functions(draws, self.x) - self.y).square().sum(1)
         return misfit / (-2 * self.noise_variance)
 
@@ -74,11 +74,11 @@ def two_units(problem: Problem, rng: Generator) -> TwoUnits:
         case other:
             raise Unsupported(f"needed Linear(2), LeakyReLU, Linear(1) with biases; got {other}")
     if not isinstance(likelihood, Gaussian) or likelihood.noise_std is None:
-        raise Unsupported(f"needed Gaussian noise that is known; got {likelihood}")
+        raise Unsupported(f"needed known Gaussian noise; got {likelihood}")
     if problem.input_shape != (1,):
-        raise Unsupported(f"needed inputs of one feature; got {problem.input_shape}")
+        raise Unsupported(f"needed inputs with one feature; got {problem.input_shape}")
     inputs, targets = problem.train.inputs.double(), problem.train.targets.double()
-    torch.randperm(len(inputs), generator=rng, device=rng.device)  # the order of rows comes first
+    torch.randperm(len(inputs), generator=rng, device=rng.device)  # MessagePassing does so first
     network = Network(problem.architecture, (1,), reference)
     layers = SpectralPrior().draw(network.weighted, [rng], problem.train.inputs)
     parts = [part for layer in layers for part in layer.parts()]

@@ -1,4 +1,4 @@
-r"""The Gaussian nearest to the posterior of two units by $KL(q \| p)$, from a given start.
+r"""The Gaussian nearest to the posterior of two units in $KL(q \| p)$, from a given start.
 
 $$ \min_{m, L} \; E_{\theta = m + L \epsilon}\left[-\log p(y \mid \theta)\right]
    + KL(N(m, L L^T) \| \text{prior}) $$
@@ -17,7 +17,7 @@ from bnnbench.methods.approximation_levels.importance import Moments
 from bnnbench.methods.approximation_levels.two_units import PARAMETERS, UNIT_OF, TwoUnits, Vector
 
 POINTS = 4096
-"""Points of the sequence, a power of two."""
+"""Number of points of the sequence, a power of two."""
 ITERATIONS = 300
 
 Covariances = Literal["none", "last_layer", "units", "all"]
@@ -27,11 +27,11 @@ BLOCKS: Mapping[Covariances, tuple[int, ...]] = {
     "units": UNIT_OF,
     "all": (0,) * PARAMETERS,
 }
-"""Weights of one number have covariances with one another."""
+"""Parameters with the same number have covariances with each other."""
 
 
 def nearest(model: TwoUnits, mean: Vector, variance: Vector, covariances: Covariances) -> Moments:
-    """Return the Gaussian of a local minimum, with some covariances."""
+    """Return the Gaussian at a local minimum, with the given covariances."""
     block = torch.tensor(BLOCKS[covariances])
     related = (block[:, None] == block).tril(-1)
     at = (mean - model.prior_mean) / model.prior_variance.sqrt()
@@ -66,8 +66,10 @@ def _root(
 
 
 def _loss(model: TwoUnits, at: Tensor, root: Tensor, points: Tensor) -> Tensor:
-    """Return minus the evidence bound, but for its constant; `at` and `root` are in units of the
-    prior's deviations."""
+    """Return the negative evidence lower bound, up to a constant.
+
+    `at` and `root` are in prior standard deviations.
+    """
     draws = model.prior_mean + model.prior_variance.sqrt() * (at + points @ root.mT)
     misfit = -model.log_likelihood(draws).mean()
     divergence = (root.square().sum() + at.square().sum()) / 2 - root.diagonal().log().sum()
@@ -75,7 +77,7 @@ def _loss(model: TwoUnits, at: Tensor, root: Tensor, points: Tensor) -> Tensor:
 
 
 def _points() -> Float64[Tensor, "points 7"]:
-    """Return points that are spread as independent standard normals are."""
+    """Return points distributed like independent standard normals."""
     uniform = torch.quasirandom.SobolEngine(PARAMETERS, scramble=True, seed=0).draw(
         POINTS, dtype=torch.float64
     )

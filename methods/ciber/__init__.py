@@ -1,1 +1,1 @@
-"""CIBER: collapsed inference, exact over a box of weights and by samples over the others."""
+"""CIBER: collapsed inference, exact over a box of some weights and by samples over the others."""

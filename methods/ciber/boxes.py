@@ -9,7 +9,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 Bounds = Literal["minmax", "moment"]
-"""Bounds of a weight: its least and largest iterate, or the uniform of their mean and variance."""
+"""Bounds of a weight: its minimum and maximum iterate, or those of the uniform with the iterates'
+mean and variance."""
 Axes = Literal["weights", "principal"]
 """Axes of a box: the weights, or the principal directions of the iterates."""
 
@@ -34,7 +35,7 @@ class Sides:
         return self.upper - self.lower
 
     def part(self, offset: int, shape: tuple[int, ...]) -> "Sides":
-        """Return the sides of one parameter, by its place in flat vectors."""
+        """Return the sides of one parameter, given its position in flat vectors."""
         positions = slice(offset, offset + math.prod(shape))
         return Sides(*(t[positions].view(shape) for t in (self.lower, self.upper, self.variance)))
 
@@ -43,8 +44,8 @@ class Sides:
 class Rotated:
     """A box along the principal directions of iterates: a weight vector is centre + directions z.
 
-    Coordinates z of the iterates are uncorrelated, so that a box of their moments has the
-    iterates' covariance, and an affine function of the weights is a sum of uniforms still.
+    The iterates' coordinates z are uncorrelated, so a box that matches their moments has the
+    iterates' covariance, and an affine function of the weights is still a sum of uniforms.
     """
 
     centre: Float[Tensor, " parameters"]

@@ -1,7 +1,7 @@
 r"""Class probabilities, exact over a box of last-layer weights.
 
-The probability of class k is the logistic function of its logit less the log of the sum of the
-others' exponentials; the box moves the logit alone.
+The probability of class k is the logistic function of its logit minus the log of the sum of the
+others' exponentials; the box moves only the logit.
 """
 
 from dataclasses import dataclass
@@ -26,15 +26,15 @@ Logistic = Literal["exact", "cubic"]
 class ClassWeights:
     """The weights of the last layer that a classifier collapses, and their integral.
 
-    "exact": of every class the weight whose range times magnitude is largest, for each point and
-    sample, under the logistic function itself. "cubic": the weights of greatest variance along
-    the trajectory, as many as classes, under the smoothstep cubic.
+    "exact": one weight per class, point and sample, the one with the largest range times magnitude,
+    under the logistic function itself. "cubic": the weights with the largest variance along the
+    trajectory, as many as classes, under the smoothstep cubic.
     """
 
     logistic: Logistic = "exact"
     normalised: bool = True
-    """True if the probabilities of a sample are divided by their sum; otherwise they are not a
-    distribution, and suites reject them.
+    """True divides a sample's probabilities by their sum; otherwise they are not a distribution,
+    and suites reject them.
     """
 
     def __post_init__(self) -> None:
@@ -42,7 +42,7 @@ class ClassWeights:
 
 
 def require_few_classes(weights: ClassWeights, classes: int) -> None:
-    """Raise `Unsupported` where the cubic may give every class a probability of 0."""
+    """Raise `Unsupported` if the cubic may give every class a probability of 0."""
     most = int(torch.tensor(SMOOTHSTEP_REACH).exp()) + 1
     if weights.logistic == "cubic" and classes > most:
         raise Unsupported(
@@ -53,7 +53,7 @@ def require_few_classes(weights: ClassWeights, classes: int) -> None:
 def log_probabilities(
     samples: Samples, weights: ClassWeights, inputs: Float[Tensor, "points *features"]
 ) -> Float[Tensor, "samples points classes"]:
-    """Return the log probabilities of each sample, with gradient, in the weights' precision."""
+    """Return the log probabilities of each sample, with gradients, in the weights' precision."""
     layer, hidden = samples.dense(-1), samples.features(inputs, -1)
     logits = layer(hidden)
     against = logits - _log_sum_of_others(logits)

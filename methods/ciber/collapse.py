@@ -17,9 +17,9 @@ NO_FLOOR = (0.0, 0.0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class LastLayer:
-    """Weights and bias of the last layer: all, or some for each point and each sample.
+    """Weights and bias of the last layer: all, or a number chosen for each point and sample.
 
-    The latter are those whose range, times the magnitude of what they multiply, is largest.
+    Chosen weights have the largest range times magnitude of their input.
     """
 
     weights: int | None = None
@@ -38,10 +38,10 @@ class LastLayer:
 
 @dataclass(frozen=True)
 class SecondLayer:
-    """Weights of the layer before the last: those of greatest variance along the trajectory.
+    """Weights of the layer before the last with the largest variance along the trajectory.
 
-    With a `unit`, only weights that enter this hidden unit, chosen for each point and each
-    sample by range times magnitude, and the unit's bias with them.
+    If a `unit` is given, only weights that enter this hidden unit, chosen for each point and
+    sample by range times magnitude, together with the unit's bias.
     """
 
     weights: int = 3
@@ -51,8 +51,8 @@ class SecondLayer:
         require_count(self, "weights")
         if self.unit is None and self.weights > 3:
             raise ValueError(
-                f"SecondLayer needs at most 3 weights of greatest variance, of which no two "
-                f"units then have several; got {self.weights}"
+                f"SecondLayer needs at most 3 weights, so that only one unit can have several; "
+                f"got {self.weights}"
             )
         if self.unit is not None:
             require_count(self, "unit", least=0)
@@ -67,9 +67,9 @@ def collapsed(
     inputs: Float[Tensor, "points *features"],
     ratio: float,
 ) -> AffinePredictive | RectifiedPredictive:
-    """Return the predictive, without a floor; `ratio` is r/σ of the triangular noise.
+    """Return the predictive without a floor; `ratio` is r/σ of the triangular noise.
 
-    Without a collapse every sample keeps all of its weights.
+    If nothing is collapsed, every sample keeps all of its weights.
     """
     last = samples.dense(-1)
     hidden = samples.features(inputs, -1)
@@ -96,7 +96,7 @@ def collapsed(
 
 
 def _last(layer: Dense, hidden: Tensor, count: int | None) -> tuple[Tensor, Tensor]:
-    """Return centres and widths of the first output, weights and bias collapsed."""
+    """Return centres and widths of the first output, with weights and bias collapsed."""
     middle, width = layer.weight_box.middle[0], layer.weight_box.width[0]
     bias, bias_width = layer.bias_box.middle[0], layer.bias_box.width[0]
     widths = hidden.abs() * width
@@ -111,7 +111,7 @@ def _last(layer: Dense, hidden: Tensor, count: int | None) -> tuple[Tensor, Tens
 
 
 def _rotated(layer: Dense, hidden: Tensor) -> tuple[Tensor, Tensor]:
-    """Return centres and widths of the first output, weights and bias in one rotated box."""
+    """Return centres and widths of the first output, with weights and bias in one rotated box."""
     box = rotated(torch.cat([layer.weight[:, 0], layer.bias[:, :1]], 1), layer.bounds)
     with_bias = torch.cat([hidden, torch.ones_like(hidden[..., :1])], -1).double()
     along = with_bias @ box.directions
@@ -129,7 +129,7 @@ class _Units:
 
 
 def _unit(layer: Dense, features: Tensor, count: int, unit: int) -> _Units:
-    """Return the input of one unit, some weights and the bias collapsed."""
+    """Return the input of one unit, with some weights and the bias collapsed."""
     row = torch.tensor([unit], device=features.device)
     box = layer.weight_box
     widths, indices = (features.abs() * box.width[unit]).topk(
@@ -144,12 +144,12 @@ def _unit(layer: Dense, features: Tensor, count: int, unit: int) -> _Units:
 
 
 def _variable(layer: Dense, features: Tensor, count: int) -> _Units:
-    """Return the inputs of the units that have weights of greatest variance."""
+    """Return the inputs of the units whose weights have the largest variance."""
     variance = layer.weight_box.variance
     best = variance.flatten().topk(min(count, variance.numel())).indices
     rows, columns = best // variance.shape[1], best % variance.shape[1]
     entered, entries = rows.unique(return_counts=True)
-    # a unit with several weights first
+    # the unit with several weights, if any, comes first
     units = entered[entries.argsort(descending=True, stable=True)]
     centres = layer(features)[..., units]
     widths = features.new_zeros(*features.shape[:2], len(units), len(best))

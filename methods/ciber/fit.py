@@ -11,13 +11,13 @@ from bnnbench.methods.fitting.network_posterior import NetworkPosterior
 
 @dataclass(frozen=True)
 class Fit:
-    """The last iterates as a posterior of equal weights, and rows that a floor depends on."""
+    """The last iterates, as an equal-weight posterior, and the rows that determine a floor."""
 
     iterates: NetworkPosterior
     problem: Problem
-    """With all training rows, those of `validation` included."""
+    """The problem with all training rows, including the `validation` rows."""
     validation: Split | None
-    """Rows that were held out to choose among several floors."""
+    """Rows held out to choose among several floors."""
 
     def samples(self, bounds: Bounds) -> Samples:
         """Return the iterates with the box around them."""

@@ -1,4 +1,4 @@
-"""CIBER on draws of Hamiltonian Monte Carlo in place of a trajectory's iterates.
+"""CIBER on draws of Hamiltonian Monte Carlo instead of a trajectory's iterates.
 
 Source: paper 002, figure 2 and appendix C.1.
 """
@@ -27,9 +27,9 @@ from bnnbench.methods.tuning.space import Space
 
 @dataclass(frozen=True)
 class CiberOfHmc:
-    """Collapsed inference on a sampler's draws, which equal its own from an equal stream.
+    """Collapsed inference on a sampler's draws, the same as the sampler's from an equal stream.
 
-    Each draw keeps the noise that came with it. Densities have a bounded support and no floor.
+    Each draw keeps its own noise. Densities have a bounded support and no floor.
     """
 
     prior_use: ClassVar[PriorUse] = "own"
@@ -66,7 +66,7 @@ class CiberOfHmc:
         """Return the posterior of each problem."""
         for problem in problems:
             if not isinstance(problem.likelihood, Gaussian):
-                raise Unsupported(f"needed a regression; got {problem.likelihood}: take Ciber")
+                raise Unsupported(f"needed a regression; got {problem.likelihood}: use Ciber")
             require_layers(problem, isinstance(self.collapse, SecondLayer))
         posteriors = self.sampler.fit_many(problems, rngs)
         return [

@@ -1,7 +1,7 @@
 r"""CIBER: collapsed inference by exact integrals over a box of weights.
 
-The iterates of SGD are samples of all weights but a few, which are uniform on a box that the
-iterates span. The Gaussian likelihood becomes triangular, and the integral over the box exact.
+The iterates of SGD are samples of all weights except a few, which are uniform on a box that the
+iterates span. The Gaussian likelihood becomes triangular, and the integral over the box is exact.
 
 Source: seed paper 002, and its public code where that differs (`reference`).
 """
@@ -36,7 +36,7 @@ from bnnbench.methods.trajectory.schedules import HighThenLow, Plateau
 from bnnbench.methods.tuning.space import Space, compose
 
 NEAREST = 2.297003764578613
-"""Ratio r/σ of the triangle that is nearest to a Gaussian in L2."""
+"""Ratio r/σ of the triangle nearest to a Gaussian in L2."""
 EQUAL_VARIANCE = math.sqrt(6)
 MARGIN = 1e-3
 FloorRange = Literal["training", "scored"]
@@ -46,11 +46,11 @@ FloorRange = Literal["training", "scored"]
 class Ciber(Descending):
     """Collapsed inference with the iterates of a descent.
 
-    A regression's density has a compact support: `epsilons` are the heights of a constant
-    density beside it, of which held-out training rows choose one if there are several. It
-    extends over the training targets and three of their standard deviations on both sides, or,
-    with `floor_range` "scored", over the targets that are scored: the code of the paper does
-    that, and so tells the prediction their range.
+    A regression's density has a compact support: `epsilons` are the heights of an added constant
+    density; held-out training rows choose among several. It covers the range of the training
+    targets, extended by three standard deviations on both sides. With `floor_range` "scored", it
+    covers the range of the scored targets, as in the paper's code, which thereby reveals this
+    range to the prediction.
     """
 
     prior_use: ClassVar[PriorUse] = "none"
@@ -61,7 +61,7 @@ class Ciber(Descending):
 
     training: Descent = field(default_factory=lambda: Descent(schedule=HighThenLow()))
     samples: int | None = 40
-    """Number of last iterates; None: all that are kept."""
+    """Number of last iterates; None: all that are stored."""
     collapse: Collapse = LastLayer()
     classes: ClassWeights = ClassWeights()
     bounds: Bounds = "moment"
@@ -74,7 +74,7 @@ class Ciber(Descending):
     """Share of training rows held out to choose among several epsilons."""
     prediction: Prediction = field(default="box", metadata=LATER)
     """Integrals over the box (box), the same without a box (no_box), or the samples' own Gaussians
-    (iterates), with which to compare the others; all share one fit.
+    (iterates), for comparison; all share one fit.
     """
 
     def __post_init__(self) -> None:
@@ -91,7 +91,7 @@ class Ciber(Descending):
 
     @property
     def space(self) -> Space:
-        """The search space, that of the wrapped training first."""
+        """The search space, beginning with the wrapped training's."""
         return compose("training", self.training.space)
 
     def warm_up(self, problem: Problem) -> None:
@@ -121,9 +121,9 @@ class Ciber(Descending):
         return stack.outcomes(posteriors, weights.flatten(1))
 
     def from_fit(self, posterior: Posterior) -> Posterior:
-        """Return the posterior of a fit that differs in its box and prediction alone.
+        """Return the posterior of a fit that differs only in its box and prediction.
 
-        Raises `Unsupported` where that box cannot be.
+        Raises `Unsupported` if the problem does not allow that box.
         """
         assert isinstance(posterior, CollapsedPosterior)
         assert posterior.fit
@@ -131,26 +131,26 @@ class Ciber(Descending):
         return self._posterior(posterior.fit)
 
     def _require(self, problem: Problem) -> None:
-        """Raise `Unsupported` unless the prediction is one of the problem."""
+        """Raise `Unsupported` unless the problem allows this prediction."""
         require_layers(problem, isinstance(self.collapse, SecondLayer))
         if not isinstance(problem.likelihood, Categorical):
             return
         require_few_classes(self.classes, problem.likelihood.classes)
         if self.prediction == "no_box":
             raise Unsupported(
-                "needed a regression, to predict without a box; got classes: take "
+                "needed a regression to predict without a box; got classes: use "
                 'prediction="iterates"'
             )
 
     def _parts(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> tuple[Sequence[Problem], list[Split | None]]:
-        """Return the problems to fit, and the rows of each that choose epsilon."""
+        """Return the problems to fit, and each problem's rows for choosing epsilon."""
         if isinstance(problems[0].likelihood, Categorical) or len(self.epsilons) == 1:
             return problems, [None] * len(problems)
         schedule = self.training.schedule
         if isinstance(schedule, Plateau):
-            # Hold rows out here, before the descent would: its streams begin where these do.
+            # The descent will hold out the same rows, as its stream starts in the same state.
             share = schedule.validation_share
             return problems, [
                 held_out(p.train, share, _twin(rng))[1]
@@ -198,7 +198,7 @@ class Ciber(Descending):
 def _best_floor(
     posterior: CollapsedPosterior, floors: list[tuple[float, float, float, float]], rows: Split
 ) -> tuple[tuple[float, float, float, float], dict[str, float]]:
-    """Return the floor of the best likelihood of held-out rows, and its diagnostics."""
+    """Return the floor with the best likelihood on held-out rows, and its diagnostics."""
     plain = posterior.without_floor(rows.inputs)
     likelihoods = [
         float(plain.with_floor(*floor).log_prob(rows.targets).mean()) for floor in floors
@@ -220,13 +220,13 @@ def _twin(rng: torch.Generator) -> torch.Generator:
 PAPER_LAST = Ciber(
     bounds="minmax", ratio=NEAREST, epsilons=(0.0,), classes=ClassWeights("cubic")
 )  # fmt: skip
-"""The paper's text; it gives no floor, and so a density of 0 beyond the support."""
+"""As in the paper's text, which gives no floor: the density is 0 beyond its support."""
 PAPER_SECOND = replace(PAPER_LAST, collapse=SecondLayer())
 REFERENCE_LAST = Ciber(
     bounds="minmax", ratio=2.45, floor_range="scored", epsilons=(0.0, 1e-4, 1e-3, 1e-2, 1e-1),
     collapse=LastLayer(2), classes=ClassWeights(normalised=False),
 )  # fmt: skip
-"""The paper's code; the epsilon of the printed numbers is not stated."""
+"""As in the paper's code; the epsilon behind the printed numbers is not stated."""
 REFERENCE_SECOND = replace(REFERENCE_LAST, collapse=SecondLayer(2, unit=0))
 CLEAN_LAST = Ciber()
 CLEAN_SECOND = replace(CLEAN_LAST, collapse=SecondLayer())

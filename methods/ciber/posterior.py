@@ -1,4 +1,4 @@
-"""Samples of some weights beside a box of the others: a posterior ready to predict."""
+"""Samples of some weights and a box for the others: a posterior ready to predict."""
 
 import math
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from bnnbench.methods.predictions.predictive import Predictive
 
 Prediction = Literal["box", "no_box", "iterates"]
 """Prediction of a regression: integrals over the box; the same for a box of width 0 around every
-sample; or the samples' own Gaussians, without a floor. Of classes: the first or the last.
+sample; or the samples' own Gaussians, without a floor. For classes: the first or the last.
 """
 
 
@@ -32,12 +32,12 @@ class CollapsedPosterior:
     collapse: Collapse
     classes: ClassWeights
     ratio: float
-    """Half the base of the triangular noise, in the standard deviations of the network's noise."""
+    """Half the base of the triangular noise, in standard deviations of the network's noise."""
     floor: tuple[float, float, float, float] = NO_FLOOR
     diagnostics: dict[str, float] = field(default_factory=dict)
     prediction: Prediction = "box"
     fit: Fit | None = None
-    """The fit that other predictions may share; needed for those of the iterates."""
+    """The fit, which other predictions may share; "iterates" needs it."""
 
     @torch.no_grad()
     def predict(
@@ -60,7 +60,7 @@ class CollapsedPosterior:
     def log_probs(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> Float[Tensor, "points classes"]:
-        """Return the log of the mean probabilities, with gradient; the stream is not used."""
+        """Return the log of the mean probabilities, with gradients; the stream is not used."""
         if self.fit and self.prediction == "iterates":
             return self.fit.iterates.log_probs(inputs, rng)
         require_classifier(self.samples.likelihood)

@@ -1,7 +1,7 @@
 """Predictive distributions that are exact over a box of weights, mixed over samples.
 
-Every component is that of one sample of the weights outside the box, with triangular noise; a
-floor adds a constant density, since the sum of all that has a compact support.
+Every component belongs to one sample of the weights outside the box, with triangular noise. A
+floor adds a constant density, because the support of the mixture is compact.
 """
 
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ Kind = TypeVar("Kind", bound="_Collapsed")
 CHUNK_VALUES = 2**22
 """Number of values in a chunk of points, to bound memory."""
 KEPT_COMPONENTS = 100_000
-"""Number of draws times points up to which computed components are cached: some 300 MB."""
+"""Maximum of draws times points for which computed components are cached: about 300 MB."""
 
 
 @dataclass(frozen=True)
 class _Collapsed(Packed):
-    """The base of these predictives, whatever the box does to a network's output."""
+    """The common base of these predictives, for any effect of the box on a network's output."""
 
     half_bases: Float[Tensor, "draws points 1"]
     """Half the base of the triangular noise, whose variance is r²/6."""
@@ -34,10 +34,10 @@ class _Collapsed(Packed):
     """epsilon, low, high and margin.
 
     The density is (p + epsilon 1[low ≤ y ≤ high]) / (1 + epsilon (high - low)), a mixture with
-    a uniform. Of infinite bounds it is the mean over draws of (p_s + epsilon) / (P_s + epsilon
-    (high - low)), truncated to the targets that are scored and a margin around them, P_s being
-    the mass there: a row's density then depends on the other rows, and the cdf has no floor.
-    Mean and variance never have one.
+    a uniform. With infinite bounds it is the mean over draws of (p_s + epsilon) / (P_s + epsilon
+    (high - low)), truncated to the range of the scored targets plus a margin, where P_s is the
+    mass in that range. A row's density then depends on the other rows, and the cdf has no floor.
+    Mean and variance never include a floor.
     """
 
     of_classes: ClassVar[bool] = False
@@ -48,7 +48,7 @@ class _Collapsed(Packed):
 
     @property
     def components(self) -> SumOfUniforms | RectifiedSum:
-        """The distribution of each draw at each point, noise included."""
+        """The distribution of each draw at each point, including noise."""
         raise NotImplementedError
 
     @property
@@ -65,7 +65,7 @@ class _Collapsed(Packed):
         return self._of_components(target, "density").mean(0)
 
     def log_prob(self, target: Float[Tensor, "points 1"]) -> Float64[Tensor, " points"]:
-        """Return the log density of each target, floor included."""
+        """Return the log density of each target, including the floor."""
         epsilon, low, high, margin = self.floor[0].double().unbind(-1)
         y = target[:, 0].double()
         if not self._truncates:
@@ -76,7 +76,7 @@ class _Collapsed(Packed):
         mass = self._of_components(high, "cdf") - self._of_components(low, "cdf")
         total = mass.clamp(min=0.0) + epsilon * (high - low)[:, 0]
         shares = (self._of_components(target, "density") + epsilon) / total
-        # A draw without mass in the range does not count.
+        # A draw without mass in the range contributes 0.
         return torch.where(total > 0, shares, 0.0).mean(0).log()
 
     def cdf(self, target: Float[Tensor, "points 1"]) -> Float64[Tensor, "points 1"]:
@@ -111,14 +111,15 @@ class _Collapsed(Packed):
 
     @cached_property
     def _total(self) -> Float64[Tensor, " points"]:
-        """The mass of density and floor together."""
+        """The total mass of density and floor."""
         epsilon, low, high, _ = self.floor[0].double().unbind(-1)
         return torch.where(epsilon > 0, 1 + epsilon * (high - low), 1.0)
 
     def _of_components(self, target: Tensor, name: str) -> Float64[Tensor, "draws points"]:
-        """Return the density or the cdf of every draw, some points at a time.
+        """Return the density or the cdf of every draw, computed in chunks of points.
 
-        Rounding may leave a density slightly below 0, and a cdf outside [0, 1].
+        Rounding could make a density slightly negative, or move a cdf outside [0, 1]: both are
+        clamped.
         """
         small = self.half_bases.numel() <= KEPT_COMPONENTS
         chunks = self._cached_chunks if small else self._chunks()
@@ -127,11 +128,11 @@ class _Collapsed(Packed):
 
     @cached_property
     def _cached_chunks(self) -> list[tuple[slice, SumOfUniforms | RectifiedSum]]:
-        """All chunks, for scores that use the cdf many times."""
+        """All chunks, for scores that evaluate the cdf many times."""
         return list(self._chunks())
 
     def _chunks(self) -> Iterator[tuple[slice, SumOfUniforms | RectifiedSum]]:
-        """Yield points and their components, some at a time."""
+        """Yield chunks of points and their components."""
         tensors = {field.name: getattr(self, field.name) for field in fields(self)}
         per_point = sum(tensor[:, :1].numel() for tensor in tensors.values())
         size = max(1, CHUNK_VALUES // (32 * per_point))
@@ -148,14 +149,14 @@ class _Collapsed(Packed):
 
 @dataclass(frozen=True)
 class AffinePredictive(_Collapsed):
-    """Predictive of networks that are affine in the box: sums of uniforms, noise included."""
+    """Predictive of networks that are affine in the box: sums of uniforms, including noise."""
 
     centres: Float[Tensor, "draws points 1"]
     widths: Float[Tensor, "draws points uniforms"]
 
     @property
     def components(self) -> SumOfUniforms:
-        """The distribution of each draw at each point, noise included."""
+        """The distribution of each draw at each point, including noise."""
         widths = torch.cat([self.widths.double(), self._noise], -1)
         return SumOfUniforms(self.centres[..., 0], widths)
 
@@ -170,7 +171,7 @@ class AffinePredictive(_Collapsed):
 
 @dataclass(frozen=True)
 class RectifiedPredictive(_Collapsed):
-    """Predictive of networks with the box behind ReLUs; the first unit may have several weights."""
+    """Predictive of networks with the box before ReLUs; the first unit may have several weights."""
 
     offsets: Float[Tensor, "draws points 1"]
     outgoing: Float[Tensor, "draws points units"]
@@ -180,7 +181,7 @@ class RectifiedPredictive(_Collapsed):
 
     @property
     def components(self) -> RectifiedSum:
-        """The distribution of each draw at each point, noise included."""
+        """The distribution of each draw at each point, including noise."""
         return RectifiedSum(
             self.offsets[..., 0], self.outgoing, self.centres, self.widths, self._noise
         )

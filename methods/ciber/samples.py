@@ -23,7 +23,7 @@ class Dense:
 
     weight: Float[Tensor, "samples outputs inputs"]
     bias: Float[Tensor, "samples outputs"]
-    """Biases; zero, with a box of zero width, for a layer without."""
+    """Biases; a layer without biases has zeros, in a box of zero width."""
     weight_box: Sides
     bias_box: Sides
     bounds: Bounds
@@ -44,7 +44,7 @@ class Samples:
     weights: Float[Tensor, "samples parameters"]
     buffers: Float[Tensor, "samples buffers"]
     noise_variance: float | Float[Tensor, " samples"] | None
-    """Noise variance; None for a classifier, and where it depends on the input."""
+    """Noise variance; None for a classifier, or if it depends on the input."""
     bounds: Bounds
 
     @cached_property
@@ -75,7 +75,7 @@ class Samples:
     def features(
         self, inputs: Float[Tensor, "points *features"], before: int
     ) -> Float[Tensor, "samples points units"]:
-        """Return the inputs of a layer, counted from the end, with gradient to `inputs`."""
+        """Return the inputs of a layer, counted from the end, with gradients to `inputs`."""
         body = self._bodies[before]
         weights = self.weights[:, : body.parameter_count]
         buffers = self.buffers[:, : body.buffer_count]
@@ -109,17 +109,17 @@ class Samples:
 
 
 def require_layers(problem: Problem, second: bool) -> None:
-    """Raise `Unsupported` unless the last layers have the form that collapsing them takes."""
+    """Raise `Unsupported` unless the last layers have a form that can be collapsed."""
     architecture, classifier = problem.architecture, isinstance(problem.likelihood, Categorical)
     if not architecture or not isinstance(architecture[-1], Linear):
         raise Unsupported(
-            "needed a network that ends in a linear layer, whose weights to collapse; got "
+            "needed a network that ends in a linear layer, to collapse its weights; got "
             f"{', '.join(map(str, architecture)) or 'no layers'}"
         )
     if not classifier and problem.train.targets.shape[1:] != (1,):
-        raise Unsupported("needed a regression of one target; got several")
+        raise Unsupported("needed a regression with one target; got several")
     if second and classifier:
-        raise Unsupported("needed a regression, to collapse the layer before the last")
+        raise Unsupported("needed a regression to collapse the layer before the last; got classes")
     ends = tuple(type(layer) for layer in architecture[-3:])
     if second and ends != (Linear, ReLU, Linear):
         raise Unsupported(

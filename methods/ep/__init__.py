@@ -1,1 +1,1 @@
-"""Expectation propagation in networks of one hidden layer."""
+"""Expectation propagation in networks with one hidden layer."""

@@ -1,4 +1,4 @@
-"""Expectation propagation (EP) in a network of one hidden layer; `solver` has the mathematics.
+"""Expectation propagation (EP) in a network with one hidden layer; `solver` has the mathematics.
 
 Source: Jylänki, Nummenmaa and Vehtari (2014), "Expectation Propagation for Neural Networks with
 Sparsity-Promoting Priors".
@@ -31,12 +31,12 @@ UNITS: Mapping[type[Layer], Unit] = {
     ReLU: torch.relu,
 }
 START_PRECISION = 10.0
-"""Precision of the first sites of h, which lie at the sums of random weights."""
+"""Precision of the first sites of h, which are centred at sums of random weights."""
 
 
 @dataclass(frozen=True)
 class EpPosterior:
-    """Independent Gaussians over the weights of each hidden unit, and over those of the output.
+    """Independent Gaussians: one over each hidden unit's weights, and one over the output's.
 
     Predictions are moments of the output: a single draw, and the stream is not used.
     """
@@ -49,7 +49,7 @@ class EpPosterior:
     def predict(
         self, inputs: Float[Tensor, "points features"], rng: torch.Generator
     ) -> GaussianPredictive:
-        """Return one Gaussian per point, noise included."""
+        """Return one Gaussian per point, including noise."""
         points = solver.with_one(inputs.cpu().double())
         mean, variance = solver.outputs(self.weights, points, self.unit)
         both = (mean, variance + self.noise_variance)
@@ -58,28 +58,29 @@ class EpPosterior:
 
 @dataclass(frozen=True)
 class Ep:
-    """Parallel, damped, fractional EP for perceptrons of one hidden layer and one real target.
+    """Parallel, damped, fractional EP for perceptrons with one hidden layer and one real target.
 
-    Priors are those of PBP's model: all weights share a precision with Gamma(prior_shape,
-    prior_rate), all sums being divided by the root of their length, and the noise has one with
-    Gamma(noise_shape, noise_rate), unless the likelihood knows it. Each update also sets both to
-    their expectations, by the expected squares of weights and residuals; the source has Gaussian
-    sites of their logarithms, and sparse priors beside Gaussian ones. Inputs and targets are
-    expected to be standardised. Float64 throughout.
+    Priors are the same as in PBP's model. All sums are divided by the square root of their length.
+    All weights share a precision with the prior Gamma(prior_shape, prior_rate), and the noise
+    precision has the prior Gamma(noise_shape, noise_rate) unless the likelihood knows the noise.
+    Each update also sets both to their expectations, given the expected squares of weights and
+    residuals. The source instead uses Gaussian sites for their logarithms, and offers sparse priors
+    in addition to Gaussian ones. Inputs and targets are expected to be standardised. Float64
+    throughout.
     """
 
     prior_use: ClassVar[PriorUse] = "given"
     space: ClassVar[Space] = Space()
 
     iterations: int = 300
-    """The largest number of updates; `converged` says whether they were enough."""
+    """Maximum number of updates; the diagnostic `converged` says whether they were enough."""
     power: float = 1.0
-    """Share of a row's sites that its cavity lacks, and power of its likelihood: 1 is plain EP."""
+    """Share of a row's sites removed in its cavity, and power of its likelihood: 1 is plain EP."""
     step: float = 0.5
-    """Share of the way to the new sites that an update goes."""
+    """Step of an update, as a share of the way to the new sites."""
     tolerance: float = 1e-4
-    """A fit ends when an update changes no output at a training row by more, and neither precision
-    by a larger share."""
+    """A fit ends when an update changes every output at a training row by at most this, and both
+    precisions by at most this share."""
     prior_shape: float = 6.0
     prior_rate: float = 6.0
     noise_shape: float = 6.0
@@ -92,7 +93,7 @@ class Ep:
         require_positive(self, "noise_shape", "noise_rate")
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` where it is not finite."""
+        """Return the posterior; raises `InferenceDiverged` if it is not finite."""
         units, unit = _network(problem)
         inputs, targets = problem.train.inputs.cpu().double(), problem.train.targets[:, 0]
         rows = Rows(solver.with_one(inputs), targets.cpu().double())
@@ -130,7 +131,7 @@ class Ep:
     def _start(
         self, problem: Problem, rows: Rows, units: int, unit: Unit, rng: torch.Generator
     ) -> State:
-        """Return sites of h at the sums of random weights, which tell the units apart."""
+        """Return sites of h at sums of random weights, which break the symmetry of units."""
         features = rows.inputs.shape[1]
         draws = torch.randn(features, units, generator=rng, device=rng.device).cpu().double()
         h = rows.inputs @ draws / features**0.5
@@ -165,11 +166,11 @@ class Ep:
 def _network(problem: Problem) -> tuple[int, Unit]:
     """Return number and function of the hidden units; raises `Unsupported` for other problems."""
     if not isinstance(problem.likelihood, Gaussian) or problem.train.targets.shape[1:] != (1,):
-        raise Unsupported("needed one real target; take PBP for classes or several targets")
+        raise Unsupported("needed one real target; use PBP for classes or several targets")
     perceptron = as_perceptron(problem.architecture, problem.input_shape, *UNITS)
     require_output_per_target(problem)
     if len(perceptron.widths) != 3 or perceptron.activation is None:
         raise Unsupported(
-            f"needed one hidden layer; got {len(perceptron.widths) - 2}: take PBP, which has any"
+            f"needed one hidden layer; got {len(perceptron.widths) - 2}: use PBP for other depths"
         )
     return perceptron.widths[1], UNITS[type(perceptron.activation)]

@@ -1,13 +1,14 @@
-r"""Expectation propagation in a network of one hidden layer.
+r"""Expectation propagation in a network with one hidden layer.
 
 $$ y_i = v^T a_i + e_i, \quad a_i = (g(h_{i1}), \dots, g(h_{iK}), 1), \quad h_{ik} = w_k^T x_i,
    \quad q = q(v) \prod_k q(w_k), $$
 
-all Gaussian with full covariances. Every row has a Gaussian site on each of its $h_{ik}$ and one on
-v, that of an observation $y_i \sim N(b_i^T v, s_i)$. A cavity lacks a share p of the row's sites
-(fractional EP of power p). Under the cavities the output is taken as Gaussian, with its exact mean
-and variance. So v has the site $b_i = E a_i$, $s_i = 1/\gamma + p \sum_k Var(g_k) E v_k^2$, and the
-moments of $h_{ik}$ under its cavity times $N(y_i | h_{ik}, 1/(p\gamma))$ are found by quadrature.
+all Gaussian with full covariances. Every row has a Gaussian site on each of its $h_{ik}$, and one
+on v in the form of an observation $y_i \sim N(b_i^T v, s_i)$. A cavity omits a share p of the row's
+sites (fractional EP with power p). Under the cavities the output is treated as Gaussian, with its
+exact mean and variance. Thus the site on v has $b_i = E a_i$,
+$s_i = 1/\gamma + p \sum_k Var(g_k) E v_k^2$, and the moments of $h_{ik}$ under its cavity times
+$N(y_i | h_{ik}, 1/(p\gamma))$ are computed by quadrature.
 
 Source: Jylänki, Nummenmaa and Vehtari (2014), "Expectation Propagation for Neural Networks with
 Sparsity-Promoting Priors".
@@ -24,7 +25,7 @@ from torch import Tensor
 
 NODES, NODE_WEIGHTS = map(torch.from_numpy, np.polynomial.hermite_e.hermegauss(32))
 NODE_WEIGHTS /= math.sqrt(2 * math.pi)
-"""Gauss-Hermite nodes of the standard normal law, and their weights, of sum 1."""
+"""Gauss-Hermite nodes of the standard normal distribution, and their weights, which sum to 1."""
 
 Unit = Callable[[Tensor], Tensor]
 
@@ -52,7 +53,7 @@ class State:
     of_noise: float
 
     def towards(self, new: "State", step: float) -> "State":
-        """Return the new precisions, with sites that lie a step from the own towards the new."""
+        """Return the new precisions, with sites a share `step` of the way to the new ones."""
         names = ("precision", "shift", "slopes", "variance")
         return replace(
             new, **{n: torch.lerp(getattr(self, n), getattr(new, n), step) for n in names}
@@ -69,25 +70,25 @@ class Weights:
     outer_covariance: Float64[Tensor, "outer outer"]
 
     def count(self) -> int:
-        """Return the number of all weights."""
+        """Return the total number of weights."""
         return self.hidden_mean.numel() + self.outer_mean.numel()
 
     def squares(self) -> float:
-        """Return the expected sum of all squared weights, times the number of inputs of each."""
+        """Return the expected sum of squared weights, each times the number of its sum's inputs."""
         hidden = self.hidden_mean.square() + _diagonal(self.hidden_covariance)
         outer = self.outer_mean.square() + _diagonal(self.outer_covariance)
         return float(hidden.shape[1] * hidden.sum() + len(outer) * outer.sum())
 
 
 def with_one(values: Float64[Tensor, "*shape some"]) -> Float64[Tensor, "*shape more"]:
-    """Return the values with a constant 1 behind them, whose weight is the bias."""
+    """Return the values followed by a constant 1, whose weight is the bias."""
     return torch.cat([values, torch.ones_like(values[..., :1])], -1)
 
 
 def moments(
     mean: Float64[Tensor, "*shape"], variance: Float64[Tensor, "*shape"], unit: Unit
 ) -> tuple[Float64[Tensor, "*shape"], Float64[Tensor, "*shape"], Float64[Tensor, "*shape nodes"]]:
-    """Return mean and variance of a unit of Gaussian input, and its deviations at all nodes."""
+    """Return mean and variance of a unit with Gaussian input, and its deviations at all nodes."""
     values = unit(mean[..., None] + variance.sqrt()[..., None] * NODES)
     first = values @ NODE_WEIGHTS
     deviations = values - first[..., None]
@@ -117,7 +118,7 @@ def inputs_of_units(
 def outputs(
     weights: Weights, inputs: Float64[Tensor, "points features"], unit: Unit
 ) -> tuple[Float64[Tensor, " points"], Float64[Tensor, " points"]]:
-    """Return mean and variance of the network's output, exactly under q."""
+    """Return the exact mean and variance of the network's output under q."""
     first, variances, _ = moments(*inputs_of_units(weights, inputs), unit)
     a, squares = with_one(first), weights.outer_mean.square() + _diagonal(weights.outer_covariance)
     of_outer = ((a @ weights.outer_covariance) * a).sum(-1)
@@ -129,12 +130,12 @@ def refined(
 ) -> tuple[State, float, float]:
     """Return new sites, the expected sum of squared residuals, and the share of limited sites.
 
-    No site of h has a negative precision: where the law of h would be wider than its cavity, its
-    mean alone is matched. So every cavity is proper, and no update need be undone. The residuals
-    are those under the tilted law of each output.
+    No site of h has a negative precision: where the new distribution of h would be wider than its
+    cavity, only its mean is matched. Thus every cavity is proper, and no update has to be undone.
+    The residuals are under the tilted distribution of each output.
     """
     noise, y = 1 / state.of_noise, rows.targets
-    # The cavities of h, and of v.
+    # The cavities of h and v.
     mean, spread = inputs_of_units(weights, rows.inputs)
     cavity = 1 / spread - power * state.precision
     centre = (mean / spread - power * state.shift) / cavity
@@ -150,7 +151,7 @@ def refined(
     of_units = variances * (v[:, :-1].square() + of_one)
     uncertain = (a * along).sum(-1) + of_units.sum(-1)
 
-    # Where one h is known, its unit leaves its mean by a deviation.
+    # If one h is known, its unit deviates from its mean by a known amount.
     located = output[:, None, None] + v[:, :-1, None] * deviations
     others = (noise / power + uncertain)[:, None] - of_units
     slope, curve = 2 * along[:, :-1, None], of_one[..., None]
@@ -158,7 +159,7 @@ def refined(
     logs = NODE_WEIGHTS.log() - 0.5 * ((y[:, None, None] - located).square() / scale + scale.log())
     tilted = logs.softmax(-1)
     offset = tilted @ NODES
-    narrowed = (tilted * (NODES - offset[..., None]).square()).sum(-1)  # of the cavity's variance
+    narrowed = (tilted * (NODES - offset[..., None]).square()).sum(-1)  # per cavity variance
     total = cavity / narrowed.clamp(max=1)
     shift = (centre + offset / cavity.sqrt()) * total - centre * cavity
     new = replace(
@@ -174,7 +175,7 @@ def refined(
 
 
 def units_at_work(weights: Weights, inputs: Float64[Tensor, "rows features"], unit: Unit) -> float:
-    """Return the number of equal units among which the output's variation would be as spread."""
+    """Return the effective number of units that contribute to the output's variation."""
     first, _, _ = moments(*inputs_of_units(weights, inputs), unit)
     shares = (first * weights.outer_mean[:-1]).var(0, correction=0)
     return float(shares.sum().square() / shares.square().sum())
@@ -183,7 +184,7 @@ def units_at_work(weights: Weights, inputs: Float64[Tensor, "rows features"], un
 def _inverse(
     precision: Float64[Tensor, "*stack size size"], of_weights: float
 ) -> Float64[Tensor, "*stack size size"]:
-    """Return the covariance of sites and a prior; it is not finite where the sites are not."""
+    """Return the covariance of sites and a prior; it is not finite if the sites are not."""
     size = precision.shape[-1]
     prior = of_weights * size * torch.eye(size, dtype=precision.dtype)
     factor, _ = torch.linalg.cholesky_ex(precision + prior)

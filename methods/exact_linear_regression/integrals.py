@@ -1,4 +1,4 @@
-"""Averages over the weights of a linear model, from some draws of them.
+"""Averages over the weights of a linear model, given some draws.
 
 Source: paper 002, section 4.3.
 """
@@ -26,7 +26,7 @@ NODES = 32
 """Number of Gauss-Legendre nodes on each of `PANELS` parts of a sum's range."""
 PANELS = 6
 LOGISTIC_NODES = 200
-"""Number of Gauss-Hermite nodes, for the mean of the logistic function of a normal variable."""
+"""Number of Gauss-Hermite nodes for the mean of the logistic function of a normal variable."""
 
 Weights = Float64[Tensor, "draws features"]
 Inputs = Float[Tensor, "points features"]
@@ -36,7 +36,7 @@ Real = GaussianPredictive | RealPredictive
 
 @runtime_checkable
 class Integral(Protocol):
-    """A frozen dataclass: the way in which draws of the weights represent their distribution."""
+    """How draws of the weights represent their distribution: a frozen dataclass."""
 
     def predictive(self, weights: Weights, inputs: Inputs, noise_std: float) -> Real:
         """Return the distribution of the target at each point."""
@@ -45,7 +45,7 @@ class Integral(Protocol):
     def log_density(
         self, weights: Weights, inputs: Inputs, noise_std: float, y: Nodes
     ) -> Float64[Tensor, "points nodes"]:
-        """Return the log of that distribution's density at several targets for each point."""
+        """Return the log density of that distribution at several targets for each point."""
         ...
 
     def logistic(self, weights: Weights, inputs: Inputs) -> Float64[Tensor, " points"]:
@@ -55,7 +55,7 @@ class Integral(Protocol):
 
 @dataclass(frozen=True)
 class MonteCarlo:
-    """The draws themselves, each as likely as the others."""
+    """The draws themselves, with equal weights."""
 
     def predictive(self, weights: Weights, inputs: Inputs, noise_std: float) -> GaussianPredictive:
         """Return the mixture over the draws."""
@@ -77,7 +77,7 @@ class MonteCarlo:
 
 @dataclass(frozen=True)
 class MomentMatched:
-    """The Gaussian of the draws' mean and covariance."""
+    """The Gaussian with the draws' mean and covariance."""
 
     def predictive(self, weights: Weights, inputs: Inputs, noise_std: float) -> GaussianPredictive:
         """Return the distribution at each point."""
@@ -107,8 +107,8 @@ class MomentMatched:
 class Collapsed:
     """The uniform distribution on the box that the draws span, integrated exactly.
 
-    All weights are in the box, so that one draw stands for all. The Gaussian noise becomes
-    triangular, `ratio` being half its base in standard deviations.
+    All weights are in the box, so the result has a single component. The Gaussian noise becomes
+    triangular; `ratio` is half its base in standard deviations.
     """
 
     bounds: Bounds = "moment"
@@ -139,7 +139,7 @@ class Collapsed:
         return with_axis.density(y).clamp(min=0.0).log()
 
     def logistic(self, weights: Weights, inputs: Inputs) -> Float64[Tensor, " points"]:
-        r"""Return the mean over the box, $\int \sigma'(f) P(f < w^T x) df$ to some 1e-8."""
+        r"""Return the mean over the box, $\int \sigma'(f) P(f < w^T x) df$, to about 1e-8."""
         function = self._function(weights, inputs)
         reach = function.widths.sum(-1) / 2
         x, share = map(torch.from_numpy, np.polynomial.legendre.leggauss(NODES))
@@ -150,11 +150,11 @@ class Collapsed:
         spread = SumOfUniforms(function.centre[:, None], function.widths[:, None])
         slope = nodes.sigmoid() * (-nodes).sigmoid()
         inner = (slope * (1 - spread.cdf(nodes)) * share.repeat(PANELS)).sum(-1)
-        # Below the range, the whole box lies above.
+        # This term covers f below the box's range, where P(f < wᵀx) = 1.
         return (function.centre - reach).sigmoid() + inner * reach / PANELS
 
     def cubic(self, weights: Weights, inputs: Inputs) -> Float64[Tensor, " points"]:
-        """Return the mean over the box of the cubic that replaces the logistic function."""
+        """Return the mean over the box of the cubic approximation of the logistic function."""
         return expectation(*self._box(weights, inputs), smoothstep())
 
     def _function(self, weights: Weights, inputs: Inputs) -> SumOfUniforms:

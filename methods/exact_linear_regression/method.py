@@ -1,4 +1,4 @@
-"""Bayesian linear regression, exactly and from some draws out of the exact posterior.
+"""Bayesian linear regression, exactly and from some draws of the exact posterior.
 
 Source: Bishop (2006), "Pattern Recognition and Machine Learning", equations 3.53, 3.54 and 3.58.
 """
@@ -20,7 +20,7 @@ from bnnbench.methods.tuning.space import Space
 
 @dataclass(frozen=True)
 class ExactLinear:
-    """The conjugate posterior of a linear model of known noise."""
+    """The conjugate posterior of a linear model with known noise."""
 
     prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()
@@ -37,7 +37,7 @@ class ExactLinear:
 
 @dataclass(frozen=True)
 class DrawsPosterior:
-    """The exact posterior, known only by some draws."""
+    """The exact posterior, represented only by some draws."""
 
     exact: LinearPosterior
     integral: Integral
@@ -49,7 +49,7 @@ class DrawsPosterior:
         return {"draws": float(self.count)}
 
     def predict(self, inputs: Float[Tensor, "points features"], rng: torch.Generator) -> Real:
-        """Return the distribution of the target by draws from `rng`."""
+        """Return the distribution of the target, given draws from `rng`."""
         weights = self.exact.draws(self.count, rng)
         return self.integral.predictive(weights, inputs, self.exact.noise_std)
 

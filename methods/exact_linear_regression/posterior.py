@@ -1,4 +1,4 @@
-r"""The exact posterior of a linear model of known noise.
+r"""The exact posterior of a linear model with known noise.
 
 $$ w \sim N(0, \tau^2 I), \quad y \mid x, w \sim N(w^T x, \sigma^2) \quad \Rightarrow \quad
    w \mid D \sim N(m, P^{-1}), \quad P = X^T X / \sigma^2 + I / \tau^2, \quad
@@ -26,7 +26,7 @@ class LinearPosterior:
 
     mean: Float64[Tensor, " features"]
     precision_root: Float64[Tensor, "features features"]
-    """Lower triangular factor; the precision is its product with its transpose."""
+    """Lower triangular factor L of the precision L Lᵀ."""
     noise_std: float
 
     @property
@@ -67,7 +67,7 @@ class LinearPosterior:
 def exact_posterior(problem: Problem, prior_std: float) -> LinearPosterior:
     """Return the posterior of a linear model without bias.
 
-    Raises `Unsupported` for another network, several targets, or noise that is to be learnt.
+    Raises `Unsupported` for another network, several targets, or unknown noise.
     """
     likelihood = problem.likelihood
     if problem.architecture != (Linear(1, bias=False),):
@@ -76,7 +76,7 @@ def exact_posterior(problem: Problem, prior_std: float) -> LinearPosterior:
             f"{problem.architecture}"
         )
     if not isinstance(likelihood, Gaussian) or likelihood.noise_std is None:
-        raise Unsupported(f"needed a regression of known noise; got {likelihood}")
+        raise Unsupported(f"needed a regression with known noise; got {likelihood}")
     x, y = problem.train.inputs.double(), problem.train.targets.double()
     variance = likelihood.noise_std**2
     identity = torch.eye(x.shape[1], dtype=x.dtype, device=x.device)

@@ -1,7 +1,7 @@
 """The interface of models, and the posterior of a model with random weights.
 
-A model has one flat vector of numbers per problem and computes weights from them, anew for every
-step where they are random. Source: paper 003, appendix A.
+A model has one flat vector of numbers per problem and computes weights from it; random weights
+are redrawn at every step. Source: paper 003, appendix A.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,16 +30,16 @@ class Model(Protocol):
 
     @property
     def networks(self) -> int:
-        """Number of networks that a problem has in training, side by side."""
+        """Number of networks per problem, trained side by side."""
         ...
 
     @property
     def rules(self) -> Mapping[type[Layer], Rule] | None:
-        """Rules of layers in training, where they differ from the standard ones."""
+        """Rules of layers in training that differ from the standard ones; None for no rule."""
         ...
 
     def architecture(self, architecture: Architecture) -> Architecture:
-        """Return the architecture as it is trained."""
+        """Return the architecture that is trained."""
         ...
 
     def initial(
@@ -57,31 +57,31 @@ class Model(Protocol):
     def shown(
         self, batch: Shaped[Tensor, "problems batch *rest"]
     ) -> Shaped[Tensor, "networks part *rest"]:
-        """Return the part of its problem's batch that every network sees."""
+        """Return the part of its problem's batch that each network sees."""
         ...
 
     def gathered(
         self, outputs: Shaped[Tensor, "networks part outputs"]
     ) -> Shaped[Tensor, "draws problems points outputs"]:
-        """Return the draws of each problem's function from the outputs of its networks."""
+        """Return the draws of each problem's function, given the outputs of its networks."""
         ...
 
     def penalty(
         self, network: TorchNetwork, numbers: Numbers, rows: int
     ) -> Float[Tensor, " problems"]:
-        """Return the divergence of the weights from their prior, in nats per training row."""
+        """Return the weights' divergence from their prior, in nats per training row."""
         ...
 
     def posterior(
         self, network: TorchNetwork, at: At, numbers: Float[Tensor, " numbers"]
     ) -> Posterior:
-        """Return the posterior of one problem; `at` gives that of weights of its networks."""
+        """Return the posterior of one problem; `at` returns the posterior at given weights."""
         ...
 
 
 @runtime_checkable
 class SampledModel(Model, Protocol):
-    """A model whose training steps see draws of its weights, not means and deviations."""
+    """A model whose training steps use draws of its weights, not means and deviations."""
 
     def weights(self, network: TorchNetwork, numbers: Numbers, rngs: Rngs) -> Tensor:
         """Return a draw of the weights of every problem's networks."""
@@ -90,7 +90,7 @@ class SampledModel(Model, Protocol):
 
 @dataclass(frozen=True)
 class SampledPosterior:
-    """A model whose weights are drawn anew for a prediction, `draws` times for each network."""
+    """A model whose weights are redrawn for each prediction, `draws` times per network."""
 
     model: SampledModel
     numbers: Float[Tensor, "1 numbers"]
@@ -111,7 +111,7 @@ class SampledPosterior:
     def log_probs(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> Float[Tensor, "points classes"]:
-        """Return the log of the mean probabilities over drawn weights, with gradient."""
+        """Return the log of the mean probabilities over drawn weights, with gradients."""
         return self._drawn(rng).log_probs(inputs, rng)
 
     def _drawn(self, rng: torch.Generator) -> NetworkPosterior:

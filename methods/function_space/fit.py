@@ -33,11 +33,11 @@ class Step:
     log_probs: LogProbs
     """Log probabilities of the batch."""
     predict: Callable[[Tensor], LogProbs]
-    """Function from other inputs to their log probabilities, under the weights of this step."""
+    """Function from other inputs to their log probabilities, with the weights of this step."""
 
 
 Divergence = Callable[[Step], tuple[float, Float[Tensor, " problems"]]]
-"""Return a weight and, in nats, what it weighs beside the mean loss of the batch."""
+"""Return a divergence's weight, relative to the batch's mean loss, and its value in nats."""
 
 
 def fit_model(
@@ -47,10 +47,10 @@ def fit_model(
     problems: Sequence[Problem],
     rngs: Sequence[torch.Generator],
 ) -> list[Posterior | InferenceDiverged]:
-    """Return the posterior of each problem, whose last divergence is among its diagnostics."""
+    """Return the posterior of each problem; its diagnostics include the last divergence."""
     first = problems[0]
     if not isinstance(first.likelihood, Categorical):
-        raise Unsupported("needed a classifier, with probabilities of classes; got a regression")
+        raise Unsupported("needed a classifier, for class probabilities; got a regression")
     architecture = model.architecture(first.architecture)
     stack = Stack(problems, rngs, training.batch_size, architecture, model.rules)
     network, last = stack.network, stack.weights.new_zeros(len(problems), 1).double()
@@ -103,7 +103,7 @@ def _at(
 
 
 class _Networks:
-    """The networks of all problems as functions of inputs of each."""
+    """The networks of all problems as functions of each problem's inputs."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class _Networks:
         inputs: Float[Tensor, "problems batch *features"],
         buffers: Float[Tensor, "networks buffers"] | None = None,
     ) -> LogProbs:
-        """Return log probabilities, in training; running statistics move if they are given."""
+        """Return log probabilities in training mode; running statistics are updated if given."""
         outputs = self.network(
             weights,
             self.model.shown(inputs),
@@ -131,7 +131,7 @@ class _Networks:
             training=True,
             rngs=self.rngs,
         )
-        # In float64, as gradients of precisions of thousands cancel.
+        # In float64, because gradients cancel for precisions in the thousands.
         return self.model.gathered(outputs.double()).log_softmax(-1)
 
     def targets(self, targets: Tensor) -> Float64[Tensor, "problems points"] | Tensor:

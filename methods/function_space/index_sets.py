@@ -1,6 +1,6 @@
-"""Index sets: the points where functions are compared with their prior.
+"""Index sets: the points at which functions are compared with their prior.
 
-Several together are the union of their points, all of equal weight.
+Several sets are used as the union of their points, all with equal weights.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,25 +15,24 @@ from bnnbench.datasets.conditions.rotated import rotate
 from bnnbench.methods.base import Problem, Unsupported
 
 Points = Callable[[Float[Tensor, "problems batch *features"], Sequence[torch.Generator]], Tensor]
-"""Function of a batch of each problem and the problems' streams that returns points, `problems
-points *features`.
+"""Function of each problem's batch and stream that returns points, `problems points *features`.
 """
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """The training batch, whose pass through the network the likelihood shares."""
+    """The training batch; its forward pass is shared with the likelihood."""
 
     def points(self, problems: Sequence[Problem]) -> Points:
-        """Return the batch as it is."""
+        """Return the batch unchanged."""
         return lambda inputs, _: inputs
 
 
 @dataclass(frozen=True)
 class RotatedCopies:
-    """The images of the training batch turned counter-clockwise by each angle, in degrees.
+    """The images of the training batch, rotated counter-clockwise by each angle in degrees.
 
-    Corners that were outside get the least intensity that their channel has in training.
+    Corners from outside the image get the channel's minimum training intensity.
     """
 
     angles: tuple[int | float, ...] = (90,)
@@ -45,7 +44,7 @@ class RotatedCopies:
     def points(self, problems: Sequence[Problem]) -> Points:
         """Return the function that rotates a batch; raises `Unsupported` without images."""
         if len(problems[0].input_shape) != 3:
-            raise Unsupported(f"needed images to turn; got inputs of {problems[0].input_shape}")
+            raise Unsupported(f"needed images to rotate; got inputs of {problems[0].input_shape}")
         least = torch.stack([problem.train.inputs.amin((0, 2, 3)) for problem in problems])
         ground = least[:, None, :, None, None]
 
@@ -79,7 +78,7 @@ class Grid:
         """Return the whole grid; raises `Unsupported` for another number of features."""
         if problems[0].input_shape != (len(self.low),):
             raise Unsupported(
-                f"needed inputs of {len(self.low)} features; got {problems[0].input_shape}"
+                f"needed inputs with {len(self.low)} features; got {problems[0].input_shape}"
             )
         inputs = problems[0].train.inputs
         sides = zip(self.low, self.high, strict=True)
@@ -95,9 +94,9 @@ class Grid:
 
 @dataclass(frozen=True)
 class OtherData:
-    """Training inputs of another source's first fold at random, as many as the batch has.
+    """Random training inputs from another source's first fold, as many as the batch has rows.
 
-    They are standardised as that source standardises them.
+    They are standardised by that source.
     """
 
     source: DataSource
@@ -108,7 +107,7 @@ class OtherData:
         if tuple(pool.shape[1:]) != problems[0].input_shape:
             raise Unsupported(
                 f"needed index points of shape {problems[0].input_shape}; "
-                f"{self.source.name} has {tuple(pool.shape[1:])}"
+                f"{self.source.name} has points of shape {tuple(pool.shape[1:])}"
             )
 
         def drawn(inputs: Tensor, rngs: Sequence[torch.Generator]) -> Tensor:

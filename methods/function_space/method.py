@@ -1,6 +1,6 @@
 """Variational inference in function space, and in weight space, for any model of a classifier.
 
-Source: paper 003, equations 3 to 6 and 29 to 32, whose name for the former is fVI.
+Source: paper 003, equations 3 to 6 and 29 to 32; it calls the former fVI.
 """
 
 import math
@@ -32,8 +32,8 @@ def _without_decay() -> AdamW:
 class FunctionSpace(Stacked):
     """A model whose functions are regularised by a Dirichlet prior at the points of index sets.
 
-    `prior` has a concentration for every class, all 1 if None. The divergence weighs
-    `kl_weight` / batch size beside the mean loss of a batch.
+    `prior` has a concentration for every class, all 1 if None. The divergence has the weight
+    `kl_weight` / batch size relative to the mean loss of a batch.
     """
 
     prior_use: ClassVar[PriorUse] = "own"
@@ -53,7 +53,7 @@ class FunctionSpace(Stacked):
 
     @property
     def space(self) -> Space:
-        """The search space, that of the wrapped training first."""
+        """The search space, beginning with the wrapped training's."""
         return compose("training", self.training.space, Space())
 
     def fit_stack(
@@ -74,8 +74,8 @@ class FunctionSpace(Stacked):
 class WeightSpace(Stacked):
     """A model fitted by its evidence lower bound: mean loss plus KL of the weights per row.
 
-    The twin of `FunctionSpace`. A model without a prior on weights is fitted by its likelihood
-    alone, and the weight decay of `training`.
+    The counterpart of `FunctionSpace`. A model without a prior on weights is fitted only by its
+    likelihood and the weight decay of `training`.
     """
 
     prior_use: ClassVar[PriorUse] = "own"
@@ -89,7 +89,7 @@ class WeightSpace(Stacked):
 
     @property
     def space(self) -> Space:
-        """The search space, that of the wrapped training first."""
+        """The search space, beginning with the wrapped training's."""
         return compose("training", self.training.space, Space())
 
     def fit_stack(

@@ -1,4 +1,4 @@
-"""Models of a point, of several, of dropout and of independent Gaussian weights."""
+"""Models: a point estimate, an ensemble, dropout, and independent Gaussian weights."""
 
 from dataclasses import dataclass, field, replace
 from typing import get_args
@@ -60,17 +60,17 @@ class Map:
         return outputs.unsqueeze(0)
 
     def penalty(self, network: TorchNetwork, numbers: Numbers, rows: int) -> Tensor:
-        """Return 0: the optimiser's weight decay is the prior of a point."""
+        """Return 0: the optimiser's weight decay is the prior of a point estimate."""
         return numbers.new_zeros(len(numbers))
 
     def posterior(self, network: TorchNetwork, at: At, numbers: Tensor) -> Posterior:
-        """Return the posterior that is all on the weights."""
+        """Return the posterior with all mass at the weights."""
         return at(numbers.unsqueeze(0))
 
 
 @dataclass(frozen=True)
 class Members(Map):
-    """`size` weight vectors, trained on the same batches: draws of one function."""
+    """`size` weight vectors, trained on the same batches and used as draws of one function."""
 
     size: int = 10
 
@@ -83,7 +83,7 @@ class Members(Map):
         return self.size
 
     def initial(self, network: TorchNetwork, weights: Tensor, rngs: Rngs) -> Numbers:
-        """Return weights of every member, each from its own stream."""
+        """Return every member's weights, each drawn from its own stream."""
         member_rngs = [child for rng in rngs for child in spawn(rng, self.size)]
         return network.initial_weights(member_rngs, dtype=weights.dtype).view(len(rngs), -1)
 
@@ -96,7 +96,7 @@ class Members(Map):
         return repeated(batch, self.networks)
 
     def gathered(self, outputs: Tensor) -> Tensor:
-        """Return the outputs with a draw per member."""
+        """Return the outputs with one draw per member."""
         return outputs.unflatten(0, (-1, self.networks)).movedim(1, 0)
 
     def posterior(self, network: TorchNetwork, at: At, numbers: Tensor) -> Posterior:
@@ -106,16 +106,17 @@ class Members(Map):
 
 @dataclass(frozen=True)
 class Dropout(Map):
-    """One weight vector with dropout in front of linear layers.
+    """One weight vector with dropout before linear layers.
 
-    `masks` are drawn in training for every example, and `draws` in prediction for all.
+    Training draws `masks` masks for every example; a prediction draws `draws` masks for all
+    examples.
     """
 
     rate: float = 0.1
     draws: int = 10
     masks: int = 1
     where: Where = field(default="hidden", metadata=earlier("every"))
-    """hidden: in front of linear layers but one that reads the inputs; every: inputs too."""
+    """hidden: before linear layers, except one that reads the inputs; every: inputs too."""
 
     def __post_init__(self) -> None:
         require_between(self, 0.0, 1.0, "rate")
@@ -132,20 +133,20 @@ class Dropout(Map):
     gathered = Members.gathered
 
     def architecture(self, architecture: Architecture) -> Architecture:
-        """Return the architecture with dropout; raises `Unsupported` where no layer is linear."""
+        """Return the architecture with dropout; raises `Unsupported` if no layer is linear."""
         dropped = with_dropout(architecture, self.rate, self.where)
         if not has_dropout(dropped):
             raise Unsupported(dropout_refusal(architecture, self.where))
         return dropped
 
     def weights(self, network: TorchNetwork, numbers: Numbers, rngs: Rngs) -> Tensor:
-        """Return the weights, once for each mask."""
+        """Return the weights, repeated for each mask."""
         return repeated(numbers, self.masks)
 
     def posterior(self, network: TorchNetwork, at: At, numbers: Tensor) -> Posterior:
         """Return the mixture over masks."""
         by_mask = at(numbers.expand(self.masks, -1))
-        # Each mask of training has its own running statistics.
+        # In training each mask has its own running statistics.
         averaged = replace(
             by_mask, weights=numbers[None], buffers=by_mask.buffers.mean(0, keepdim=True)
         )
@@ -168,7 +169,7 @@ class MeanField(Map):
         require_count(self, "draws")
 
     def initial(self, network: TorchNetwork, weights: Tensor, rngs: Rngs) -> Numbers:
-        """Return initial weights as means, beside ρ."""
+        """Return initial weights as means, followed by ρ."""
         return torch.cat([weights, torch.full_like(weights, self.rho)], 1)
 
     def weights(self, network: TorchNetwork, numbers: Numbers, rngs: Rngs) -> tuple[Tensor, Tensor]:
@@ -177,10 +178,10 @@ class MeanField(Map):
         return mean, softplus(rho)
 
     def penalty(self, network: TorchNetwork, numbers: Numbers, rows: int) -> Tensor:
-        """Return the KL divergence to N(0, prior_std²) per row."""
+        """Return the KL divergence from N(0, prior_std²), per row."""
         return kl_to_prior(*self.weights(network, numbers, ()), self.prior_std) / rows
 
     def posterior(self, network: TorchNetwork, at: At, numbers: Tensor) -> Posterior:
-        """Return the Gaussian."""
+        """Return the posterior over Gaussian weights."""
         mean, rho = numbers.chunk(2)
         return DiagonalGaussianPosterior(at(mean.unsqueeze(0)), softplus(rho), self.draws)

@@ -4,7 +4,7 @@ $$ -\tfrac1B \sum_n \tfrac1M \sum_m \log f^{(m)}_{y_n}(x_n)
    + \tfrac{\lambda}{B} \operatorname{mean}_s KL[Dir(\alpha(s)) \| Dir(\beta)] $$
 
 over a batch of B examples and an index set of points s. Source: paper 003, eqs. 3 to 6 and
-appendix B.1; the second 1/B is the one by which its printed numbers are reproduced.
+appendix B.1; only with the second 1/B are its printed numbers reproduced.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ LogProbs = Float64[Tensor, "draws problems points classes"]
 def expected_loss(
     log_probs: LogProbs, targets: Int[Tensor, "problems points"]
 ) -> Float64[Tensor, " problems"]:
-    """Return the negative log likelihood, its mean over draws and points, in nats."""
+    """Return the negative log likelihood, averaged over draws and points, in nats."""
     repeated_targets = targets.expand(len(log_probs), -1, -1)
     losses = functional.nll_loss(
         log_probs.flatten(0, 2), repeated_targets.flatten(), reduction="none"
@@ -41,25 +41,25 @@ class DirichletPrior:
 
     beta: Float64[Tensor, " classes"]
     highest: float
-    """The largest precision that a posterior may have: the number of training rows."""
+    """The maximum precision of a posterior: the number of training rows."""
 
     @staticmethod
     def of(problem: Problem, beta: Sequence[float] | None) -> "DirichletPrior":
-        """Return the prior, uniform if none is given; raises `Unsupported` for no classifier."""
+        """Return the prior, uniform by default; raises `Unsupported` for a regression."""
         if not isinstance(problem.likelihood, Categorical):
             raise Unsupported("needed a classifier for a Dirichlet prior; got a regression")
         classes = problem.likelihood.classes
         concentrations = (1.0,) * classes if beta is None else beta
         if len(concentrations) != classes:
             raise Unsupported(
-                f"needed a prior of {classes} concentrations; got {len(concentrations)}"
+                f"needed a prior with {classes} concentrations; got {len(concentrations)}"
             )
         device = problem.train.inputs.device
         tensor = torch.tensor(concentrations, dtype=torch.float64, device=device)
         return DirichletPrior(tensor, float(max(len(problem.train), classes)))
 
     def divergence(self, log_probs: LogProbs) -> Float64[Tensor, " problems"]:
-        """Return the estimated divergence from the prior, its mean over points, in nats."""
+        """Return the estimated divergence from the prior, averaged over points, in nats."""
         return kl_estimate(log_probs, self.beta, self.highest).mean(1)
 
 
@@ -81,7 +81,7 @@ class IndexPoints:
         rngs: Sequence[torch.Generator],
         predict: Callable[[Tensor], LogProbs],
     ) -> LogProbs:
-        """Return the log probabilities at all points; those of the batch are known."""
+        """Return the log probabilities at all points; the batch's are given."""
         log_probs = [of_batch] if self._with_batch else []
         if self._others:
             others = torch.cat([points(inputs, rngs) for points in self._others], 1)

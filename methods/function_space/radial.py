@@ -23,10 +23,10 @@ from bnnbench.methods.networks.torch_network import TorchNetwork
 
 @dataclass(frozen=True)
 class Radial(Map):
-    """Random weights in every layer but the last, with s = softplus(ρ); biases are points.
+    """Random weights in every layer except the last, with s = softplus(ρ); biases are points.
 
-    In weight space the divergence is that of Gaussians N(m, s²) and N(0, prior_std²), as in
-    paper 003, and not that of the radial density.
+    In weight space the divergence is between the Gaussians N(m, s²) and N(0, prior_std²), as in
+    paper 003, and does not use the radial density.
     """
 
     rho: float = -5.0
@@ -39,7 +39,7 @@ class Radial(Map):
         require_count(self, "draws")
 
     def initial(self, network: TorchNetwork, weights: Tensor, rngs: Rngs) -> Numbers:
-        """Return initial weights as means, beside ρ of the random ones."""
+        """Return initial weights as means, followed by ρ of the random ones."""
         count = sum(part.size for part in hidden_weights(network))
         return torch.cat([weights, weights.new_full((len(weights), count), self.rho)], 1)
 
@@ -55,7 +55,7 @@ class Radial(Map):
         return replaced(mean, parts, values)
 
     def penalty(self, network: TorchNetwork, numbers: Numbers, rows: int) -> Tensor:
-        """Return the KL divergence of the Gaussians per row."""
+        """Return the KL divergence between the Gaussians, per row."""
         mean, parts, std = self._parts(network, numbers)
         means = torch.cat([mean[:, part.offset : part.stop] for part in parts], 1)
         return kl_to_prior(means, torch.cat(std, 1), self.prior_std) / rows

@@ -25,10 +25,10 @@ from bnnbench.methods.networks.torch_network import TorchNetwork
 
 @dataclass(frozen=True)
 class Rank1(Map):
-    """`size` members, each with Gaussian factors in every layer but the last.
+    """`size` members, each with Gaussian factors in every layer except the last.
 
-    Factors start at means of 1 with s = softplus(ρ). In training a member sees its own part of
-    the batch; of a batch that does not divide, the first examples are seen twice. A prediction
+    Factors start with mean 1 and s = softplus(ρ). In training each member sees its own part of
+    the batch; if it does not divide evenly, the first examples are used twice. A prediction
     draws the factors of every member `draws` times.
     """
 
@@ -51,7 +51,7 @@ class Rank1(Map):
         return self.size
 
     def initial(self, network: TorchNetwork, weights: Tensor, rngs: Rngs) -> Numbers:
-        """Return shared weights, beside means and ρ of the factors of all members."""
+        """Return shared weights, followed by means and ρ of the factors of all members."""
         count = self.size * sum(_widths(network))
         ones, rho = (weights.new_full((len(weights), count), value) for value in (1.0, self.rho))
         return torch.cat([weights, ones, rho], 1)
@@ -75,11 +75,11 @@ class Rank1(Map):
         return batch[:, rows].unflatten(1, (self.size, -1)).flatten(0, 1)
 
     def gathered(self, outputs: Tensor) -> Tensor:
-        """Return the parts joined, a single draw."""
+        """Return the joined parts as a single draw."""
         return outputs.unflatten(0, (-1, self.size)).flatten(1, 2).unsqueeze(0)
 
     def penalty(self, network: TorchNetwork, numbers: Numbers, rows: int) -> Tensor:
-        """Return the KL divergence of the factors per row, and the decay of shared weights."""
+        """Return the factors' KL divergence per row, plus the decay of shared weights."""
         shared, mean, std = self._parts(network, numbers)
         decay = 0.5 * self.weight_decay * shared.square().sum(1)
         return kl_to_prior(mean - 1, std, self.prior_std) / rows + decay

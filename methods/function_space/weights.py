@@ -1,4 +1,4 @@
-"""Flat weight vectors: the positions of random numbers, and their replacement."""
+"""Flat weight vectors: the positions of random weights, and their replacement."""
 
 from collections.abc import Sequence
 
@@ -13,25 +13,24 @@ from bnnbench.methods.networks.torch_network import TorchNetwork
 
 
 def repeated(stacked: Tensor, times: int) -> Tensor:
-    """Return every problem's part `times` times in a row."""
+    """Return every problem's part repeated `times` times in succession."""
     return stacked if times == 1 else stacked.repeat_interleave(times, 0)
 
 
 def softplus(rho: Tensor) -> Tensor:
-    """Return log(1 + exp(ρ)); unlike the library's, it rounds an element alike in any place."""
+    """Return log(1 + exp(ρ)); unlike torch's, its rounding is the same in every position."""
     return rho.exp().log1p()
 
 
 def hidden_weights(network: TorchNetwork) -> list[ParameterSlice]:
-    """Return the positions of the weights, not biases, of all layers but the last.
+    """Return the positions of the weights, not biases, of all layers except the last.
 
-    Raises `Unsupported` for a network of a single layer, and for one with a TorchModule.
+    Raises `Unsupported` for a network with a single layer or with a TorchModule.
     """
     for part in network.parameters:
         if isinstance(part.layer, TorchModule):
             raise Unsupported(
-                "needed layers of this project, whose weights are known from biases; got "
-                f"{part.layer}"
+                f"needed bnnbench's own layers, which tell weights from biases; got {part.layer}"
             )
     weights = [
         part
@@ -39,7 +38,7 @@ def hidden_weights(network: TorchNetwork) -> list[ParameterSlice]:
         if isinstance(part.layer, Linear | Conv2d) and part.name == "weight"
     ]
     if len(weights) < 2:
-        raise Unsupported("needed a hidden layer, whose weights are random; got a single layer")
+        raise Unsupported("needed a hidden layer, for random weights; got a single layer")
     return weights[:-1]
 
 

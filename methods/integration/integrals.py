@@ -1,6 +1,6 @@
-"""Volume, expectation and density: integrals over boxes of weights, exactly.
+"""Volume, expectation and density: exact integrals over boxes of weights.
 
-Expectations are under the uniform distribution on the box, integrals divided by its volume.
+Expectations are under the uniform distribution on the box: integrals divided by its volume.
 """
 
 import math
@@ -16,7 +16,7 @@ from bnnbench.methods.integration.weights import PiecewisePolynomial
 
 
 def volume(box: Box, positive: Affine | None = None) -> Float64[Tensor, "*batch"]:
-    """Return the volume of the box, or of the part on which a function is positive."""
+    """Return the volume of the box, or of the part where a function is positive."""
     if positive is None:
         return box.volume
     return box.volume * (1 - positive.on(box).cdf(torch.zeros(())))
@@ -25,7 +25,7 @@ def volume(box: Box, positive: Affine | None = None) -> Float64[Tensor, "*batch"
 def expectation(
     function: Affine | Rectified, box: Box, weight: PiecewisePolynomial | None = None
 ) -> Float64[Tensor, "*batch"]:
-    """Return the mean of the function over the box, or of the weight as its function.
+    """Return the mean over the box of the function, or of a weight as a function of it.
 
     Raises ValueError for a weight of a rectified function.
     """
@@ -33,19 +33,19 @@ def expectation(
     if weight is None:
         return distribution.mean
     if isinstance(distribution, RectifiedSum):
-        raise ValueError("needed an affine function; got a weight of a rectified one")
+        raise ValueError("needed an affine function for a weight; got a rectified one")
     return mean_weight(distribution, weight)
 
 
 def mean_weight(
     distribution: SumOfUniforms, weight: PiecewisePolynomial
 ) -> Float64[Tensor, "*batch"]:
-    r"""Return the mean of a weight of a sum of uniforms f.
+    r"""Return the mean of a weight, as a function of a sum of uniforms f.
 
     $$ E[(f - \kappa)_+^p] = p! \, A^{(p + 1)}(E f - \kappa) $$
 
-    Pieces that are much narrower than the range T of f cancel to some 1e-16 (T / width)^p;
-    `density` has no such limit.
+    For pieces much narrower than the range T of f, cancellation causes errors of about
+    1e-16 (T / width)^p; `density` has no such limit.
     """
     total = torch.zeros((), dtype=torch.float64, device=distribution.centre.device)
     for term, power in enumerate(weight.powers):
@@ -54,7 +54,7 @@ def mean_weight(
         total = total + math.factorial(power) * weight.coefficients[..., term] * moment
     reach = distribution.widths.sum(-1) / 2
     low, high = distribution.centre - reach, distribution.centre + reach
-    # Beyond all knots the terms would cancel.
+    # Beyond all knots, the terms would cancel.
     total = torch.where(low >= weight.knots.amax(-1), weight.beyond, total)
     return torch.where(high <= weight.knots.amin(-1), 0.0, total)
 
@@ -64,8 +64,8 @@ def with_noise(
 ) -> SumOfUniforms | RectifiedSum:
     r"""Return the distribution of a function of the box plus triangular noise on ± half_base.
 
-    A triangle is the density of the sum of two uniforms of half its base: of an affine
-    function, the result is a sum of uniforms.
+    A triangle is the density of the sum of two uniforms, each of half its base. For an affine
+    function, the result is therefore a sum of uniforms.
     """
     distribution, noise = function.on(box), torch.stack([half_base.double()] * 2, -1)
     if isinstance(distribution, RectifiedSum):

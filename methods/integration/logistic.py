@@ -10,7 +10,7 @@ NARROW = 2.0
 NODES = 16
 """Number of Gauss-Legendre nodes: exact to rounding on intervals up to `NARROW`."""
 FAR = -36.0
-"""Below, softplus(x) is exp(x) to rounding."""
+"""Below this, softplus(x) is exp(x) to rounding."""
 
 
 def mean_logistic(
@@ -27,7 +27,7 @@ def log_mean_logistic(
 
     $$ \frac{\mathrm{softplus}(b) - \mathrm{softplus}(a)}{b - a} $$
 
-    and, where that would cancel, a quadrature.
+    or, where that would cancel, a quadrature.
     """
     a, b = torch.broadcast_tensors(lower.double(), upper.double())
     x, weights = map(torch.from_numpy, np.polynomial.legendre.leggauss(NODES))

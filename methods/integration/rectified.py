@@ -1,8 +1,8 @@
 """Sums of rectified sums of uniforms: outputs of a network with ReLUs over a box of weights.
 
-A unit of one uniform is a mixture of 0 and of a uniform. One of several is integrated in closed
-form where that is accurate, or between breakpoints, where the integrand is a polynomial and few
-nodes of Gauss and Legendre are exact.
+A unit with one uniform is a mixture of 0 and a uniform. A unit with several is integrated in closed
+form if that is accurate. Otherwise it is integrated between breakpoints, where the integrand is a
+polynomial, and Gauss-Legendre quadrature with few nodes is exact.
 """
 
 import math
@@ -18,14 +18,14 @@ from torch import Tensor
 from bnnbench.methods.integration.sums import antiderivative
 
 NARROW = 1e-3
-"""Differences of the closed form over this share of a unit's range leave some 1e-10."""
+"""The closed form is accurate to about 1e-10 for differences above this share of a unit's range."""
 
 
 @dataclass(frozen=True)
 class RectifiedSum:
     """The distribution of offset + Σ outgoing · ReLU(centre + uniforms) + further uniforms.
 
-    One unit at most, put first, has several uniforms. With no further uniforms the distribution
+    At most one unit, the first, has several uniforms. Without further uniforms the distribution
     has atoms, and no density.
     """
 
@@ -37,7 +37,7 @@ class RectifiedSum:
 
     def __post_init__(self) -> None:
         if ((self.widths[..., 1:, :] != 0).sum(-1) > 1).any():
-            raise ValueError("needed one unit, the first, with several uniforms; got two")
+            raise ValueError("needed several uniforms only in the first unit; got another")
 
     def plus(self, widths: Float[Tensor, "*#batch further"]) -> "RectifiedSum":
         """Return the distribution of the sum with further uniforms around 0."""
@@ -50,22 +50,22 @@ class RectifiedSum:
 
     @property
     def mean(self) -> Float64[Tensor, "*batch"]:
-        """The offset and the means of all units, E[ReLU(g)] of each."""
+        """The sum of the offset and every unit's mean, E[ReLU(g)] times its outgoing weight."""
         on = antiderivative(self.centre, self.widths, 2)
         return self.offset.double() + (self.outgoing.double() * on).sum(-1)
 
     @property
     def variance(self) -> Float64[Tensor, "*batch"]:
-        """The variances of all units, which are independent, and of further uniforms."""
+        """The sum of the variances of all units, which are independent, and of further uniforms."""
         first, half_second = (antiderivative(self.centre, self.widths, q) for q in (2, 3))
         spread = (2 * half_second - first.square()).clamp(min=0.0)
         variance = (self.outgoing.double().square() * spread).sum(-1)
         return variance + self._further.square().sum(-1) / 12
 
     def density(self, y: Float[Tensor, "*#batch"]) -> Float64[Tensor, "*batch"]:
-        """Return the density at `y`; raises ValueError where the distribution has atoms."""
+        """Return the density at `y`; raises ValueError if the distribution has atoms."""
         if self.further is None:
-            raise ValueError("needed a distribution with a density: add uniforms by plus()")
+            raise ValueError("needed a density; got a distribution with atoms: use plus()")
         return self._mixed(y, 0)
 
     def cdf(self, y: Float[Tensor, "*#batch"]) -> Float64[Tensor, "*batch"]:
@@ -79,7 +79,7 @@ class RectifiedSum:
         return self.further.double()
 
     def _mixed(self, y: Tensor, order: int) -> Tensor:
-        """Return the density, or the cdf, as a mixture over which units of one uniform are on."""
+        """Return the density or the cdf, as a mixture over which units with one uniform are on."""
         several = bool((self.widths[..., 0, 1:] != 0).any())
         unit = _Unit(self.centre[..., 0].double(), self.widths[..., 0, :].double())
         outgoing = self.outgoing[..., 0].double()
@@ -96,7 +96,7 @@ class RectifiedSum:
         return total
 
     def _combinations(self, first: int) -> Iterator[tuple[Tensor, Tensor, list[Tensor]]]:
-        """Yield probability, shift and uniforms of each pattern of units from `first` on."""
+        """Yield probability, shift and uniforms of each on/off pattern of units from `first` on."""
         one = self.offset.new_ones((), dtype=torch.float64)
         others = [self._parts(unit) for unit in range(first, self.centre.shape[-1])]
         for pattern in product(*others):
@@ -107,7 +107,7 @@ class RectifiedSum:
             yield share, shift, widths
 
     def _parts(self, unit: int) -> list[tuple[Tensor, Tensor, Tensor | None]]:
-        """Return probability, centre and width of a unit of one uniform that is off, and on."""
+        """Return probability, centre and width of a unit with one uniform, when off and when on."""
         width = self.widths[..., unit, :].double().sum(-1)
         centre, outgoing = self.centre[..., unit].double(), self.outgoing[..., unit].double()
         low, high = ((centre + sign * width / 2).clamp(min=0.0) for sign in (-1, 1))
@@ -137,10 +137,10 @@ class _Unit:
         return torch.where((self.widths == 0).all(-1) | (outgoing == 0), certain, value)
 
     def _in_closed_form(self, x: Tensor, outgoing: Tensor, further: Tensor, order: int) -> Tensor:
-        """Return the part of density or cdf where the unit is on, of two further uniforms.
+        """Return the unit's "on" part of density or cdf, for two further uniforms.
 
-        In units of the outgoing weight: second differences of E[(z - g)_+^(q - 1); g > 0] /
-        (q - 1)!, which is what the unit without ReLU has, less Taylor's polynomial of the part
+        In units of the outgoing weight, it is second differences of E[(z - g)_+^(q - 1); g > 0] /
+        (q - 1)!, which is the value without ReLU minus the Taylor polynomial of the part
         below 0. Where the kernel does not reach below 0, it is the sum of all uniforms.
         """
         z, kernel = x / outgoing, further / outgoing.abs()[..., None]
@@ -165,7 +165,7 @@ class _Unit:
         )
 
     def _by_quadrature(self, x: Tensor, outgoing: Tensor, further: Tensor, order: int) -> Tensor:
-        """Return the same, of any further uniforms: nodes between kinks, all terms positive."""
+        """Return the same for any further uniforms: nodes between kinks, only positive terms."""
         kinks = (x[..., None] - _corners(further)) / outgoing[..., None] - self.centre[..., None]
 
         def integrand(at: Tensor) -> Tensor:
@@ -178,7 +178,7 @@ class _Unit:
     def integral_where_on(
         self, integrand: Callable[[Tensor], Tensor], kinks: Tensor, degree: int
     ) -> Tensor:
-        """Return E[integrand(X); centre + X > 0], of polynomials of this degree between kinks."""
+        """Return E[integrand(X); centre + X > 0], for polynomials of this degree between kinks."""
         reach = self.widths.sum(-1) / 2
         low = torch.maximum(-reach, torch.minimum(-self.centre, reach))
         corners = _corners(self.widths)
@@ -196,7 +196,7 @@ class _Unit:
 
 
 def _corners(widths: Tensor) -> Tensor:
-    """Return the sums of ± half of every width: where a density changes its polynomial."""
+    """Return the sums of ± half of every width, at which a density changes its polynomial."""
     corners = torch.zeros_like(widths.sum(-1, keepdim=True))
     for width in widths.unbind(-1):
         corners = torch.cat([corners - width[..., None] / 2, corners + width[..., None] / 2], -1)
@@ -204,6 +204,6 @@ def _corners(widths: Tensor) -> Tensor:
 
 
 def _side_by_side(parts: Sequence[Tensor]) -> Tensor:
-    """Return the parts along one last axis."""
+    """Return the parts concatenated along the last axis."""
     shape = torch.broadcast_shapes(*(part.shape[:-1] for part in parts))
     return torch.cat([part.expand(*shape, part.shape[-1]) for part in parts], -1)

@@ -1,6 +1,6 @@
 """Antiderivatives of the density of a sum of uniforms in plain PyTorch: differentiable.
 
-What `uniform_sums.py` computes row by row, with a fixed number of harmonics.
+The same as `uniform_sums.py`, which works row by row, but with a fixed number of harmonics.
 """
 
 import math
@@ -20,11 +20,12 @@ from bnnbench.methods.integration.kernels.uniform_sums import (
 
 HARMONICS = 128
 FEW = 8
-"""Number of uniforms up to which differences of all five levels magnify rounding errors little."""
+"""Maximum number of uniforms for which five levels of differences magnify rounding errors
+little."""
 
 
 class _Tail(NamedTuple):
-    """The sum without its widest uniforms: half its support, and central moments."""
+    """Half the support and the central moments of the sum without its widest uniforms."""
 
     reach: Tensor
     moments: tuple[Tensor, Tensor, Tensor]
@@ -55,7 +56,7 @@ def antiderivative(
 
 
 class _Sums:
-    """The sums that remain as uniforms are peeled off, and the series of the last of them."""
+    """The sums that remain as uniforms are peeled off, and the series of the last one."""
 
     def __init__(self, widths: Tensor, order: int, levels: int) -> None:
         self.widths, self.order, self.levels = widths, order, levels
@@ -65,7 +66,7 @@ class _Sums:
             self._prepare_series()
 
     def peeled(self, x: Tensor, level: int) -> Tensor:
-        """Return the antiderivative of order + level of the sum without its widest `level`."""
+        """Return the antiderivative of order + level of the sum without its `level` widest."""
         tail, order = self.tails[level], self.order + level
         if level < self.levels:
             width = self.widths[..., level]
@@ -122,7 +123,7 @@ def _power(x: Tensor, exponent: int) -> Tensor:
 
 
 def _sinc(x: Tensor) -> Tensor:
-    """Return sin(x) / x, with a gradient that is right at and near 0."""
+    """Return sin(x) / x, with a correct gradient at and near 0."""
     near = x.abs() < 0.01
     square = torch.where(near, x, 0.0).square()
     series = 1 - square / 6 * (1 - square / 20 * (1 - square / 42))

@@ -18,7 +18,7 @@ class Box:
 
     def __post_init__(self) -> None:
         if (self.upper < self.lower).any():
-            raise ValueError("needed lower bounds that are at most the upper ones; exchange them")
+            raise ValueError("needed lower bounds of at most the upper bounds; got larger ones")
 
     @property
     def widths(self) -> Float64[Tensor, "*batch weights"]:
@@ -44,7 +44,7 @@ class Affine:
     slopes: Float[Tensor, "*#batch weights"]
 
     def on(self, box: Box) -> SumOfUniforms:
-        """Return the distribution of the function under the uniform one on the box."""
+        """Return the distribution of the function under the uniform distribution on the box."""
         slopes = self.slopes.double()
         centre = self.offset.double() + (slopes * box.centre).sum(-1)
         return SumOfUniforms(centre, slopes.abs() * box.widths)
@@ -54,7 +54,7 @@ class Affine:
 class Rectified:
     """The function offset + Σ outgoing · ReLU(inner): every unit splits the box by a half-space.
 
-    A weight has a slope in one unit alone, and one unit at most has several of them.
+    Each weight has a slope in only one unit, and at most one unit has several weights.
     """
 
     offset: Float[Tensor, "*#batch"]
@@ -64,9 +64,9 @@ class Rectified:
 
     def __post_init__(self) -> None:
         if ((self.inner.slopes != 0).sum(-2) > 1).any():
-            raise ValueError("needed weights that feed one unit each; got one that feeds several")
+            raise ValueError("needed weights that enter one unit each; got one that enters several")
 
     def on(self, box: Box) -> RectifiedSum:
-        """Return the distribution of the function under the uniform one on the box."""
+        """Return the distribution of the function under the uniform distribution on the box."""
         inner = self.inner.on(Box(box.lower[..., None, :], box.upper[..., None, :]))
         return RectifiedSum(self.offset, self.outgoing, inner.centre, inner.widths)

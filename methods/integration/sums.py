@@ -1,7 +1,7 @@
 r"""Sums of independent uniforms, exactly: the marginals of affine functions of a box.
 
 The iterated antiderivatives of the density of $X = \sum_i t_i (U_i - 1/2)$, U uniform on
-[0, 1], are $A^{(q)}(x) = E[(x - X)_+^{q-1}] / (q-1)!$, $A^{(0)}$ being the density itself.
+[0, 1], are $A^{(q)}(x) = E[(x - X)_+^{q-1}] / (q-1)!$; $A^{(0)}$ is the density itself.
 """
 
 import math
@@ -18,7 +18,7 @@ from bnnbench.methods.integration.kernels import uniform_sums
 
 MOST_ORDERS = 4
 KEPT_BYTES = 2**27
-"""Largest size of intermediate results that a distribution keeps for further cdf calls."""
+"""Maximum size of intermediate results that a distribution caches for further cdf calls."""
 
 
 def antiderivative(
@@ -26,10 +26,10 @@ def antiderivative(
 ) -> Float64[Tensor, "*batch"]:
     """Return the antiderivative of this order at `x`: 0 is the density, 1 the cdf.
 
-    The error is below 1e-8 of the largest density in any case, and some 1e-13 as a rule,
-    whatever the widths; those of 0 are left out. A sum of no width at all has no density, and
-    that of a single one jumps: both are continued from the right. Compiled on a CPU; with
-    gradients, or on a GPU, in PyTorch. NaN and infinite widths give NaN.
+    The error is always below 1e-8 of the maximum density, and typically about 1e-13, for all
+    widths; zero widths are ignored. A sum without widths has no density, and the density of a
+    single uniform jumps: both are continued from the right. Compiled on a CPU; with gradients, or
+    on a GPU, in PyTorch. NaN and infinite widths give NaN.
     """
     if not 0 <= order <= MOST_ORDERS:
         raise ValueError(f"needed an order from 0 to {MOST_ORDERS}; got {order}")
@@ -40,7 +40,7 @@ def antiderivative(
         return reference.antiderivative(
             x.expand(shape), widths.expand(*shape, widths.shape[-1]), order
         )
-    # Points that share their widths are side by side, so that these are prepared once.
+    # Points with the same widths form one row, so that widths are prepared once.
     shares = len(shape) > 0 and (widths.ndim == 1 or widths.shape[-2] == 1)
     rows = widths[..., 0, :] if shares and widths.ndim > 1 else widths
     leading, columns = (shape[:-1], shape[-1]) if shares else (shape, 1)
@@ -61,7 +61,7 @@ def warm_up(device: torch.device) -> None:
 
 @dataclass(frozen=True)
 class SumOfUniforms:
-    """The distribution of a centre and independent uniforms around 0."""
+    """The distribution of a centre plus independent uniforms around 0."""
 
     centre: Float[Tensor, "*#batch"]
     widths: Float[Tensor, "*#batch uniforms"]
@@ -81,7 +81,7 @@ class SumOfUniforms:
         return antiderivative(y.double() - self.centre.double(), self.widths, 0)
 
     def cdf(self, y: Float[Tensor, "*#batch"]) -> Float64[Tensor, "*batch"]:
-        """Return the probability of at most `y`; calls after the first cost less."""
+        """Return the probability of at most `y`; later calls cost less than the first."""
         x = y.double() - self.centre.double()
         if not self._keeps_series or x.requires_grad or x.shape != self.widths.shape[:-1]:
             return antiderivative(x, self.widths, 1)

@@ -1,15 +1,15 @@
-"""Rounds of visits as graphs of a GPU, which start hundreds of kernels by one call of the host.
+"""Rounds of visits captured as CUDA graphs, which launch hundreds of kernels in one host call.
 
-A visit is a first round, middle ones and a last, or one only round; each kind is captured once for
-every number of examples, after one visit of that form without capture, in which own kernels are
-compiled and the library makes its choices. A first round leaves the messages that a visit stores
-in tensors which the later ones read; a middle round, which may run again, copies what it leaves
-back into these. Weights, inputs and targets are copied into fixed tensors before a visit. All
-graphs share one pool of memory and are replayed one after another.
+A visit consists of a first round, middle rounds and a last one, or of a single round. Each kind is
+captured once per number of examples, after one visit of that form without capture, in which custom
+kernels are compiled and the library selects its algorithms. A first round leaves the messages that
+a visit stores in tensors that later rounds read; a middle round, which may be replayed, copies its
+results back into them. Weights, inputs and targets are copied into fixed tensors before a visit.
+All graphs share one memory pool and are replayed one after another.
 """
 
 # pyright: reportPrivateImportUsage=false
-# Torch exports its calls for many tensors at once under names of its own alone.
+# Torch exports its multi-tensor functions only under private names.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,26 +29,26 @@ Replay = Callable[[], object]
 Capture = Callable[[Callable[[], Any]], tuple[Replay, Any]]
 Open = Callable[[list[Weights], Tensor, Noise | None, Visit], None]
 PassRound = Callable[[Tensor, Visit, int], Any]
-"""Returns the `Round` of straight.py."""
+"""Returns the `Round` defined in straight.py."""
 
 
 @dataclass
 class Form:
-    """Visits of one number of examples."""
+    """Visits with the same number of examples."""
 
     cavity: list[Tensor]
     inputs: Tensor
     targets: Tensor
     graphs: dict[str, tuple[Replay, Any]]
-    """Kind of round → its replay, and the outcome that this fills."""
+    """Kind of round → its replay function and the outcome that the replay fills."""
     left: list[dict[str, Any]]
     """The tensors that the layers hold after a first round."""
     sent: int = 0
-    """Forward messages of activations in a round, of which a replay tells the host nothing."""
+    """Forward messages of activations in a round; a replay does not report them to the host."""
 
 
 class CapturedRounds:
-    """The rounds of a network's visits; captures those whose form has been visited before."""
+    """The rounds of a network's visits; captures a form of visit the second time it occurs."""
 
     def __init__(self, network: Network, head: Head, capture: Capture | None = None) -> None:
         self.network, self.head = network, head
@@ -65,7 +65,7 @@ class CapturedRounds:
         open_visit: Open,
         pass_round: PassRound,
     ) -> list[Any]:
-        """Return the outcome of every round of a visit; they are those of its last replay."""
+        """Return the outcome of every round of a visit; the next replay overwrites them."""
         count = visit.iterations
         assert count is not None
         form_of_visit = inputs.shape[1], count > 1, count > 2
@@ -108,7 +108,7 @@ class CapturedRounds:
         open_visit: Open,
         pass_round: PassRound,
     ) -> Callable[[], Any]:
-        """Return the function that carries out one kind of round, to be captured."""
+        """Return the function that runs one kind of round, to be captured."""
 
         def begin() -> Any:
             open_visit(arranged(cavity, form.cavity), form.targets, None, visit)
@@ -131,7 +131,7 @@ class CapturedRounds:
         return begin if kind in ("first", "only") else continue_visit
 
     def _holders(self) -> list[Any]:
-        """Return all that holds what a visit stores: the layers and the head."""
+        """Return all objects that store a visit's values: the layers and the head."""
         return [*_every_layer(self.network.layers), self.head]
 
 
@@ -142,7 +142,7 @@ def _kind(number: int, count: int) -> str:
 
 
 def _on_a_gpu() -> Capture:
-    """Return the capture of work in a graph of this process's GPU."""
+    """Return a function that captures work as a graph on this process's GPU."""
     pool = torch.cuda.graph_pool_handle()
 
     def capture(work: Callable[[], Any]) -> tuple[Replay, Any]:
@@ -162,7 +162,7 @@ def _every_layer(layers: Sequence[Any]) -> Iterator[Any]:
 
 
 HELD = ("slots", "marginal", "prior", "sums", "bias_sums", "_labels", "_kernels")
-"""Attributes of layers and heads that later rounds of a visit read."""
+"""Attributes of layers and heads that a visit's later rounds read."""
 
 
 def _held(holder: Any) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def _held(holder: Any) -> dict[str, Any]:
 
 
 def _shallow(value: Any) -> Any:
-    """Return a container of its own with the same tensors."""
+    """Return a new container with the same tensors."""
     if isinstance(value, Slots):
         return Slots(dict(value.values))
     return list(value) if isinstance(value, list) else value

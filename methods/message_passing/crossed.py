@@ -1,4 +1,4 @@
-"""Two fits of messages, each with prior means from the other half of the rows."""
+"""Two message passing fits, each with prior means learned from the other half of the rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,13 +21,13 @@ from bnnbench.methods.tuning.space import Space, compose
 
 @dataclass(frozen=True)
 class CrossedPosterior:
-    """The equal mixture of the posteriors of two halves of the rows."""
+    """The equal mixture of the posteriors fitted to two halves of the rows."""
 
     halves: EnsemblePosterior
 
     @property
     def diagnostics(self) -> Mapping[str, float]:
-        """The halves' diagnostics, averaged."""
+        """The average of both halves' diagnostics."""
         return self.halves.diagnostics
 
     def predict(
@@ -39,21 +39,21 @@ class CrossedPosterior:
 
 @dataclass(frozen=True)
 class CrossFitted(Batched):
-    """The equal mixture of two fits by message passing, of both halves of the rows.
+    """The equal mixture of two message passing fits, one to each half of the rows.
 
-    Each is an approximate posterior of its own half under a prior from the other one.
+    Each is an approximate posterior of its own half under a prior learned from the other.
     """
 
     method: MessagePassing = field(default_factory=lambda: MessagePassing(prior=InformedPrior()))
-    """The fit of one half; its prior's choice of rows is not used."""
+    """The fit of one half; the `rows` setting of its prior is ignored."""
 
     prior_use: ClassVar[PriorUse] = "own"
 
     def __post_init__(self) -> None:
         if not isinstance(self.method.prior, InformedPrior):
             raise ValueError(
-                "CrossFitted needs MessagePassing(prior=InformedPrior(...)), whose means come from "
-                f"a fit; got {self.method.prior}"
+                "CrossFitted needs MessagePassing(prior=InformedPrior(...)), for means from a fit; "
+                f"got {self.method.prior}"
             )
 
     @property
@@ -64,7 +64,7 @@ class CrossFitted(Batched):
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
-        """Return the mixture of each problem, or the failure of one of its halves."""
+        """Return the mixture for each problem, or the failure of one of its halves."""
         pairs = [halves(problem, rng) for problem, rng in zip(problems, rngs, strict=True)]
         streams = [spawn(rng, 2) for rng in rngs]
         fitted = [
@@ -78,7 +78,7 @@ class CrossFitted(Batched):
     def _of_halves(
         self, pairs: Sequence[tuple[Problem, Problem]], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
-        """Return fits to the second of each pair, with means by the first; images one by one."""
+        """Return fits to the second of each pair with means from the first; images one by one."""
         at_once = 1 if convolves(pairs[0][0].architecture) else len(pairs)
         fitted: list[Posterior | InferenceDiverged] = []
         for start in range(0, len(pairs), at_once):

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 LEAST_PRECISION = 1e-8
-"""The floor below messages that a layer divides by."""
+"""The minimum precision of messages that a layer divides by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Moments:
 class Gaussian:
     """G(tau, rho), elementwise over any shape: tau = mean/variance, rho = 1/variance.
 
-    The uniform message is G(0, 0); its mean is the caller's question to ask first. A message is
+    The uniform message is G(0, 0) and has no mean; callers check for it first. A message is
     valid if both numbers are finite and rho >= 0. Source: paper 000, equation 3.
     """
 
@@ -32,23 +32,23 @@ class Gaussian:
 
     @classmethod
     def of(cls, mean: Tensor, variance: Tensor) -> "Gaussian":
-        """Return N(mean, variance), of a positive variance."""
+        """Return N(mean, variance); the variance must be positive."""
         rho = variance.reciprocal()
         return cls(mean * rho, rho)
 
     @classmethod
     def uniform(cls, *shape: int, pattern: Tensor) -> "Gaussian":
-        """Return G(0, 0) of a shape, in the type and on the device of `pattern`."""
+        """Return G(0, 0) of the given shape, with the type and device of `pattern`."""
         return cls(pattern.new_zeros(shape), pattern.new_zeros(shape))
 
     @property
     def mean(self) -> Tensor:
-        """tau/rho, which is not a number for a uniform message."""
+        """tau/rho; NaN for a uniform message."""
         return self.tau / self.rho
 
     @property
     def variance(self) -> Tensor:
-        """1/rho, which is infinite for a uniform message."""
+        """1/rho; infinite for a uniform message."""
         return self.rho.reciprocal()
 
     @property
@@ -72,7 +72,7 @@ class Gaussian:
         )
 
     def floored(self, least: float = LEAST_PRECISION) -> "Gaussian":
-        """Return the message of the same mean with a precision of at least `least`.
+        """Return the message with the same mean and a precision of at least `least`.
 
         The uniform message becomes N(0, 1/least).
         """
@@ -82,7 +82,7 @@ class Gaussian:
     def is_proper(self) -> Tensor:
         """Return which members' numbers are all finite, with positive precisions."""
         tau, rho = self.tau.flatten(1), self.rho.flatten(1)
-        ends = torch.stack([tau.amin(1), tau.amax(1), rho.amax(1)])  # of NaN they are NaN
+        ends = torch.stack([tau.amin(1), tau.amax(1), rho.amax(1)])  # NaN if any is NaN
         return ends.isfinite().all(0) & (rho.amin(1) > 0)
 
     def is_valid(self) -> Tensor:

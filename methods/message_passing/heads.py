@@ -18,19 +18,19 @@ from bnnbench.methods.predictions.predictive import (
 )
 
 Noise = Float[Tensor, "members outputs 2"]
-"""Shape and rate of a Gamma, or the amounts that messages add to them."""
+"""Shape and rate of a Gamma, or the increments that messages add to them."""
 
 
 @runtime_checkable
 class Head(Protocol):
     """A likelihood at the network's outputs.
 
-    Its parameters are stored as weights are: a prior, and the amount that every batch adds.
+    Its parameters are stored like weights: a prior, and the increments of every batch.
     """
 
     @property
     def prior(self) -> Noise | None:
-        """The parameters before any batch; None: nothing is learned."""
+        """The parameters before any batch; None if nothing is learned."""
         ...
 
     def open(
@@ -39,7 +39,7 @@ class Head(Protocol):
         rest: Noise | None,
         kernels: ModuleType,
     ) -> None:
-        """Begin a visit; `rest` has the parameters by the prior and the other batches."""
+        """Begin a visit; `rest` has the parameters given the prior and the other batches."""
         ...
 
     def message(self, z: Gaussian, rows: slice) -> Gaussian:
@@ -47,18 +47,18 @@ class Head(Protocol):
         ...
 
     def loss(self, z: Gaussian, rows: slice) -> Float[Tensor, " members"]:
-        """Return the sum of -log p(target) before the targets' messages."""
+        """Return the sum of -log p(target), before the targets' messages are included."""
         ...
 
     def misfit(self, z: Gaussian, loss: Float[Tensor, " members"]) -> Float[Tensor, " members"]:
-        """Return how many times worse all examples are predicted than by knowing nothing.
+        """Return all examples' error as a multiple of an uninformed prediction's.
 
-        `loss` is theirs.
+        `loss` is the loss of those examples.
         """
         ...
 
     def added(self) -> Noise | None:
-        """Return the amount that the batch adds, given the outputs of the last messages."""
+        """Return the batch's increments, given the outputs of the last messages."""
         ...
 
     def of_members(self, index: Tensor) -> "Head":
@@ -72,21 +72,21 @@ class Head(Protocol):
     def predictive_of_draws(
         self, outputs: Float[Tensor, "draws points outputs"], learned: Noise | None
     ) -> Predictive:
-        """Return the mixture over networks without uncertainty."""
+        """Return the mixture over networks with fixed weights."""
         ...
 
 
 @dataclass
 class Classification:
-    """Argmax with noise, which the training targets regularise, or softmax."""
+    """Noisy argmax, with regularising messages in training, or softmax."""
 
     noise_variance: float = 0.3
     target_variance: float | None = 0.1
     softmax: bool = False
     largest: bool = False
-    """True lets argmax predict with `argmax.log_largest`, not with pairs as if independent."""
+    """True: argmax predicts with `argmax.log_largest` instead of treating pairs as independent."""
     predictive_variance: float | None = None
-    """The variance that replaces `noise_variance` where argmax predicts; None: the same."""
+    """Replaces `noise_variance` in argmax predictions; None: no change."""
 
     @property
     def prior(self) -> None:
@@ -107,13 +107,13 @@ class Classification:
         """Return the sum of -log p(label)."""
         if self._kernels.FUSED and not self.softmax:
             return self._kernels.argmax_loss(z, self._labels[:, rows], self.noise_variance).sum(1)
-        # By the factors of training; the integral would take a fifth of the visit.
+        # As in training; the integral would take a fifth of the visit.
         trained = replace(self, largest=False, predictive_variance=None)
         log_probs = trained.log_probabilities(z.mean, z.variance)
         return -log_probs.gather(-1, self._labels[:, rows].unsqueeze(-1)).sum((1, 2))
 
     def misfit(self, z: Gaussian, loss: Tensor) -> Tensor:
-        """Return the log loss in units of that of equal probabilities."""
+        """Return the log loss divided by the log loss of equal probabilities."""
         _, examples, classes = z.shape
         return loss / (examples * log(classes))
 
@@ -121,7 +121,7 @@ class Classification:
         """Return None, as nothing is learned."""
 
     def of_members(self, index: Tensor) -> "Classification":
-        """Return a head of the same settings."""
+        """Return a head with the same settings."""
         return replace(self)
 
     def log_probabilities(self, mean: Tensor, variance: Tensor) -> Tensor:
@@ -138,13 +138,13 @@ class Classification:
         return CategoricalPredictive(self.log_probabilities(z.mean.double(), z.variance.double()))
 
     def predictive_of_draws(self, outputs: Tensor, learned: Noise | None) -> Predictive:
-        """Return the mixture over networks without uncertainty, `draws points outputs`."""
+        """Return the mixture over networks with fixed weights, `draws points outputs`."""
         return CategoricalPredictive(self.log_probabilities(outputs, torch.zeros_like(outputs)))
 
 
 @dataclass
 class Regression:
-    """Gaussian noise, of known variance or with a Gamma over each output's noise precision.
+    """Gaussian noise with a known variance, or with a Gamma over each output's noise precision.
 
     The precision's mean enters the messages to the outputs, and the outputs' marginals enter
     the message to the precision: variational message passing (Winn and Bishop, 2005).
@@ -175,16 +175,16 @@ class Regression:
         return 0.5 * (square / variance + (2 * torch.pi * variance).log()).sum((1, 2))
 
     def misfit(self, z: Gaussian, loss: Tensor) -> Tensor:
-        """Return the mean squared error in units of that of predicting 0.
+        """Return the mean squared error divided by the error of predicting 0.
 
-        Targets should be about as large as standardised ones, or larger. The loss would depend on
-        the noise, and be large where that is small.
+        The scale of targets should be that of standardised ones or larger. The loss is not used: it
+        depends on the noise, and is large if the noise is small.
         """
         error = (self._targets - z.mean).square().mean((1, 2))
         return error / self._targets.square().mean((1, 2)).clamp_min(1.0)
 
     def added(self) -> Noise | None:
-        """Return the amounts that the batch adds to shape and rate."""
+        """Return the increments that the batch adds to shape and rate."""
         return None if self._rest is None else torch.stack(tuple(self._pieces.values())).sum(0)
 
     def of_members(self, index: Tensor) -> "Regression":
@@ -198,12 +198,12 @@ class Regression:
         return GaussianPredictive(z.mean.double(), z.variance.double() + noise)
 
     def predictive_of_draws(self, outputs: Tensor, learned: Noise | None) -> Predictive:
-        """Return the mixture over networks without uncertainty, `draws points outputs`."""
+        """Return the mixture over networks with fixed weights, `draws points outputs`."""
         noise = self._expected_variances(learned).expand_as(outputs)
         return GaussianPredictive(outputs.double(), noise)
 
     def _variances(self, noise: Noise | None) -> Tensor:
-        """Return one over expected precisions, `members 1 outputs`."""
+        """Return the inverse of expected precisions, `members 1 outputs`."""
         if self.variance is not None:
             return self.variance[:, None]
         assert noise is not None
@@ -220,7 +220,7 @@ class Regression:
 
 
 def _message_to_precisions(targets: Tensor, z: Gaussian) -> Noise:
-    """Return the amounts that the rows add to the Gamma of every member and output."""
+    """Return the increments that the rows add to the Gamma of every member and output."""
     columns = [x.mT.flatten(0, 1).unsqueeze(-1) for x in (targets, z.tau, z.rho)]
     added = regression.message_to_precision(columns[0], Gaussian(columns[1], columns[2]))
     members, _, outputs = targets.shape

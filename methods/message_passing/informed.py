@@ -1,9 +1,9 @@
-"""Priors whose means are the weights of a short fit by gradients.
+"""Priors whose means are the weights of a short gradient-based fit.
 
-With random prior means the messages of the first visits hardly tell units apart. Means found by
-gradients put the fit near one mode. Where they come from the rows that messages see, too, those
-rows count twice, so that the result is empirical Bayes and no posterior: its variances are too
-small by an unknown amount.
+With random prior means the messages of the first visits hardly distinguish units. Means found by
+gradients put the fit near one mode. If they come from the same rows as the messages, those rows
+count twice: the result is empirical Bayes, not a posterior, and its variances are too small by an
+unknown amount.
 """
 
 from collections.abc import Sequence
@@ -33,13 +33,13 @@ MEANS = AdamW(learning_rate=1e-2, weight_decay=1e-1, epochs=6, batch_size=64)
 
 @dataclass(frozen=True)
 class InformedPrior:
-    """Prior means are the weights of a point estimate; variances are those of a spectral prior."""
+    """Prior means from a point estimate's weights; variances from a spectral prior."""
 
     training: AdamW | Sgd = MEANS
     scale: float = 1.0
-    """A factor of all variances. The better the point estimate fits, the larger it should be."""
+    """A factor for all variances. The better the point estimate fits, the larger it should be."""
     rows: Rows = "shared"
-    """shared: both fits see all rows. half: the point estimate sees one half of them, messages the
+    """shared: both fits use all rows. half: the point estimate uses one half, message passing the
     other."""
     base: SpectralPrior = field(default_factory=SpectralPrior)
     """The source of the variances; its means are not used."""
@@ -49,13 +49,13 @@ class InformedPrior:
         require_choice(self, "rows", get_args(Rows))
 
     def parts(self, problem: Problem, rng: Generator) -> tuple[Problem, Problem]:
-        """Return the problem of the point estimate and that of the messages."""
+        """Return the problems for the point estimate and for message passing."""
         return (problem, problem) if self.rows == "shared" else halves(problem, rng)
 
     def means(
         self, problems: Sequence[Problem], rngs: Sequence[Generator]
     ) -> "list[KnownMeans | InferenceDiverged]":
-        """Return the prior of each problem, drawn with a child of its stream."""
+        """Return the prior of each problem, drawn with a child of its random stream."""
         streams = [spawn(rng, 1)[0] for rng in rngs]
         fitted = fit_all([self.training] * len(problems), problems, streams).results
         return [
@@ -68,16 +68,16 @@ class InformedPrior:
 
 @dataclass(frozen=True)
 class KnownMeans:
-    """The prior of some members, given their means."""
+    """The prior of some members with given means."""
 
     vectors: tuple[Float[Tensor, " parameters"], ...]
-    """One for each member: layers in order, weights before biases."""
+    """One vector per member: layers in order, weights before biases."""
     prior: InformedPrior
 
     def draw(
         self, layers: "Sequence[WeightedLayer]", rngs: Sequence[Generator], inputs: Tensor
     ) -> "list[Weights]":
-        """Return the prior of every layer; nothing is drawn."""
+        """Return the prior of every layer; it involves no random numbers."""
         drawn = replace(self.prior.base, means="normal").draw(layers, _spare(rngs), inputs)
         vectors = torch.stack(self.vectors).to(inputs)
         layers_of_weights, start = [], 0
@@ -91,8 +91,8 @@ class KnownMeans:
             layers_of_weights.append(type(weights)(*parts, *[None] * (2 - len(parts))))
         if start != vectors.shape[1]:
             raise Unsupported(
-                f"InformedPrior needed dense or convolutional layers with {start} weights in all; "
-                f"got a network with {vectors.shape[1]}"
+                f"InformedPrior needed parameters only in dense and convolutional layers, {start} "
+                f"in all; got a network with {vectors.shape[1]}"
             )
         return layers_of_weights
 
@@ -103,13 +103,13 @@ def joined(priors: Sequence[KnownMeans]) -> KnownMeans:
 
 
 def halves(problem: Problem, rng: Generator) -> tuple[Problem, Problem]:
-    """Return two problems with disjoint halves of the rows, the second the larger by at most one.
+    """Return two problems with disjoint halves of the rows; the second may have one row more.
 
     Raises `Unsupported` for a single row.
     """
     train = problem.train
     if len(train) < 2:
-        raise Unsupported(f"needed at least 2 training rows, to halve them; got {len(train)}")
+        raise Unsupported(f"needed at least 2 training rows, for two halves; got {len(train)}")
     (child,) = spawn(rng, 1)
     order = torch.randperm(len(train), generator=child, device=child.device)
     order = order.to(train.inputs.device)
@@ -125,5 +125,5 @@ def _weights(posterior: object) -> Float[Tensor, " parameters"]:
 
 
 def _spare(rngs: Sequence[Generator]) -> list[Generator]:
-    """Return streams whose numbers nobody uses, so that those of members stay where they are."""
+    """Return throwaway streams, so that the members' own streams do not advance."""
     return [torch.Generator(rng.device).manual_seed(0) for rng in rngs]

@@ -1,4 +1,4 @@
-"""Scalable approximate message passing in the factor graph of a network.
+"""Scalable approximate message passing in a network's factor graph.
 
 Source: paper 000, equations 3, 6 and 7, tables 2 and 3, appendix B.
 """
@@ -62,17 +62,17 @@ ON_A_GPU = {
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 POINTS_AT_ONCE = 500
 HELD_OUT = 0.2
-"""The share of training rows on which the noise is chosen."""
+"""The share of training rows used to choose the noise."""
 FEW_ROUNDS = ((1, 1), (1, 1, 2, 2), (1, 1, 2, 2, 3, 3))
-"""Rounds by epoch that a search tries after informed prior means."""
+"""Rounds per epoch that a search tries with informed prior means."""
 
 
 @dataclass(frozen=True)
 class MessagePassingPosterior:
     """An independent Gaussian over every weight.
 
-    Without draws, predictions are messages in closed form, through layers whose inputs count
-    as independent; with draws, the mixture over networks with sampled weights.
+    Without draws, predictions are closed-form messages through layers whose inputs are treated as
+    independent. With draws, they are the mixture over networks with sampled weights.
     """
 
     architecture: Architecture
@@ -87,7 +87,7 @@ class MessagePassingPosterior:
     diagnostics: Mapping[str, float]
 
     def predicting_with(self, variance: float) -> "MessagePassingPosterior":
-        """Return the posterior of a classifier whose argmax predicts with another variance."""
+        """Return a classifier's posterior with this variance in argmax predictions."""
         assert isinstance(self.head, Classification)
         diagnostics = dict(self.diagnostics) | {"predictive_variance": variance}
         head = replace(self.head, predictive_variance=variance)
@@ -96,7 +96,7 @@ class MessagePassingPosterior:
     def predict(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> Predictive:
-        """Return class probabilities, or mean and variance of every output with its noise."""
+        """Return class probabilities, or every output's mean and variance, including noise."""
         with torch.no_grad(), without_tf32():
             return self._sampled(inputs, rng) if self.draws else self._analytic(inputs)
 
@@ -130,10 +130,10 @@ class MessagePassingPosterior:
 class MessagePassing(Stacked):
     """Gaussian messages between weights and examples, one batch after another.
 
-    A batch is visited once an epoch, for `iterations[epoch]` rounds of messages, from the
-    second visit on with its old messages divided out. Classes are chosen by the argmax of noisy
-    outputs. Regression noise that is not known has a Gamma over each output's precision, or is
-    the best of `noise_stds` on a fifth of the training rows.
+    Each epoch visits every batch once, for `iterations[epoch]` rounds of messages; from the
+    second visit on, the batch's old messages are divided out. Classes are chosen by the argmax of
+    noisy outputs. Unknown regression noise has a Gamma over each output's precision, or is the best
+    of `noise_stds` on a fifth of the training rows.
     """
 
     prior_use: ClassVar[PriorUse] = "own"
@@ -147,41 +147,41 @@ class MessagePassing(Stacked):
     argmax_variance: float = 0.3
     """The variance of the noise on each difference of outputs."""
     target_variance: float | None = 0.1
-    """The variance of messages that pull outputs to +1 for the label and -1 for others. None sends
-    no such messages."""
+    """The variance of messages that pull outputs to +1 for the label and -1 for others. None: no
+    such messages."""
     class_probabilities: Literal["pairs", "largest"] = "pairs"
-    """The rule by which argmax predicts. `pairs` is the published product over pairs of classes as
-    if independent, which is too sure wherever no class is likely
+    """The rule of argmax predictions. `pairs` is the published product over pairs of classes,
+    treated as independent, which is overconfident wherever no class is likely
     (docs/message_passing_overconfidence.md); `largest` is the probability that a class has the
     largest output."""
     predictive_variance: float | None = None
-    """The variance that replaces `argmax_variance` in predictions; None: the same, as published."""
+    """Replaces `argmax_variance` in predictions; None: no change, as published."""
     predictive_variances: Sequence[float] = field(default=(), metadata={"later": True})
-    """Candidates, of which the best on a fifth of the training rows predicts after a fit to all."""
+    """Candidates; the best on a fifth of the training rows predicts after a fit to all rows."""
     max_pool: MaxPooling = field(default="published", metadata={"later": True})
-    """clark: the moments of a maximum, and a linear message back (factors/clark_pool.py)."""
+    """clark: the moments of a maximum, and a linear backward message (factors/clark_pool.py)."""
     noise_stds: Sequence[float] = ()
-    """Candidates in standardised target units; empty: the Gamma."""
+    """Candidates in standardised target units; empty: the Gamma posterior."""
     noise_shape: float = 6.0
     noise_rate: float = 6.0
     predictive_draws: int = 0
-    """Networks of sampled weights that predict; 0: the closed form."""
+    """Number of networks with sampled weights that predict; 0: the closed form."""
     storage: Literal["as_data", "float32", "bfloat16"] = "as_data"
     """The type in which batches' messages are stored between visits."""
     on_host: bool = False
-    """True stores batches' messages in the memory of the host between visits."""
+    """True stores batches' messages in host memory between visits."""
     backend: Backend = "compiled"
     """`compiled` needs a C compiler, or CuPy for data on a GPU; `reference` is plain PyTorch.
-    `fused` is for GPUs: fewer and longer kernels, whose sums run in another order."""
+    `fused` is for GPUs: fewer and longer kernels, which sum in another order."""
 
     def __post_init__(self) -> None:
         for name in ("iterations", "noise_stds", "predictive_variances"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))  # one spelling, one hash
+            object.__setattr__(self, name, tuple(getattr(self, name)))  # equal settings, equal hash
         counts = self.iterations
         if not counts or any(
             not isinstance(n, int) or isinstance(n, bool) or n < 1 for n in counts
         ):
-            raise ValueError(f"MessagePassing needs iterations >= 1 by epoch; got {counts!r}")
+            raise ValueError(f"MessagePassing needs iterations >= 1 for each epoch; got {counts!r}")
         require_count(self, "batch_size")
         require_count(self, "predictive_draws", least=0)
         require_choice(self, "head", ("argmax", "softmax"))
@@ -196,18 +196,18 @@ class MessagePassing(Stacked):
             require_positive(self, "predictive_variance")
         if self.head == "softmax" and (self.predictive_variance or self.predictive_variances):
             raise ValueError(
-                "MessagePassing needs no predictive variance where head='softmax', which has no "
-                f"such noise; got {self.predictive_variance or self.predictive_variances!r}"
+                "MessagePassing needs head='argmax' for a predictive variance, as softmax has no "
+                f"noise; got {self.predictive_variance or self.predictive_variances!r}"
             )
         if self.schedule.joint_precisions and self.accuracy.cavity == "example":
             raise ValueError(
-                "MessagePassing needs cavities of rows where precisions are joint, which are no "
-                "sums over examples: MessageAccuracy(cavity='row'); got 'example'"
+                "MessagePassing needs MessageAccuracy(cavity='row') for joint precisions, which "
+                "are not sums over examples; got 'example'"
             )
         if self.schedule.joint_precisions and self.backend == "fused":
             raise ValueError(
-                "MessagePassing needs backend='compiled' or 'reference' where precisions are "
-                "joint, for which there are no fused kernels; got 'fused'"
+                "MessagePassing needs backend='compiled' or 'reference' for joint precisions, "
+                "which have no fused kernels; got 'fused'"
             )
         for name in ("noise_stds", "predictive_variances"):
             if not all(0 < value < math.inf for value in getattr(self, name)):
@@ -215,9 +215,9 @@ class MessagePassing(Stacked):
 
     @property
     def space(self) -> Space:
-        """The search space; a schedule one group at a time has no damping.
+        """The search space; a schedule with one example at a time has no damping.
 
-        With informed means it is that of several epochs, or of one batch in many rounds.
+        With informed means it covers fits of several epochs, or of one batch in many rounds.
         """
         fields = {"prior.scale": Log(0.1, 10.0), "prior.mean_scale": Log(0.5, 3.0)}
         if isinstance(self.prior, InformedPrior):
@@ -229,7 +229,7 @@ class MessagePassing(Stacked):
         return Space(fields, length="iterations", lengths=(6, 12, 25, 50, 100))
 
     def warm_up(self, problem: Problem) -> None:
-        """Compile the kernels: in C all at once, in CUDA those that one batch needs."""
+        """Compile the kernels: all C kernels, or the CUDA kernels that one batch needs."""
         if self.backend != "reference":
             short = replace(self, iterations=(1,), noise_stds=(), predictive_variances=())
             fit_first_rows(short, problem, self.batch_size)
@@ -260,7 +260,7 @@ class MessagePassing(Stacked):
         sources: Sequence[Problem],
         rngs: Sequence[torch.Generator],
     ) -> list[Posterior | InferenceDiverged]:
-        """Return the posterior of each problem, with prior means by the rows of its source."""
+        """Return the posterior of each problem, with prior means from its source's rows."""
         assert isinstance(self.prior, InformedPrior)
         with torch.enable_grad():
             priors = self.prior.means(sources, rngs)
@@ -287,7 +287,7 @@ class MessagePassing(Stacked):
         prior: SpectralPrior | KnownMeans,
         rows_shared: float | None = None,
     ) -> list[Posterior | InferenceDiverged]:
-        """Return the posterior of each problem under a prior."""
+        """Return the posterior of each problem under the given prior."""
         trainer = self._trainer(problems, rngs, prior)
         assert not any(tf32.flags().values()), "fit_stack switches TF32 off"
         epochs = len(self.iterations)
@@ -370,7 +370,7 @@ class MessagePassing(Stacked):
     def _with_chosen_noise(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
-        """Return fits with the noise that predicts a fifth of the training rows best."""
+        """Return fits with the noise that best predicts a fifth of the training rows."""
         stds = self.noise_stds
         parts = [
             held_out(problem.train, HELD_OUT, rng)
@@ -401,7 +401,7 @@ class MessagePassing(Stacked):
     def _with_chosen_predictive_variance(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
-        """Return fits that predict with the variance that a fifth of the training rows prefers."""
+        """Return fits with the predictive variance that is best on a fifth of the training rows."""
         plain = replace(self, predictive_variances=())
         parts = [
             held_out(problem.train, HELD_OUT, rng)
@@ -422,7 +422,7 @@ class MessagePassing(Stacked):
     def _side_by_side(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
-        """Return the fit of each problem, whose known noise may differ; images one by one."""
+        """Return the fit of each problem; their known noise may differ. Images one by one."""
         if not convolves(problems[0].architecture):
             return self.fit_stack(problems, rngs)
         return [
@@ -444,7 +444,7 @@ def _predicting_best(
     validation: Split,
     variances: Sequence[float],
 ) -> Posterior | InferenceDiverged:
-    """Return the outcome with the variance by which the trial predicts other rows best."""
+    """Return the outcome with the variance for which the trial best predicts held-out rows."""
     if isinstance(outcome, InferenceDiverged):
         return outcome
     if isinstance(trial, InferenceDiverged):
@@ -458,7 +458,7 @@ def _predicting_best(
 
 
 def _score(posterior: Posterior | InferenceDiverged, validation: Split) -> float:
-    """Return the mean log likelihood of the rows; of a fit that diverged, -inf."""
+    """Return the mean log likelihood of the rows; -inf for a diverged fit."""
     if isinstance(posterior, InferenceDiverged):
         return -math.inf
     rng = torch.Generator(validation.inputs.device)

@@ -30,37 +30,38 @@ from bnnbench.methods.networks.shapes import output_shape
 MaxPooling = Literal["published", "clark"]
 
 LARGE_FAN_IN = 64
-"""Least fan-in for which a message's own share of a pre-activation's variance is neglected."""
+"""Minimum fan-in for which a message's own share of a pre-activation's variance is neglected."""
 
 
 @dataclass(frozen=True)
 class MessageAccuracy:
     """The accuracy of sums of messages (maps/sums.py, layers/first.py).
 
-    `by_fan_in`: below a fan-in of 64 exactly, with stored messages of examples in a first layer;
-    from there on to zeroth order, in a first layer to first order with rebuilt cavities. With
-    `exact`, `example` and a `Sequential` schedule, messages are the published ones to rounding.
+    `by_fan_in`: sums are exact below a fan-in of 64, and a first layer stores each example's
+    messages. From 64 on they are of zeroth order; a first layer uses the first order and rebuilt
+    cavities. With `exact`, `example` and a `Sequential` schedule, messages are the published ones
+    to rounding.
     """
 
     order: Order | Literal["by_fan_in"] = "by_fan_in"
     cavity: Literal["row", "example", "by_fan_in"] = "by_fan_in"
-    """The cavities of a first layer. `row` rebuilds that of every row, a convolution's position,
-    from two numbers per output; `example` stores the messages of every example. Rebuilding is exact
-    only where a weight's share of its pre-activation's variance is below one half."""
+    """The cavities of a first layer. `row` rebuilds each row's (a convolution's position) from two
+    numbers per output; `example` stores the messages of every example. Rebuilding is accurate only
+    if a weight's share of its pre-activation's variance is below one half."""
 
     def __post_init__(self) -> None:
         require_choice(self, "order", ("by_fan_in", *get_args(Order)))
         require_choice(self, "cavity", ("by_fan_in", "row", "example"))
 
     def of(self, fan_in: int) -> tuple[Order, bool]:
-        """Return the order for a layer, and whether a first one stores examples' messages."""
+        """Return a layer's order, and whether a first layer stores its examples' messages."""
         small = fan_in < LARGE_FAN_IN
         order = self.order if self.order != "by_fan_in" else "exact" if small else "zeroth"
         return order, self.cavity == "example" or (self.cavity == "by_fan_in" and small)
 
 
 class Network:
-    """Layers from the data to the outputs, with the weighted ones in the order of parameters."""
+    """Layers from the data to the outputs; weighted layers in the order of parameters."""
 
     def __init__(
         self,
@@ -95,7 +96,7 @@ class Network:
             case architectures.Conv2d():
                 return self._convolution(Convolution(layer, shape), observed)
         if observed and not isinstance(layer, architectures.TorchModule):
-            raise Unsupported(f"needed a layer of weights before {layer}: inputs are observed")
+            raise Unsupported(f"needed a layer with weights before {layer}; got observed inputs")
         match layer:
             case architectures.LeakyReLU(slope) if 0 < slope <= 1:
                 return Activation(slope, self.kernels)
@@ -114,7 +115,7 @@ class Network:
                     self._layers(body, shape, False), self._layers(shortcut, shape, False)
                 )
         raise Unsupported(
-            "needed Linear, Conv2d, LeakyReLU of slope in (0, 1], ReLU, MaxPool2d, AvgPool2d, "
+            "needed Linear, Conv2d, LeakyReLU with slope in (0, 1], ReLU, MaxPool2d, AvgPool2d, "
             f"GlobalAvgPool2d, Flatten or Residual; got {layer}"
         )
 
@@ -129,13 +130,13 @@ class Network:
     def _convolution(self, map: Convolution, observed: bool) -> WeightedLayer:
         if not observed and map.layer.padding_mode == "symmetric" and any(map.layer.borders):
             raise Unsupported(
-                "needed padding of zeros, or symmetric padding in the first layer alone; "
+                "needed zero padding; symmetric padding works only in the first layer; "
                 f"got {map.layer}"
             )
         return self._weighted(map, observed)
 
     def start_from(self, weights: Sequence[Weights]) -> None:
-        """Let the weights of the layers have these marginals."""
+        """Set the marginals of the layers' weights."""
         for layer, marginal in zip(self.weighted, weights, strict=True):
             layer.start_from(marginal)
 
@@ -153,7 +154,7 @@ class Network:
         base.backward(self.layers, residues, message, visit)
 
     def predict(self, x: Tensor) -> Gaussian:
-        """Return the messages of new examples to the outputs: means and variances."""
+        """Return the messages (means and variances) of new examples to the outputs."""
         message: Gaussian | Tensor = x
         for layer in self.layers:
             message = layer.predict(message)

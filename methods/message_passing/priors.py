@@ -15,7 +15,7 @@ from bnnbench.methods.message_passing.layers.weighted import WeightedLayer, Weig
 BIAS_VARIANCE = 0.5
 OUTPUT_VARIANCE = 1.5
 """The variance of a pre-activation under the prior, without its bias."""
-# Of LeakyReLU(0.1) at N(mu, 2), mu standard normal: the expected variance, the variance of the
+# For LeakyReLU(0.1) at N(mu, 2), mu standard normal: the expected variance, the variance of the
 # mean and the squared expectation of the mean.
 VARIANCE = 0.8040586726631379
 MEAN_VARIANCE = 0.32419
@@ -24,21 +24,21 @@ MEAN_SQUARE = 0.62189**2
 
 @dataclass(frozen=True)
 class SpectralPrior:
-    """Random means of the size that keeps the scale of activations, and variances to match.
+    """Random means that preserve the scale of activations, and variances to match.
 
-    The means alone break the symmetry between units; they are drawn once for every fit.
+    Only the means break the symmetry between units; they are drawn once for every fit.
     """
 
     variances: Literal["published", "corrected"] = "published"
-    """`corrected`: those under which a later layer's pre-activations do have a variance of 2 in
-    the model of the derivation. The published ones are larger."""
+    """`corrected`: variances that give a later layer's pre-activations a variance of 2 in the model
+    of the derivation. The published ones are larger."""
     means: Literal["normal", "orthogonal"] = "normal"
-    """`orthogonal`: rows of a random orthogonal matrix of the same root mean square."""
+    """`orthogonal`: rows of a random orthogonal matrix, with the same root mean square."""
     scale: float = 1.0
-    """A factor of all variances of weights."""
+    """A factor for all variances of weights."""
     mean_scale: float = 1.0
-    """A factor of all means of weights. The published means can be too small for a narrow network
-    to let differences of inputs through (docs/message_passing_overconfidence.md)."""
+    """A factor for all means of weights. The published means can be too small for a narrow network
+    to propagate differences between inputs (docs/message_passing_overconfidence.md)."""
 
     def __post_init__(self) -> None:
         require_choice(self, "variances", ("published", "corrected"))
@@ -48,9 +48,9 @@ class SpectralPrior:
     def draw(
         self, layers: Sequence[WeightedLayer], rngs: Sequence[Generator], inputs: Tensor
     ) -> list[Weights]:
-        """Return the prior of every layer, with means from each member's stream.
+        """Return the prior of every layer, with means drawn from each member's stream.
 
-        Type and device are those of `inputs`.
+        Its type and device are the same as for `inputs`.
         """
         return [self._layer(layer, k == 0, rngs, inputs) for k, layer in enumerate(layers)]
 

@@ -1,7 +1,7 @@
-"""A few visits on the machine at hand, from which the time and memory of a whole fit follow.
+"""A few visits on this machine, from which a whole fit's time and memory are estimated.
 
-Steps have the cost of those measured here, whatever their epoch: groups of one size are one form.
-The memory is that of these visits and of the aggregates of all batches, which a fit holds.
+Steps are assumed to cost the same in every epoch: groups of one size have the same form. The
+memory is the peak of these visits plus the aggregates of all batches, which a fit holds.
 """
 
 import time
@@ -19,16 +19,16 @@ from bnnbench.methods.message_passing.state import numbers_of
 from bnnbench.methods.message_passing.trainer import Trainer
 
 FULL_BATCHES = 2
-"""Batches of full size that are visited, beside the last one, which may be smaller."""
+"""Number of full-size batches visited, besides the last one, which may be smaller."""
 COMPARED = (1, 1, 2, 2, 3, 3, 4)
-"""Rounds of the visits of each batch that are replayed and passed side by side."""
+"""Rounds of each batch's visits that are run both with and without replay, for comparison."""
 TIMED = (2, 3)
-"""Rounds of the visits of each batch that are timed."""
+"""Rounds of each batch's visits that are timed."""
 STEP = 0.95
 
 
 def steps(method: MessagePassing, rows: int) -> int:
-    """Return the group steps of a fit to this number of rows, if no visit is repeated."""
+    """Return the number of group steps in a fit to this number of rows without repeated visits."""
     full, rest = divmod(rows, method.batch_size)
     group = method.schedule.size
     groups = full * -(-method.batch_size // group) + -(-rest // group)
@@ -38,13 +38,13 @@ def steps(method: MessagePassing, rows: int) -> int:
 @torch.no_grad()
 @without_tf32()
 def rehearse(method: MessagePassing, problem: Problem, seed: int = 0) -> Rehearsal:
-    """Return the cost of a step, measured on a few batches, and that of the whole fit.
+    """Return the cost of a step, measured on a few batches, and the estimated cost of a fit.
 
-    Where rounds are replayed from graphs, each visit is also passed without. Raises ValueError for
-    informed means, whose fit begins with another method's.
+    If rounds are replayed from graphs, each visit also runs without replay. Raises ValueError for
+    informed means, because such a fit begins with another method's fit.
     """
     if isinstance(method.prior, InformedPrior):
-        raise ValueError("a rehearsal needs a prior that no other fit makes; got InformedPrior")
+        raise ValueError("rehearse needs a prior without a fit of its own; got InformedPrior")
     rows, batch = len(problem.train), method.batch_size
     few = min(rows, FULL_BATCHES * batch + rows % batch)
     short = replace(problem, train=problem.train.rows(slice(few)))
@@ -53,7 +53,7 @@ def rehearse(method: MessagePassing, problem: Problem, seed: int = 0) -> Rehears
     if trainer.straight and trainer.straight._captured:
         difference = _difference(trainer, _begun(method, short, seed))
     else:
-        _visit(trainer, TIMED[:1])  # compiled, and first visits are behind it
+        _visit(trainer, TIMED[:1])  # kernels are now compiled and first visits done
     cuda = trainer.inputs.is_cuda
     if cuda:
         torch.cuda.empty_cache()
@@ -79,7 +79,7 @@ def _begun(method: MessagePassing, problem: Problem, seed: int) -> Trainer:
 
 
 def _difference(replayed: Trainer, passed: Trainer) -> float:
-    """Return the largest difference of marginals after any visit."""
+    """Return the largest relative difference of marginals after any visit."""
     assert passed.straight
     passed.straight._captured = None
     largest = 0.0
@@ -95,7 +95,8 @@ def _difference(replayed: Trainer, passed: Trainer) -> float:
 def _visit(trainer: Trainer, rounds: Sequence[int]) -> int:
     """Visit every batch in each of these numbers of rounds, and return the count of steps.
 
-    Steps of visits that a guard had repeated are not counted: their time is that of the others.
+    Steps of visits that a guard repeated are not counted, so their time is attributed to the
+    others.
     """
     done = 0
     for count in rounds:

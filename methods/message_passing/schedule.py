@@ -9,7 +9,7 @@ from bnnbench.methods.fitting.settings import require_between, require_count
 
 @dataclass(frozen=True)
 class Sequential:
-    """One example after another, each with all marginals up to date: the published schedule."""
+    """One example after another, each using up-to-date marginals: the published schedule."""
 
     size: ClassVar[int] = 1
     damping: ClassVar[float] = 1.0
@@ -20,17 +20,17 @@ class Sequential:
 
 @dataclass(frozen=True)
 class GroupSequential:
-    """Groups of `size` examples, each with the marginals at the start of its group.
+    """Groups of `size` examples; all use the marginals at the start of their group.
 
-    All examples of a group correct the same residual, so that large groups diverge: from about
-    8 examples on in perceptrons, 4 in convolutions.
+    All examples of a group correct the same residual, so large groups diverge: from about
+    8 examples in perceptrons, 4 in convolutions.
     """
 
     size: int = 4
     damping: float = 1.0
-    """The step of a group's messages from the old to the new, after a visit's first iteration."""
+    """The step from a group's old messages to the new ones, after a visit's first iteration."""
     without_own_force: bool = False
-    """True lets later layers take an example's force out of the means of its pre-activations."""
+    """True removes an example's own force from the means of its pre-activations in later layers."""
     solver_iterations: ClassVar[int] = 0
     joint_precisions: ClassVar[bool] = False
 
@@ -41,20 +41,20 @@ class GroupSequential:
 
 @dataclass(frozen=True)
 class Coupled:
-    """Groups of `size` examples whose forces are solved for together (coupling.py).
+    """Groups of `size` examples whose forces are solved for jointly (coupling.py).
 
-    The published fixed points, but for `without_own_force`, which replaces the marginals of
+    The fixed points are the published ones, unless `without_own_force` replaces the marginals of
     variational message passing by cavities.
     """
 
     size: int = 64
     damping: float = 0.5
-    """The step of a group's messages from the old to the new, after a visit's first iteration."""
+    """The step from a group's old messages to the new ones, after a visit's first iteration."""
     solver_iterations: int = 5
     without_own_force: bool = True
     joint_precisions: bool = False
-    """True gives a group's messages to weights the precisions of its joint posterior (joint.py),
-    rather than sums over rows, a convolution's positions, as if they were independent. Needs
+    """True: a group's messages to weights have the precisions of its joint posterior (joint.py),
+    instead of sums over rows (a convolution's positions) treated as independent. Needs
     cavities of rows, which `MessageAccuracy` then chooses."""
 
     def __post_init__(self) -> None:
@@ -66,10 +66,10 @@ Schedule = Sequential | GroupSequential | Coupled
 
 
 def calmer(schedule: Schedule) -> tuple[Schedule, ...]:
-    """Return the schedules that are tried in turn after a visit that went wrong.
+    """Return the fallback schedules that are tried in turn after a failed visit.
 
-    The group is halved twice; the last is the published schedule, the calmest of all. Smaller steps
-    instead of smaller groups did not stop coupled groups of 128, undamped, from getting worse.
+    The group is halved twice; the last schedule is the published one, the most stable. Reducing the
+    step size instead of the group size did not stabilise undamped coupled groups of 128.
     """
     if isinstance(schedule, Sequential):
         return ()
@@ -83,7 +83,7 @@ def ramp(epochs: int) -> tuple[int, ...]:
 
 
 def published_step(epoch: int) -> float:
-    """Return how far a batch's stored message moves to the new one, in epoch 1, 2, ...
+    """Return the step from a batch's stored message to the new one, in epoch 1, 2, ...
 
     0.9 + 0.1 exp(-0.3 (epoch - 1)): the damping of the published code.
     """

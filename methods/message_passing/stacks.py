@@ -1,6 +1,6 @@
-"""Tensors that one product takes together, side by side along the axis of members.
+"""Tensors that one product processes together, stacked along the axis of members.
 
-A layer's map (maps/base.py) multiplies all parts of a stack in one call of the library. The parts
+A layer's map (maps/base.py) multiplies all parts of a stack in one library call. The parts
 are views, so that filling a part fills the stack.
 """
 
@@ -25,7 +25,7 @@ class Stack:
 
     @classmethod
     def of(cls: type[AnyStack], stacked: Together) -> AnyStack:
-        """Return the stack with its parts, in the order of the fields."""
+        """Return the stack split into its parts, in the order of the fields."""
         return cls(stacked, *stacked.chunk(len(cls.__dataclass_fields__) - 1))
 
     def parts(self) -> tuple[Part, ...]:
@@ -36,11 +36,11 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Parts that one product of two stacks gives, or a product of each pair of their parts."""
+    """The parts of one product of two stacks, or the products of each pair of their parts."""
 
     @classmethod
     def of(cls: type[AnySums], stacked: Together) -> AnySums:
-        """Return the parts of a whole."""
+        """Return a whole tensor split into its parts."""
         return cls(*stacked.chunk(len(cls.__dataclass_fields__)))
 
     def parts(self) -> tuple[Part, ...]:
@@ -55,7 +55,7 @@ class Sums:
         a: Stack,
         b: Stack,
     ) -> AnySums:
-        """Return the products of a's parts and b's first ones: `apart`, or all in one call."""
+        """Return the products of a's parts with b's first parts: `apart`, or all in one call."""
         if apart:
             return cls(*(product(*pair) for pair in zip(a.parts(), b.parts(), strict=False)))
         return cls.of(product(a.stacked, b.stacked[: len(a.stacked)]))
@@ -83,13 +83,13 @@ class WeightMoments(Stack):
 
 @dataclass(frozen=True, slots=True)
 class LaterSums(Sums):
-    """Moments of Σ w a in a later layer: the product of its inputs' and its weights' moments."""
+    """Moments of Σ w a in a later layer: the product of `InputMoments` and `WeightMoments`."""
 
     mean: Part
     by_weights: Part
     """The variance due to the layer's weights."""
     by_inputs: Part
-    """The variance due to the inputs, and so to the layers below."""
+    """The variance due to the inputs, and thus to the layers below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +99,12 @@ class LaterPulls(Stack):
     force: Part
     gain: Part
     gain_again: Part
-    """The gain once more, because two of three products need it."""
+    """A copy of the gain, as two of three products need it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaterWeightSums(Sums):
-    """Sums over examples from which a later layer's messages to weights are made."""
+    """Sums over examples that form a later layer's messages to weights."""
 
     force: Part
     """Σ h E[a]."""
@@ -116,7 +116,7 @@ class LaterWeightSums(Sums):
 
 @dataclass(frozen=True, slots=True)
 class InputSums(Sums):
-    """Sums over outputs from which a later layer's messages to inputs are made."""
+    """Sums over outputs that form a later layer's messages to inputs."""
 
     force: Part
     """Σ h E[w]."""
@@ -136,7 +136,7 @@ class Powers(Stack):
 
 @dataclass(frozen=True, slots=True)
 class FirstSums(Sums):
-    """Mean and variance of Σ w x in a first layer, of common moments of the weights."""
+    """Mean and variance of Σ w x in a first layer if all rows share the weights' moments."""
 
     mean: Part
     variance: Part
@@ -152,7 +152,7 @@ class FirstPulls(Stack):
 
 @dataclass(frozen=True, slots=True)
 class FirstWeightSums(Sums):
-    """Sums over rows from which a first layer's messages to weights are made."""
+    """Sums over rows that form a first layer's messages to weights."""
 
     force: Part
     """Σ h x."""
@@ -170,7 +170,7 @@ class HigherPowers(Stack):
 
 @dataclass(frozen=True, slots=True)
 class GainProducts(Stack):
-    """Products of gains g with the change of forces h, and with themselves."""
+    """Products of gains g with the change of forces h, and squares of gains."""
 
     change: Part
     """g (h - old h)."""

@@ -10,7 +10,7 @@ from bnnbench.methods.message_passing.gaussian import Gaussian
 from bnnbench.methods.message_passing.layers.weighted import Weights
 
 LEAST_SHARE = 1e-6
-"""A cavity keeps at least this share of the prior's precision."""
+"""A cavity retains at least this share of the prior's precision."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Tally:
     """Counts of events in the fit of each member, for its diagnostics."""
 
     guard_events: Tensor
-    """Visits that were discarded and repeated more calmly."""
+    """Visits that were discarded and repeated with a calmer schedule."""
     clamped: Tensor
     """Cavity precisions below the floor."""
     replaced: Tensor
@@ -54,23 +54,23 @@ class Tally:
 
 
 def numbers(layers: Sequence[Weights]) -> list[list[list[Tensor]]]:
-    """Return natural parameters by layer, of weights and of biases if there are any."""
+    """Return the natural parameters of each layer's weights and of its biases, if any."""
     return [[[part.tau, part.rho] for part in layer.parts()] for layer in layers]
 
 
 def from_numbers(parameters: list[list[list[Tensor]]]) -> list[Weights]:
-    """Return the layers whose `numbers` are given."""
+    """Return the layers with these `numbers`: its inverse."""
     layers = [[Gaussian(*part) for part in parts] for parts in parameters]
     return [Weights(weight, bias[0] if bias else None) for weight, *bias in layers]
 
 
 def numbers_of(weights: Sequence[Weights]) -> list[Tensor]:
-    """Return the natural parameters of all layers, one after another."""
+    """Return the natural parameters of all layers as one list."""
     return [t for layer in weights for part in layer.parts() for t in (part.tau, part.rho)]
 
 
 def arranged(pattern: Sequence[Weights], numbers: Sequence[Tensor]) -> list[Weights]:
-    """Return a list of parameters as layers, with biases where those of the pattern have them."""
+    """Return a list of parameters as layers, with biases where the pattern has them."""
     given = iter(numbers)
 
     def part() -> Gaussian:
@@ -82,11 +82,11 @@ def arranged(pattern: Sequence[Weights], numbers: Sequence[Tensor]) -> list[Weig
 def converted(
     weights: Weights, dtype: torch.dtype | None, device: str | None, copy: bool = False
 ) -> Weights:
-    """Return weights of another type or on another device; None: as they are."""
+    """Return weights of the given type on the given device; None leaves either unchanged."""
     return mapped(weights, lambda x: x.to(device or x.device, dtype or x.dtype, copy=copy))
 
 
 def mapped(weights: Weights, function: Callable[[Tensor], Tensor]) -> Weights:
-    """Return a function of all natural parameters."""
+    """Return the weights with the function applied to all natural parameters."""
     parts = [Gaussian(function(part.tau), function(part.rho)) for part in weights.parts()]
     return Weights(parts[0], parts[1] if len(parts) == 2 else None)

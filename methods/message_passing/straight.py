@@ -1,13 +1,13 @@
-"""Visits of one member that the host reads once: nothing before depends on a number of theirs.
+"""Visits of one member with a single read by the host, at the end.
 
-A visit takes the batch's aggregate out of the marginals, passes its rounds, and says by a flag on
-the device whether all went well; the caller reads it and repeats a visit that did not by the
-general path (trainer.py). Operations of all layers at once are one call of the library each. On a
+A visit divides the batch's aggregate out of the marginals, runs its rounds, and sets a flag on
+the device that says whether all succeeded. The caller reads the flag and repeats a failed visit
+by the general path (trainer.py). Operations on all layers at once are one library call each. On a
 GPU, rounds are captured and replayed (captured.py).
 """
 
 # pyright: reportPrivateImportUsage=false
-# Torch exports its calls for many tensors at once under names of its own alone.
+# Torch exports its multi-tensor functions only under private names.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
@@ -35,20 +35,20 @@ class Round:
     counters: Int[Tensor, "2 members"]
     """Forward and backward messages that a guard replaced."""
     marginals: list[Weights]
-    """The weights' marginals after it, with which the network predicts."""
+    """The weights' marginals after the round, with which the network predicts."""
     aggregates: list[Weights] | None
-    """The products of the visit's messages; None but for the last round."""
+    """The products of the visit's messages; None before the last round."""
     loss: Float[Tensor, " members"] | None
     noise: Noise | None
 
     def copied(self) -> "Round":
-        """Return the outcome of a middle round in memory that no later one fills."""
+        """Return the outcome of a middle round in memory that no later round overwrites."""
         return replace(self, sound=self.sound.clone(), counters=self.counters.clone())
 
 
 @dataclass(frozen=True)
 class Visited:
-    """The outcome of a visit; only numbers that shapes imply are known to the host."""
+    """The outcome of a visit; the host knows only numbers that follow from shapes."""
 
     aggregates: list[Weights]
     noise: Noise | None
@@ -73,7 +73,7 @@ class StraightVisits:
     def cavity(
         self, marginal: list[Weights], old: list[Weights] | None
     ) -> tuple[list[Weights], Int[Tensor, " members"]]:
-        """Return marginals without an aggregate, and how many precisions were floored."""
+        """Return marginals without an aggregate, and the number of floored precisions."""
         none = torch.zeros(1, dtype=torch.int64, device=marginal[0].weight.rho.device)
         if old is None:
             return marginal, none
@@ -95,7 +95,7 @@ class StraightVisits:
         schedule: Schedule,
         iterations: int,
     ) -> Visited:
-        """Pass the messages of a batch, whose noise without it is `rest`."""
+        """Pass the messages of a batch; `rest` is the noise without the batch's increments."""
         visit = Visit(schedule, 1, inputs.shape[1], iterations)
         if self._captured and rest is None:
             rounds = self._captured.rounds(cavity, inputs, targets, visit, self._open, self._round)
@@ -116,10 +116,10 @@ class StraightVisits:
         )
 
     def damped(self, old: list[Weights] | None, new: list[Weights], step: float) -> list[Weights]:
-        """Return aggregates that moved `step` of the way from the old to the new."""
+        """Return aggregates moved `step` of the way from the old ones to the new."""
         if old is not None:
             return arranged(new, torch._foreach_lerp(numbers_of(old), numbers_of(new), step))
-        return arranged(new, torch._foreach_mul(numbers_of(new), step))  # a graph fills `new` again
+        return arranged(new, torch._foreach_mul(numbers_of(new), step))  # a graph overwrites `new`
 
     def _open(
         self, cavity: list[Weights], targets: Tensor, rest: Noise | None, visit: Visit
@@ -151,10 +151,10 @@ class StraightVisits:
         return Round(sound, counters, marginals, aggregates, loss, self.head.added())
 
     def _refresh(self, visit: Visit) -> list[Weights]:
-        """Compute the marginals anew, free of earlier rounding, and return the aggregates."""
+        """Recompute the marginals, free of earlier rounding, and return the aggregates."""
         layers = self.network.weighted
         priors = [layer.prior for layer in layers]
-        if visit.is_first:  # the marginals are as they were added up
+        if visit.is_first:  # no rounding errors to remove
             return quotients([layer.marginal for layer in layers], priors) if visit.is_last else []
         totals = [layer.aggregate() for layer in layers]
         for layer, marginal in zip(layers, products(priors, totals), strict=True):
@@ -168,7 +168,7 @@ class StraightVisits:
         numbers = [*(part.tau for part in parts), *precisions]
         largest = torch.stack(torch._foreach_norm(numbers, inf)).amax(0, keepdim=True)
         least = torch.stack(torch._foreach_max(torch._foreach_neg(precisions)))
-        return (largest < inf) & (least.amax(0, keepdim=True) < 0)  # of NaN both are false
+        return (largest < inf) & (least.amax(0, keepdim=True) < 0)  # for NaN both are false
 
 
 def products(left: Sequence[Weights], right: Sequence[Weights]) -> list[Weights]:

@@ -1,15 +1,15 @@
-"""Batches visited in turn, none of them counted twice.
+"""Batches visited in turn, each of them counted exactly once.
 
 The marginal of every weight is its prior times the stored message of every batch, its aggregate.
-A visit divides the batch's own out, passes messages anew, and multiplies the new one in.
+A visit divides out the batch's aggregate, passes messages again, and multiplies in the new one.
 Source: paper 000, section 4.
 
-A guard (guard.py) discards visits that go wrong, and repeats them with calmer schedules: those
-whose messages are unsound, or whose examples, when their turn comes, are predicted absurdly; and
-those after which a member predicts examples of other batches clearly worse than before. The latter
-end, if no calmer schedule helps, with the batch's old aggregate; the former with the published
-schedule, whose predictions are not judged. If even its messages are unsound, or the last epoch
-ends with absurd predictions, the member is lost.
+A guard (guard.py) discards failed visits and repeats them with calmer schedules. A visit fails if
+(1) its messages are unsound, or its examples' predictions, before they send, are hopeless; or if
+(2) a member then predicts examples of other batches clearly worse than before. If no calmer
+schedule helps, a visit that failed by (2) leaves the batch's old aggregate; one that failed by (1)
+ends with the published schedule, whose predictions are not judged. If even its messages are
+unsound, or the last epoch ends with hopeless predictions, the member is lost.
 """
 
 from collections.abc import Sequence
@@ -47,17 +47,17 @@ class Attempt:
 
     aggregates: list[Weights]
     noise: Noise | None
-    """The amounts that the batch adds to shape and rate of the noise."""
+    """The increments that the batch adds to shape and rate of the noise."""
     sound: Bool[Tensor, " members"]
-    """Members with sound messages, none of whose examples was absurdly predicted before sending."""
+    """Members with sound messages whose predictions before sending were not hopeless."""
     loss: Float[Tensor, " members"]
-    """The loss summed over examples, in the last iteration."""
+    """The loss summed over examples in the last iteration."""
 
 
 class Trainer:
-    """Members, fits of equal shape, trained in lockstep on batches of their own rows.
+    """Members (fits of equal shape), trained in lockstep on batches of their own rows.
 
-    `inputs` and `targets` are rows of all members' data; `rows` says which are a member's, cut
+    `inputs` and `targets` pool all members' data; `rows` gives each member's rows, which are cut
     into batches in this order. No member's numbers depend on the others.
     """
 
@@ -85,11 +85,11 @@ class Trainer:
         self.noise_added: list[Noise | None] = [None] * len(self.batches)
         self.tally = Tally.of(len(rows), inputs.device)
         self.lost = torch.zeros(len(rows), dtype=torch.bool, device=inputs.device)
-        """Members whose fit has been given up; they keep their last state."""
+        """Members whose fit was abandoned; they retain their last state."""
         self.calm = torch.zeros(len(rows), dtype=torch.int64, device=inputs.device)
-        """The place of each member's next schedule in the list of ever calmer ones."""
+        """The index of each member's next schedule in the list of increasingly calm schedules."""
         self.all_sound = True
-        """No member is lost, or to be visited by calmer schedules."""
+        """True if no member is lost or due for a calmer schedule."""
         self.straight: StraightVisits | None = None
         if network.kernels.FUSED and len(rows) == 1 and not isinstance(schedule, Sequential):
             self.straight = StraightVisits(network, head, self.prior, self.watch)
@@ -97,7 +97,7 @@ class Trainer:
         """The loss summed over examples, in the last iteration of each visit of this epoch."""
 
     def state(self) -> dict[str, Any]:
-        """Return all that epochs change, for checkpoints."""
+        """Return everything that epochs change, for checkpoints."""
         return {
             "marginal": numbers(self.marginal),
             "aggregates": [each and numbers(each) for each in self.aggregates],
@@ -107,7 +107,7 @@ class Trainer:
         }
 
     def resume(self, state: dict[str, Any]) -> None:
-        """Take over the value that `state` returned."""
+        """Restore a value returned by `state`."""
         self.marginal = from_numbers(state["marginal"])
         self.aggregates = [each and from_numbers(each) for each in state["aggregates"]]
         self.noise, *self.noise_added = state["noise"]
@@ -117,13 +117,13 @@ class Trainer:
     def epoch(self, number: int, iterations: int, rngs: Sequence[Generator]) -> float:
         """Visit every batch once; return the mean loss per example of members not lost.
 
-        Epochs count from 1. The order of batches depends on the epoch alone, as in the published
-        code; the rows in a batch and their order are each member's own.
+        Epochs count from 1. The order of batches depends only on the epoch, as in the published
+        code; each member has its own rows in a batch, in its own order.
         """
         self.loss.zero_()
         self.calm = (self.calm - 1).clamp_min(0)
         self.all_sound = self._all_sound()
-        self.watch.expected = None  # a fit that goes on from a checkpoint does not know it either
+        self.watch.expected = None  # unknown after resuming from a checkpoint, too
         turns = torch.Generator().manual_seed(number)
         for batch in torch.randperm(len(self.batches), generator=turns).tolist():
             size = self.batches[batch].shape[1]
@@ -137,12 +137,12 @@ class Trainer:
     def visit(
         self, batch: int, order: Int[Tensor, "members examples"], iterations: int, step: float
     ) -> None:
-        """Pass the messages of a batch anew, its examples in this order.
+        """Pass the messages of a batch again, with its examples in this order.
 
-        The stored aggregate moves `step` of the way to the new one. A visit that goes wrong
-        leaves no trace but a count, and is repeated with calmer schedules, where the epoch's later
-        visits begin. Of members that none of them saves, those with sound messages keep the
-        batch's old aggregate, and others are lost.
+        The stored aggregate moves `step` of the way to the new one. A failed visit has no effect
+        but a count, and is repeated with calmer schedules, with which the epoch's later visits then
+        begin. If all schedules fail for a member, it retains the batch's old aggregate if its
+        messages are sound, and is lost otherwise.
         """
         old = self.aggregates[batch]
         watched = self._begin_watch(old, iterations)
@@ -198,7 +198,7 @@ class Trainer:
         step: float,
         watched: bool,
     ) -> bool:
-        """Return whether a visit went well that is read once; one that did not leaves no trace."""
+        """Return whether a visit with a single host read succeeded; a failed one has no effect."""
         rows = self.batches[batch].gather(1, order)
         inputs, targets = _rows(self.inputs, rows), _rows(self.targets, rows)
         old, rest = self.aggregates[batch], self._noise_without(batch)
@@ -233,7 +233,7 @@ class Trainer:
         return not bool((self.lost | (self.calm > 0)).any())
 
     def recompute(self) -> None:
-        """Compute the marginals anew from prior and aggregates, in float64."""
+        """Recompute the marginals from prior and aggregates, in float64."""
         for layer, prior in enumerate(self.prior):
             total = converted(prior, torch.float64, None)
             for aggregate in self.aggregates:
@@ -243,7 +243,7 @@ class Trainer:
             self.marginal[layer] = converted(total, prior.weight.rho.dtype, None)
 
     def drop_hopeless(self) -> None:
-        """Lose the members that predict absurdly."""
+        """Mark as lost the members whose predictions are hopeless."""
         self.lost |= self.watch.hopeless(self.marginal, self.noise)
 
     def diagnostics(self, member: int) -> dict[str, float]:
@@ -281,34 +281,34 @@ class Trainer:
         return cavity
 
     def _room_filled(self, old: list[Weights] | None, cavity: list[Weights]) -> list[Weights]:
-        """Return room for new aggregates, filled with the old ones, which lost members retain."""
+        """Return buffers for new aggregates, filled with the old ones, which lost members keep."""
         if old is None:
             return [mapped(layer, torch.zeros_like) for layer in cavity]
         dtype = cavity[0].weight.rho.dtype
         return [converted(layer, dtype, self._device, copy=True) for layer in old]
 
     def _noise_like(self, batch: int) -> Noise | None:
-        """Return a copy of the amounts that a batch last added to the noise; 0 before its first."""
+        """Return a copy of a batch's last increments of the noise; 0 before its first visit."""
         old = self.noise_added[batch]
         if old is not None:
             return old.clone()
         return None if self.noise is None else torch.zeros_like(self.noise)
 
     def _noise_without(self, batch: int) -> Noise | None:
-        """Return shape and rate of the noise by the prior and the other batches."""
+        """Return shape and rate of the noise given the prior and the other batches."""
         added = self.noise_added[batch]
         return self.noise if self.noise is None or added is None else self.noise - added
 
     def _known(self, tried: Attempt, index: Tensor, batch: int) -> Noise | None:
-        """Return shape and rate of some members' noise after their visit of a batch."""
+        """Return shape and rate of some members' noise after they visited a batch."""
         rest = self._noise_without(batch)
         return None if rest is None or tried.noise is None else rest[index] + tried.noise
 
     def _begin_watch(self, old: list[Weights] | None, iterations: int) -> bool:
-        """Return whether the visit of a batch is watched, whose aggregate is `old`.
+        """Return whether the visit of a batch with the aggregate `old` is watched.
 
-        A first visit has nothing to fall back on; visits of one iteration have not been seen to
-        fail so.
+        A first visit has no fallback; visits of one iteration have never been seen to fail this
+        way.
         """
         if old is None or iterations == 1 or isinstance(self.schedule, Sequential):
             self.watch.expected = None
@@ -325,7 +325,7 @@ class Trainer:
         iterations: int,
         schedule: Schedule,
     ) -> Attempt:
-        """Pass the messages of some members, whose weights are left in the network."""
+        """Pass the messages of some members; their weights remain in the network."""
         visit = Visit(schedule, len(index), order.shape[1], iterations)
         rows = self.batches[batch][index].gather(1, order[index])
         inputs, targets = _rows(self.inputs, rows), _rows(self.targets, rows)
@@ -392,7 +392,7 @@ class Trainer:
         self._store_noise(batch, added, step)
 
     def _store_noise(self, batch: int, added: Noise | None, step: float) -> None:
-        """Let what a batch adds to the noise move towards what it says now."""
+        """Move a batch's stored increments of the noise `step` of the way to the new ones."""
         if self.noise is None or added is None:
             return
         before = self.noise_added[batch]
@@ -406,7 +406,7 @@ class Trainer:
 
 
 def _rows(pool: Tensor, rows: Tensor) -> Tensor:
-    """Return `pool[rows]`; images with channels last in memory, one member's only."""
+    """Return `pool[rows]`; images are channels-last in memory and of one member only."""
     values = pool.index_select(0, rows.flatten())
     if values.dim() == 4:
         values = values.contiguous(memory_format=torch.channels_last)

@@ -1,1 +1,1 @@
-"""Means and variances instead of samples: moments carried through a network in one pass."""
+"""Means and variances instead of samples: moments propagated through a network in one pass."""

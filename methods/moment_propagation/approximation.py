@@ -1,6 +1,6 @@
-"""Ways of propagation through the same trained network, for comparison with samples.
+"""Modes of propagation through the same trained network, for comparison with samples.
 
-Training does not depend on the way, so that equal streams give equal weights. Source: paper 001,
+Training does not depend on the mode, so equal streams give equal weights. Source: paper 001,
 section 4.
 """
 
@@ -33,22 +33,22 @@ from bnnbench.methods.predictions.predictive import CategoricalPredictive
 from bnnbench.methods.tuning.space import Log, Space
 
 Propagation = Literal["ap1", "ap2"]
-"""Means alone; means and variances."""
+"""Only means; means and variances."""
 
 
 POINTS_WITH_COVARIANCES = 2
-"""Points in one pass where all covariances take units² numbers each, to bound memory."""
+"""Points per pass with all covariances (units² numbers per point), to bound memory."""
 POINTS_BY_RANK = 1024
-"""Points times rank in one pass, where covariances have one."""
+"""Points times rank per pass, if covariances have a rank."""
 
 
 @dataclass(frozen=True)
 class ApproximatePosterior:
-    """A trained classifier that predicts by one way of propagation."""
+    """A trained classifier that predicts by one mode of propagation."""
 
     trained: NetworkPosterior
     architecture: Architecture
-    """The network with the noise at its inputs."""
+    """The network, including the noise at its inputs."""
     propagation: Propagation
     formulas: Formulas
     covariances: Covariances | None = None
@@ -68,7 +68,7 @@ class ApproximatePosterior:
 
     @torch.no_grad()
     def layers(self, inputs: Float[Tensor, "points *features"]) -> list[Moments]:
-        """Return the moments after every layer, points first; for "ap1" the means alone."""
+        """Return the moments after every layer, points first; for "ap1" only the means."""
         trained = self.trained
         shape, rules = trained.network.input_shape, self._rules()
         network = Layerwise(self.architecture, shape, rules, _of_points)
@@ -82,7 +82,7 @@ class ApproximatePosterior:
     def samples(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> list[Float[Tensor, "points *units"]]:
-        """Return a draw after every layer, an independent one for each point."""
+        """Return an independent draw for each point after every layer."""
         network = Layerwise(self.architecture, self.trained.network.input_shape)
         options = {"buffers": self.trained.buffers, "noise": "per_example", "rngs": [rng]}
         layers = network(self.trained.weights, inputs[None], **options)
@@ -105,7 +105,7 @@ class ApproximatePosterior:
 
 
 def _of_points(layer: Any) -> Moments:
-    """Return a layer's moments without the axis of members, and without covariances."""
+    """Return a layer's moments without the axis of members and without covariances."""
     if isinstance(layer, Tensor):
         return Moments(layer[0])
     return Moments(layer.mean[0], None if layer.variance is None else layer.variance[0])
@@ -120,7 +120,7 @@ def _joined(pieces: Sequence[Moments]) -> Moments:
 
 @dataclass(frozen=True)
 class Approximation:
-    """A network trained with its own noise, but by default not with that of its inputs.
+    """A network trained with its own noise, but by default without the noise at its inputs.
 
     Noise is sampled in training; logistic Bernoulli units, whose samples have no gradient, are
     trained through their moments.
@@ -136,23 +136,23 @@ class Approximation:
     propagation: Propagation = "ap2"
     formulas: Formulas = Formulas()
     covariances: Covariances | None = None
-    """Covariances that "ap2" propagates beside the variances."""
+    """Covariances that "ap2" propagates in addition to variances."""
     training: MomentPropagation = MomentPropagation(dropout=0.0)
     train_with_input_noise: bool = field(default=False, metadata=LATER)
-    """True if the network sees the noise of its inputs in training too, drawn anew each time."""
+    """True: training also includes the noise at the inputs, redrawn every time."""
 
     def __post_init__(self) -> None:
         require_choice(self, "propagation", get_args(Propagation))
         if self.covariances and self.propagation != "ap2":
-            raise ValueError(f'covariances are of propagation "ap2", not of {self.propagation!r}')
+            raise ValueError(f'covariances need propagation="ap2"; got {self.propagation!r}')
         if self.training.dropout or self.training.input_variance:
             raise ValueError(
-                "Approximation needs training without dropout or input_variance of its own; put "
-                "Dropout and GaussianNoise into the network"
+                "Approximation needs training with dropout=0 and input_variance=0; put Dropout "
+                "and GaussianNoise into the network instead"
             )
 
     def warm_up(self, problem: Problem) -> None:
-        """Compile the moments of the network's units; the network trained last is kept."""
+        """Compile the moments of the network's units; the last trained network is cached."""
         replace(self.training, training="ap2").warm_up(problem)
 
     def fit(self, problem: Problem, rng: torch.Generator) -> ApproximatePosterior:
@@ -171,7 +171,7 @@ class Approximation:
         return ApproximatePosterior(posterior.at_mean, architecture, *carried)
 
     def from_fit(self, posterior: Posterior) -> ApproximatePosterior:
-        """Return the posterior of the same network, with what this method propagates."""
+        """Return the posterior of the same network with this method's propagation settings."""
         assert isinstance(posterior, ApproximatePosterior)
         carried = self.propagation, self.formulas, self.covariances
         return ApproximatePosterior(posterior.trained, posterior.architecture, *carried)

@@ -1,7 +1,7 @@
 """Weights rescaled so that the units of every layer start with mean 0 and variance 1.
 
-Layers are taken in order of data flow, each with the statistics behind those that were
-rescaled before it. A layer without bias, since a norm follows, is rescaled and not centred.
+Layers are processed in order of data flow, each with the statistics after the layers rescaled
+before it. A layer without a bias, which a norm follows, is rescaled but not centred.
 Source: paper 001, section 4, after Salimans and Kingma (2016).
 """
 
@@ -22,15 +22,15 @@ from bnnbench.methods.networks.torch_layers import RULES, channel_moments, reali
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
 Rescaling = Literal["none", "bn", "ap2"]
-"""Statistics by which weights are rescaled before training: none, those of a batch without noise,
-or those of a single pixel."""
+"""Statistics used to rescale weights before training: none, a batch's without noise, or a single
+pixel's."""
 
 Statistic = Callable[[Any], tuple[Tensor, Tensor]]
 """Output of a layer -> mean and variance of each member's channels."""
 
 
 LARGE_BATCH = 1000
-"""Number of rows by which weights are rescaled before training."""
+"""Number of rows in the batch used to rescale weights before training."""
 
 
 def rescale(
@@ -41,7 +41,7 @@ def rescale(
     rule: Rescaling,
     formulas: Formulas = Formulas(),
 ) -> None:
-    """Change each member's weights by statistics of its problem's training inputs."""
+    """Rescale each member's weights, given its problem's training inputs."""
     if rule == "bn":
         batch, _ = next(Minibatches(problems, rngs, LARGE_BATCH).epoch())
         rescale_by_batch(network, weights, batch)
@@ -56,7 +56,7 @@ def rescale_by_batch(
     weights: Float[Tensor, "members parameters"],
     inputs: Float[Tensor, "members points *features"],
 ) -> None:
-    """Change the weights so that every channel has mean 0 and variance 1 over the batch."""
+    """Rescale the weights so that every channel has mean 0 and variance 1 over the batch."""
     twin = TorchNetwork(network.architecture, network.input_shape, _rules(RULES, _of_batch))
     buffers = network.initial_buffers(weights, list(inputs))
     twin(weights, inputs, buffers=buffers, training=True, noise="off")
@@ -69,7 +69,7 @@ def rescale_by_pixel(
     pixel: Pixel,
     formulas: Formulas = Formulas(),
 ) -> None:
-    """Change the weights so that the pixel has mean 0 and variance 1 in every channel."""
+    """Rescale the weights so that the pixel has mean 0 and variance 1 in every channel."""
     rules = single_pixel_rules(formulas)
     rules |= _rules(rules, _of_pixel)
     TorchNetwork(network.architecture, network.input_shape, rules)(weights, pixel)

@@ -1,7 +1,7 @@
-"""Networks trained end to end on the moments of their units, instead of on samples.
+"""Networks trained end to end on the moments of their units instead of samples.
 
 Noise inside the network (dropout, logistic Bernoulli units) and at its inputs enters as a
-variance, so that loss and gradient are deterministic given a batch.
+variance, so that loss and gradient are deterministic for a given batch.
 
 Source: paper 001, equations 18 to 22, 26, 31, 33, 35, 36, 38 to 41, 47, 49, 50 and 52.
 """
@@ -32,12 +32,12 @@ from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.methods.tuning.space import Log, Space
 
 Mode = Literal["ap2", "sample", "ap1"]
-"""Propagated quantities: moments, samples, or means alone."""
+"""Propagated quantities: moments, samples, or only means."""
 
 
 @dataclass(frozen=True)
 class MomentPropagation(Stacked):
-    """One weight vector by Adam; for regression, with learned noise variance."""
+    """One weight vector, trained by Adam; for regression, with a learned noise variance."""
 
     prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space(
@@ -51,11 +51,11 @@ class MomentPropagation(Stacked):
     training: Mode = "ap2"
     prediction: Literal["ap2", "ap1"] = "ap2"
     dropout: float = 0.2
-    """Dropout rate after every activation; 0 leaves the network as it is."""
+    """Dropout rate after every activation; 0 adds no dropout."""
     input_variance: float = 0.0
-    """Variance of independent noise that is assumed at every input, in training and prediction."""
+    """Variance of independent noise assumed at every input, in training and prediction."""
     norm: Literal["none", "ap2"] = "none"
-    """"ap2" puts an AnalyticNorm after every layer with weights, in place of its bias."""
+    """"ap2" puts an AnalyticNorm after every layer with weights, instead of its bias."""
     initialisation: Rescaling = "none"
     formulas: Formulas = Formulas()
 
@@ -69,12 +69,12 @@ class MomentPropagation(Stacked):
         require_between(self, 0.0, math.inf, "input_variance")
 
     def network_of(self, architecture: Architecture) -> Architecture:
-        """Return the network that is trained: with this method's norms and dropout."""
+        """Return the trained network, including this method's norms and dropout."""
         normed = with_analytic_norms(architecture) if self.norm == "ap2" else architecture
         return with_dropout(normed, self.dropout) if self.dropout else normed
 
     def warm_up(self, problem: Problem) -> None:
-        """Compile the moments of the network's units, and their gradients."""
+        """Compile the moments of the network's units and their gradients."""
         fit_first_rows(replace(self, epochs=1), problem)
 
     def fit_stack(
@@ -84,7 +84,7 @@ class MomentPropagation(Stacked):
         architecture = self.network_of(problems[0].architecture)
         if self.training == "sample" and contains(architecture, LogisticBernoulli):
             raise Unsupported(
-                "needed units whose samples have a gradient; got LogisticBernoulli: train it by "
+                "needed units whose samples have a gradient; got LogisticBernoulli, which needs "
                 'training="ap2"'
             )
         rules = moment_rules(self.formulas) if self.training == "ap2" else None
@@ -141,7 +141,7 @@ class MomentPropagation(Stacked):
 def cross_entropy(
     y: Moments, targets: Int[Tensor, "members batch"], rule: Softmax
 ) -> Float[Tensor, " members"]:
-    """Return each member's mean of -log q(class)."""
+    """Return each member's mean of -log q(class) over the batch."""
     log_probs = torch.cat([log_probabilities(member, rule) for member in alone(y)])
     return -log_probs.gather(2, targets.unsqueeze(2)).squeeze(2).mean(1)
 
@@ -151,7 +151,7 @@ def gaussian_loss(
 ) -> Float[Tensor, " members"]:
     """Return each member's mean of -log N(y; m, v + noise variance), and learn the noise.
 
-    What is averaged for the noise is the expected square of its share in the residual, whose
+    The noise variance is moved to the average of its expected squared share in the residual. The
     fixed point maximises the likelihood (Dempster, Laird and Rubin, 1977).
     """
     squares = (y.mean - targets).square()

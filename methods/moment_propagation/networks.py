@@ -1,4 +1,4 @@
-"""Architectures with the norms and the dropout that a method adds to them."""
+"""Architectures with a method's norms and dropout."""
 
 from dataclasses import replace
 
@@ -28,19 +28,19 @@ NORMS = (BatchNorm, FeatureResponseNorm, AnalyticNorm)
 def with_dropout(architecture: Architecture, rate: float) -> Architecture:
     """Return the network with dropout after every activation."""
     if contains(architecture, Dropout):
-        raise Unsupported("needed a network without Dropout, or dropout=0: one dropout, not two")
+        raise Unsupported("needed a network without Dropout, or dropout=0; got both dropouts")
     return _with_layer_after(architecture, ACTIVATIONS, Dropout(rate))
 
 
 def with_analytic_norms(architecture: Architecture) -> Architecture:
-    """Return the network with an AnalyticNorm after all weights, in place of their bias."""
+    """Return the network with an AnalyticNorm after all weights, instead of their bias."""
     if contains(architecture, *NORMS):
-        raise Unsupported('needed a network without norms, or norm="none": one norm, not two')
+        raise Unsupported('needed a network without norms, or norm="none"; got both norms')
     return _with_layer_after(architecture, (Linear, Conv2d), AnalyticNorm())
 
 
 def contains(architecture: Architecture, *kinds: type[Layer]) -> bool:
-    """Return whether a layer, inside branches too, is of one of these kinds."""
+    """Return whether a layer of one of these kinds occurs, also inside branches."""
     return any(
         isinstance(layer, kinds)
         or (isinstance(layer, Residual) and contains(layer.body + layer.shortcut, *kinds))
@@ -51,7 +51,7 @@ def contains(architecture: Architecture, *kinds: type[Layer]) -> bool:
 def _with_layer_after(
     architecture: Architecture, kinds: tuple[type[Layer], ...], addition: Layer
 ) -> Architecture:
-    """Return the network with another layer after each of these kinds, inside branches too."""
+    """Return the network with another layer after each of these kinds, also inside branches."""
     layers: list[Layer] = []
     for layer in architecture:
         if isinstance(layer, Residual):

@@ -1,4 +1,4 @@
-"""Predictions by one pass of moments, with certain or Gaussian weights."""
+"""Predictions by one pass of moments, with fixed or Gaussian weights."""
 
 from dataclasses import dataclass, field
 
@@ -22,11 +22,11 @@ from bnnbench.methods.predictions.predictive import (
 
 @dataclass(frozen=True)
 class MomentPosterior:
-    """One weight vector, or a Gaussian about it, that predicts by one pass of moments."""
+    """One weight vector, or a Gaussian around it, that predicts by one pass of moments."""
 
     at_mean: NetworkPosterior
     std: Float[Tensor, " parameters"] | None = None
-    """Standard deviation of every weight; None: the weights are certain."""
+    """Standard deviation of every weight; None: the weights are fixed."""
     formulas: Formulas = Formulas()
     input_variance: float = 0.0
     diagnostics: dict[str, float] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class MomentPosterior:
     def log_probs(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> Float[Tensor, "points classes"]:
-        """Return the log probabilities in float64, with gradient; the stream is not used."""
+        """Return the log probabilities in float64, with gradients; the stream is not used."""
         require_classifier(self.at_mean.likelihood)
         mean, variance = self._moments(self._network(), inputs)
         moments = Moments(mean.double(), variance.double())

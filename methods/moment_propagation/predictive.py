@@ -1,4 +1,4 @@
-"""Another method's posterior, predicting by one pass of moments instead of by draws."""
+"""Another method's posterior, predicting by one pass of moments instead of draws."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -22,8 +22,8 @@ from bnnbench.methods.tuning.space import Space, compose, space_of
 class MomentPrediction(Batched):
     """A method with an independent Gaussian for every weight, predicting in one pass.
 
-    The prediction is deterministic; dependence between units, such as by common weights, is
-    neglected.
+    The prediction is deterministic; dependence between units, for example through shared weights,
+    is neglected.
     """
 
     prior_use: ClassVar[PriorUse] = "none"
@@ -33,7 +33,7 @@ class MomentPrediction(Batched):
 
     @property
     def space(self) -> Space:
-        """The search space, that of the wrapped training first."""
+        """The search space, beginning with the wrapped method's."""
         return compose("method", space_of(self.method), Space())
 
     def warm_up(self, problem: Problem) -> None:

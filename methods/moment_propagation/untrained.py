@@ -1,4 +1,4 @@
-"""Networks as they are initialised, before training. Source: paper 001, table 4."""
+"""Networks at initialisation, before training. Source: paper 001, table 4."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

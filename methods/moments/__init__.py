@@ -1,1 +1,1 @@
-"""Means and variances through a network: of units, of layers, with covariances."""
+"""Means and variances through a network: of units, of layers, and with covariances."""

@@ -1,4 +1,4 @@
-"""Random units that flow through a network in place of numbers: a mean and a variance each."""
+"""Random units, each a mean and a variance, that flow through a network in place of numbers."""
 
 from dataclasses import dataclass
 
@@ -8,9 +8,9 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Moments:
-    """Independent random units; no variance stands for units that are known exactly.
+    """Independent random units; a variance of None means that units are known exactly.
 
-    It adds, expands and has a shape as a tensor does, and so passes through `TorchNetwork`.
+    Like a tensor, it adds, expands and has a shape, and so passes through `TorchNetwork`.
     """
 
     mean: Float[Tensor, "*shape"]

@@ -1,4 +1,4 @@
-"""Outputs of a network layer by layer, whatever flows through it, and names for the layers."""
+"""A network's outputs layer by layer, for any kind of input, and names for the layers."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ from bnnbench.methods.networks.torch_network import TorchNetwork
 WEIGHTED = (Conv2d, Linear)
 POOLING = (MaxPool2d, AvgPool2d, GlobalAvgPool2d)
 JOINED = (BatchNorm, AnalyticNorm, FeatureResponseNorm, Dropout)
-"""Layers that count as part of the layer in front of them."""
+"""Layers that belong to the layer before them."""
 SILENT = (Flatten, GaussianNoise)
 """Layers without a name."""
 
@@ -38,7 +38,7 @@ SILENT = (Flatten, GaussianNoise)
 class Layerwise:
     """A network as a function that returns the output of every layer, in order.
 
-    `reduced` returns what remains of an output. Raises `Unsupported` for a network with branches.
+    `reduced` is applied to each output. Raises `Unsupported` for a network with branches.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class Layerwise:
         reduced: Callable[[Any], Any] = lambda output: output,
     ) -> None:
         if any(isinstance(layer, Residual) for layer in architecture):
-            raise Unsupported("needed a chain of layers to look at one by one; got a Residual")
+            raise Unsupported("needed a chain of layers, without branches; got a Residual")
         self._reduced = reduced
         self._seen: list[Any] = []
         tapped = {kind: self._tapped(rule) for kind, rule in (RULES | dict(rules or {})).items()}
         self._network = TorchNetwork(architecture, input_shape, tapped)
 
     def __call__(self, weights: Tensor, inputs: Any, **options: Any) -> list[Any]:
-        """Return every layer's output, or what remains of it; arguments as of `TorchNetwork`."""
+        """Return every layer's output after `reduced`; arguments are as for `TorchNetwork`."""
         self._seen = []
         self._network(weights, inputs, **options)
         return self._seen
@@ -71,18 +71,18 @@ class Layerwise:
 
 
 class LayerName(NamedTuple):
-    """A layer by its number, from 1, and letters for its operations."""
+    """A layer's number, from 1, and letters for its operations."""
 
     number: int
     kind: str
 
 
 def layer_names(architecture: Architecture, merge_first: bool = False) -> dict[LayerName, int]:
-    """Return names such as (3, "A") and the place of the last layer each stands for.
+    """Return names such as (3, "A"), each with the index of the last layer it covers.
 
-    C is a layer with weights, F the last of them where no pooling follows, A an activation, P
-    pooling. Norms and dropout belong to the layer in front of them. `merge_first` takes the first C
-    and its activation together, as CA. Source: paper 001, tables 2 to 4.
+    C is a layer with weights, F the last of them if no pooling follows, A an activation, P
+    pooling. Norms and dropout belong to the layer before them. `merge_first` merges the first C
+    and its activation into CA. Source: paper 001, tables 2 to 4.
     """
     kinds: list[tuple[str, int]] = []
     for index, layer in enumerate(architecture):

@@ -1,8 +1,8 @@
 r"""Rules by which each layer of a `TorchNetwork` propagates means and variances.
 
-Units count as independent of each other, and as normal where they enter a nonlinear layer. The
+Units are treated as independent of each other, and as normal if they enter a nonlinear layer. The
 noise of Dropout and LogisticBernoulli is part of the moments, in training and in prediction, so
-that nothing is drawn. Source: paper 001, section 3.
+that nothing is sampled. Source: paper 001, section 3.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,14 +43,14 @@ Sigmoid = Literal["exact", "paper"]
 
 @dataclass(frozen=True)
 class Formulas:
-    """The choice of formulas for moments, where there are several."""
+    """The choice of formulas for moments with several formulas."""
 
     variance: Variance = "exact"
     """Formula for the variance of ReLU, LeakyReLU and maxima."""
     bernoulli: Bernoulli = "ap2b"
     softmax: Softmax = "simplified"
     sigmoid: Sigmoid = field(default="exact", metadata=earlier("paper"))
-    """Formula for Sigmoid: quadrature, or that of the paper."""
+    """Formula for Sigmoid: quadrature, or the paper's."""
 
     def __post_init__(self) -> None:
         require_choice(self, "variance", get_args(Variance))
@@ -93,7 +93,7 @@ def linear_in_weights(
     x: Moments,
     context: Pass,
 ) -> Moments:
-    r"""Return the moments behind a dense layer or a convolution of weights w, or N(w, s²).
+    r"""Return the moments after a dense layer or a convolution with weights w, or N(w, s²).
 
     $$ m' = w m + b, \qquad v' = w^2 v + s^2 (m^2 + v) + s_b^2, $$
 
@@ -115,11 +115,11 @@ def linear_in_weights(
 def _shared_once(
     rule: Rule, layer: Any, context: Pass, parameters: Parameters, x: Tensor
 ) -> Tensor:
-    """Return the rule's output; that of a tensor which all points share is computed once."""
+    """Return the rule's output, computed once if all points share one tensor."""
     points = x.shape[1]
     if points == 1 or x.stride(1):
         return rule(layer, [parameters], x, context)
-    # Channels lie last in memory: the sum over points that is the gradient is fast in this order.
+    # Channels are last in memory, which makes the gradient, a sum over points, fast.
     y = rule(layer, [parameters], x[:, :1], context).movedim(2, -1)
     return y.expand(-1, points, *y.shape[2:]).movedim(-1, 2)
 
@@ -130,12 +130,12 @@ def second_moment(x: Moments) -> Tensor:
 
 
 def unitwise(function: Callable[[Any, Moments], Moments]) -> Rule:
-    """Return the rule that applies `function` of layer and moments to each member."""
+    """Return the rule that applies `function`, of a layer and moments, to each member."""
     return lambda layer, _, x, context: member_by_member(partial(function, layer), x)
 
 
 def member_by_member(function: Callable[[Moments], Moments], x: Moments) -> Moments:
-    """Return `function` of each member's moments, stacked: rounded as each would be alone."""
+    """Return `function` of each member's moments, stacked, with the rounding of separate calls."""
     if len(x) == 1:
         return function(x)
     rows = [function(row) for row in alone(x)]
@@ -158,7 +158,7 @@ def of_both(x: Moments, function: Callable[[Tensor], Tensor]) -> Moments:
 
 
 def averaged(count: Callable[[Any, Moments], int]) -> Rule:
-    """Return the rule of an average of `count` independent units."""
+    """Return the rule for an average of `count` independent units."""
 
     def rule(layer: Any, stacks: Sequence[Parameters], x: Moments, context: Pass) -> Moments:
         y = of_both(x, lambda t: RULES[type(layer)](layer, stacks, t, context))
@@ -175,7 +175,7 @@ def gaussian_noise(x: Moments, variance: float) -> Moments:
 
 
 def with_variance(mean: Tensor, variance: float) -> Moments:
-    """Return units of one known variance, of which 0 is none."""
+    """Return units with one known variance; if it is 0, their variance is None."""
     if not variance:
         return Moments(mean)
     return Moments(mean, mean.new_full((1,) * mean.dim(), variance).expand_as(mean))
@@ -184,12 +184,12 @@ def with_variance(mean: Tensor, variance: float) -> Moments:
 def batch_norm(
     layer: vocabulary.BatchNorm, stacks: Sequence[Parameters], x: Moments, context: Pass
 ) -> Moments:
-    """Return the moments behind an affine map per channel.
+    """Return the moments after an affine map per channel.
 
-    In training its statistics are those of all units of a channel, mean(m) and, by the law of
+    In training its statistics are computed over all units of a channel: mean(m) and, by the law of
     total variance, mean(v) + variance(m). The paper does not define them; this is our choice.
-    It holds for exactly known units too: torch's norm would keep for its gradient the running
-    statistics, which lie in one tensor with those of later norms, and these change them.
+    It also applies to exactly known units: torch's norm would save the running statistics for its
+    gradient, and later norms modify them, because all norms' statistics share one tensor.
     """
     parameters = stacks[0]
     if context.training:
@@ -198,12 +198,12 @@ def batch_norm(
     elif "running_mean" in parameters:
         statistic = {"mean": parameters["running_mean"], "variance": parameters["running_variance"]}
     else:
-        raise ValueError("needed buffers: BatchNorm is evaluated with running statistics")
+        raise ValueError("needed buffers: BatchNorm uses running statistics in evaluation")
     return normalised(x, stacks, statistic, layer.epsilon)
 
 
 def batch_statistic(parameters: Parameters, x: Moments, momentum: float) -> dict[str, Tensor]:
-    """Return mean and variance of each member's channels, and move the running ones."""
+    """Return mean and variance of each member's channels, and update the running statistics."""
     variances = torch.zeros_like(x.mean) if x.variance is None else x.variance
     means, totals = [], []
     for member, (m, v) in enumerate(zip(x.mean, variances, strict=True)):
@@ -221,7 +221,7 @@ def batch_statistic(parameters: Parameters, x: Moments, momentum: float) -> dict
 def analytic_norm(
     layer: vocabulary.AnalyticNorm, stacks: Sequence[Parameters], x: Moments, context: Pass
 ) -> Moments:
-    """Return the moments behind an affine map whose statistics follow from the weights."""
+    """Return the moments after an affine map whose statistics follow from the weights."""
     if "mean" not in stacks[0]:
         raise ValueError("needed buffers: AnalyticNorm starts from the statistics of the inputs")
     return normalised(x, stacks, {}, layer.epsilon)
@@ -230,7 +230,7 @@ def analytic_norm(
 def normalised(
     x: Moments, stacks: Sequence[Parameters], statistic: Parameters, epsilon: float
 ) -> Moments:
-    """Return γ (x - mean)/√(variance + ε) + β per channel, for certain or Gaussian γ and β."""
+    """Return γ (x - mean)/√(variance + ε) + β per channel, for fixed or Gaussian γ and β."""
     mean_parameters, *uncertain = stacks
     mean_parameters = {**mean_parameters, **statistic}
     mean, *parts = _affine(x, *channel_map(mean_parameters, epsilon))
@@ -255,9 +255,9 @@ def _affine(x: Moments, scale: Tensor, offset: Tensor) -> list[Tensor]:
 
 
 def refusal(cure: str) -> Rule:
-    """Return the rule of a layer that has no moments here; `cure` says what to take instead."""
+    """Return the rule for a layer without moments here; `cure` names an alternative."""
 
     def rule(layer: Any, _: Sequence[Parameters], __: Any, ___: Pass) -> Any:
-        raise Unsupported(f"needed layers that moments pass through, such as {cure}; got {layer}")
+        raise Unsupported(f"needed layers that can propagate moments, such as {cure}; got {layer}")
 
     return rule

@@ -1,8 +1,8 @@
 """The statistic of a single pixel: per channel, a mean and a variance over data and positions.
 
-It travels from the statistics of the training inputs through the network, a function of the
-weights alone, and is what AnalyticNorm normalises by. All positions of a channel count as
-independent and equal, and padding is left out of account.
+It starts from the statistics of the training inputs, propagates through the network as a function
+of the weights only, and is used by AnalyticNorm for normalisation. All positions of a channel are
+treated as independent and equal, and padding is ignored.
 
 Sources: paper 001, section 4; Shekhovtsov and Flach (2018), "Normalization of Neural Networks
 using Analytic Variance Propagation".
@@ -36,12 +36,12 @@ from bnnbench.methods.networks.torch_layers import affine, channel_moments
 
 @dataclass(frozen=True)
 class Pixel:
-    """The moments that all positions of a channel share, and how many positions there are."""
+    """The moments that all positions of a channel share, and the shape of the image."""
 
     moments: Moments
     """Moments of shape `members 1 channels`."""
     sides: tuple[int, ...]
-    """Height and width of the image; none of a vector."""
+    """Height and width of the image; empty for a vector."""
 
     @classmethod
     def of(
@@ -78,7 +78,7 @@ class Pixel:
 
     @property
     def statistic(self) -> dict[str, Tensor]:
-        """Mean and variance per member and channel, as a norm takes them."""
+        """Mean and variance per member and channel, in the form that a norm uses."""
         assert self.moments.variance is not None
         return {"mean": self.moments.mean[:, 0], "variance": self.moments.variance[:, 0]}
 
@@ -112,7 +112,7 @@ UNITWISE: tuple[type[vocabulary.Layer], ...] = (
     vocabulary.Dropout,
     vocabulary.GaussianNoise,
 )
-"""Layers whose units compute apart from each other and all alike."""
+"""Layers that apply the same function to each unit separately."""
 
 
 def _unchanged_sides(rule: Rule) -> Rule:
@@ -137,7 +137,7 @@ def convolution(layer: vocabulary.Conv2d, stacks: Sequence[Parameters], x: Pixel
 
 
 def largest(x: Pixel, size: int, formulas: Formulas) -> Pixel:
-    """Return the statistic of the largest of a window of equal positions."""
+    """Return the statistic of the maximum over a window of equal positions."""
     window = of_both(x.moments, lambda t: t[..., None, None].expand(*t.shape, size, size))
     pooled = member_by_member(partial(max_pool, size=size, variance=formulas.variance), window)
     sides = tuple(side // size for side in x.sides)
@@ -145,21 +145,21 @@ def largest(x: Pixel, size: int, formulas: Formulas) -> Pixel:
 
 
 def average(x: Pixel, count: int, sides: tuple[int, ...]) -> Pixel:
-    """Return the statistic of the average of so many positions."""
+    """Return the statistic of the average of `count` positions."""
     variance = x.moments.variance
     assert variance is not None
     return Pixel(replace(x.moments, variance=variance / count), sides)
 
 
 def flatten(layer: vocabulary.Flatten, _: Sequence[Parameters], x: Pixel, __: Pass) -> Pixel:
-    """Return a vector in which each channel's statistic stands once for every position."""
+    """Return a vector that repeats each channel's statistic for every position."""
     return Pixel(of_both(x.moments, lambda t: t.repeat_interleave(prod(x.sides), -1)), ())
 
 
 def analytic_norm(
     layer: vocabulary.AnalyticNorm, stacks: Sequence[Parameters], x: Pixel, _: Pass
 ) -> Pixel:
-    """Return β and γ² v/(v + ε), the statistic of what the norm gives."""
+    """Return β and γ² v/(v + ε), the statistic of the norm's output."""
     return replace(x, moments=normalised(x.moments, stacks, x.statistic, layer.epsilon))
 
 

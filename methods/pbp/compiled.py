@@ -12,7 +12,7 @@ from bnnbench.methods.pbp.state import State
 
 
 class Filter:
-    """Updates of one posterior by its training rows; inputs are those of `with_bias`."""
+    """Updates of one posterior by its training rows; inputs come from `with_bias`."""
 
     def __init__(
         self,
@@ -37,19 +37,19 @@ class Filter:
         self._refined = (*weights, *(factor.numpy() for factor in factors), counts)
 
     def take(self, order: Int[Tensor, " rows"]) -> float:
-        """Take the rows in this order, one update each; return the sum of -log Z."""
+        """Process the rows in this order, one update each; return the sum of -log Z."""
         return self._kernel(*self._before, order.numpy(), *self._after)
 
     def refine(self) -> None:
-        """Refine the prior factor of every weight, layer by layer, unit by unit, bias last."""
+        """Refine the prior factor of every weight, layer by layer and unit by unit, bias last."""
         kernel.refine(*self._refined)
 
 
 def _workspace(state: State) -> tuple[np.ndarray, np.ndarray]:
     """Return the kernel's buffers, and two rows per hidden layer: ones at its units, at its bias.
 
-    Memory of torch starts at a multiple of 64 bytes, so that no eight values cross a line of
-    cache.
+    Torch's memory starts at a multiple of 64 bytes, so that no group of eight values crosses a
+    cache line.
     """
     layout = state.layout
     layers = max(1, layout.hidden)
@@ -63,7 +63,7 @@ def _workspace(state: State) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _joint(state: State) -> tuple[np.ndarray, ...]:
-    """Return the matrices of kernels/correlated.py."""
+    """Return buffers for the matrices of kernels/correlated.py."""
     layers, columns = state.layout.hidden, state.layout.columns
     rows = max(columns, state.layout.widths[-1])
     shapes = [(layers, rows, columns)] * 3 + [(layers, 2, columns)] + [(columns, columns)] * 3

@@ -1,9 +1,10 @@
 r"""Moments of a network's outputs and their gradients, with the covariances of a layer's units.
 
-Units of one layer share those of the layer before, which paper 004 leaves out. Here sums of a layer
-have the covariances $(M C M^T + \mathrm{diag}(V (m^z \circ m^z + \mathrm{diag}\, C))) / k$, C those
-of its inputs, and rectified units $\Phi(\alpha_i) \Phi(\alpha_j)$ times those of their sums: the
-first term of the series in correlations. Means and variances of units stay exact for Gaussian sums.
+Units of one layer share the units of the layer before, which paper 004 neglects. Here a layer's
+sums have the covariances $(M C M^T + \mathrm{diag}(V (m^z \circ m^z + \mathrm{diag}\, C))) / k$,
+where C are the covariances of its inputs. The covariances of rectified units are those of their
+sums times $\Phi(\alpha_i) \Phi(\alpha_j)$: the first term of the series in correlations. Means and
+variances of units remain exact for Gaussian sums.
 """
 
 import math
@@ -65,7 +66,7 @@ def gradients(
 ) -> tuple[float, list[tuple[Float[Tensor, "_units _inputs"], Float[Tensor, "_units _inputs"]]]]:
     """Return -log Z, and the derivatives of log Z by means and variances of each layer's weights.
 
-    `head` gives -log Z and the derivatives of log Z by means and variances of the outputs.
+    `head` returns -log Z and the derivatives of log Z by means and variances of the outputs.
     """
     m, v = ([layer.detach().clone().requires_grad_() for layer in w] for w in (means, variances))
     with torch.enable_grad():

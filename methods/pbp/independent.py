@@ -1,6 +1,6 @@
-r"""Moments of a network's outputs and their gradients, the units of each layer independent.
+r"""Moments of a network's outputs and their gradients, with independent units in each layer.
 
-Names of moments are those of paper 004: a layer of k inputs, mean z and variance v, has the sums
+Moments are named as in paper 004: a layer of k inputs, mean z and variance v, has the sums
 $m^a = M m^z / \sqrt k$ and $v^a = ((M \circ M) v^z + V (m^z \circ m^z) + V v^z) / k$ (eq. 13, 14).
 """
 
@@ -40,7 +40,7 @@ def density(alpha: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 
 
 def cdf(alpha: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Return the standard normal distribution function, of which `ndtr` loses the lower tail."""
+    """Return the standard normal distribution function; `ndtr` is inaccurate in the lower tail."""
     return 0.5 * torch.special.erfc(-alpha / math.sqrt(2))
 
 
@@ -90,7 +90,7 @@ def gradients(
 ) -> tuple[float, list[tuple[Float[Tensor, "_units _inputs"], Float[Tensor, "_units _inputs"]]]]:
     """Return -log Z, and the derivatives of log Z by means and variances of each layer's weights.
 
-    `head` gives -log Z and the derivatives of log Z by means and variances of the outputs.
+    `head` returns -log Z and the derivatives of log Z by means and variances of the outputs.
     """
     layers = [
         _Layer(*(values[0] for values in layer))
@@ -120,7 +120,10 @@ def through_relu(
     of_relu: Float[Tensor, " units"],
     of_relu_variance: Float[Tensor, " units"],
 ) -> tuple[Float[Tensor, " units"], Float[Tensor, " units"]]:
-    """Return derivatives by a unit's sum's moments from those by the unit's; `relu` its mean."""
+    """Return derivatives by the moments of units' sums, given derivatives by the units' moments.
+
+    `relu` has the units' means.
+    """
     std = variance.sqrt()
     alpha = mean / std
     p, f = cdf(alpha), density(alpha)

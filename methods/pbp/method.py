@@ -1,4 +1,4 @@
-"""Probabilistic backpropagation: a Gaussian for every weight, which each row moves in turn.
+"""Probabilistic backpropagation: a Gaussian for every weight, updated by one row after another.
 
 Source: paper 004, equations 6, 7, 9, 10 and 12 to 17.
 """
@@ -49,27 +49,27 @@ from bnnbench.methods.tuning.space import Space
 
 Backend = Literal["compiled", "reference"]
 ROWS_AT_ONCE = 2**14
-"""Number of rows that the compiled filter takes without interruption, a second at most."""
+"""Number of rows that the compiled filter processes without interruption, at most a second."""
 
 
 @dataclass(frozen=True)
 class PbpPosterior:
     """An independent Gaussian over every weight, and a Gamma over each noise precision.
 
-    Predictions are moments in closed form: a single draw, and the stream is not used.
+    Predictions are closed-form moments: a single draw, and the stream is not used.
     """
 
     state: State
     likelihood: Likelihood
     std_over_draws: float
-    """The outputs' propagated deviation over that of draws of the weights, at training rows.
+    """The outputs' propagated standard deviation divided by that of weight draws, at training rows.
 
-    It is 1 up to one hidden layer, where moments are exact."""
+    It is 1 with at most one hidden layer, where moments are exact."""
     covariances: bool = False
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        """Parameters of the Gammas, the number of times that each guard acted, `std_over_draws`.
+        """The Gammas' parameters, the number of actions of each guard, and `std_over_draws`.
 
         Parameters of the noise are means over outputs.
         """
@@ -91,7 +91,7 @@ class PbpPosterior:
     def predict(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> Predictive:
-        """Return mean and variance of every output with its noise, or class probabilities."""
+        """Return mean and variance of every output including noise, or class probabilities."""
         rows = inputs.flatten(1).cpu().double()
         mean, variance = outputs(self.state, rows, self.covariances)
         if isinstance(self.likelihood, Categorical):
@@ -102,19 +102,19 @@ class PbpPosterior:
 
 
 KNOWN = 1e6
-"""Shape of the Gamma of a precision that is known: its deviation is a thousandth of its mean."""
+"""Shape of the Gamma for a known precision: its deviation is a thousandth of its mean."""
 
 
 @dataclass(frozen=True)
 class Pbp(Batched):
-    """Assumed-density filtering of one row after another, with refined prior factors.
+    """Assumed-density filtering, one row after another, with refined prior factors.
 
-    ReLU networks with biases, all of whose sums are divided by the root of their length. Each
-    output has a noise precision of its own, with prior Gamma(noise_shape, noise_rate), unless
-    the likelihood knows the noise; all weights share one with Gamma(prior_shape, prior_rate).
-    Inputs and targets are expected to be standardised. Float64 throughout.
+    ReLU networks with biases, in which all sums are divided by the square root of their length.
+    Each output has its own noise precision with the prior Gamma(noise_shape, noise_rate), unless
+    the likelihood knows the noise; all weights share a precision with Gamma(prior_shape,
+    prior_rate). Inputs and targets are expected to be standardised. Float64 throughout.
 
-    Classification is an extension of ours (multinomial.py). The defaults are those of paper 004.
+    Classification is our extension (multinomial.py). The defaults are paper 004's.
     """
 
     prior_use: ClassVar[PriorUse] = "given"
@@ -128,10 +128,10 @@ class Pbp(Batched):
     backend: Backend = "compiled"
     """`compiled` needs numba; `reference` is plain PyTorch, and a thousand times slower."""
     covariances: bool = field(default=False, metadata=LATER)
-    """True if moments have the covariances of a layer's units, which paper 004 leaves out.
+    """True: moments include the covariances of a layer's units, which paper 004 neglects.
 
-    To the first order (correlated.py). A step takes some ten times as long with two hidden layers
-    of 50 units, and nothing changes with one.
+    They are of first order (correlated.py). A step takes about ten times as long with two hidden
+    layers of 50 units; with one hidden layer nothing changes.
     """
 
     def __post_init__(self) -> None:
@@ -141,7 +141,7 @@ class Pbp(Batched):
         require_choice(self, "backend", get_args(Backend))
 
     def warm_up(self, problem: Problem) -> None:
-        """Compile the filter of such targets."""
+        """Compile the filter for this type of targets."""
         if self.backend == "compiled":
             fit_first_rows(replace(self, epochs=1), problem)
 
@@ -169,7 +169,7 @@ def _backend(backend: Backend) -> ModuleType:
 
 
 class _Member:
-    """One problem while it is fitted."""
+    """One problem during its fit."""
 
     def __init__(
         self, method: Pbp, problem: Problem, rng: torch.Generator, backend: ModuleType
@@ -194,7 +194,7 @@ class _Member:
         self.rows = len(inputs)
 
     def epoch(self) -> float:
-        """Take every row once, refine the prior factors, and return the mean of -log Z."""
+        """Process every row once, refine the prior factors, and return the mean of -log Z."""
         order = torch.randperm(self.rows, generator=self.rng, device=self.rng.device).cpu()
         loss = sum(self.filter.take(rows) for rows in order.split(ROWS_AT_ONCE))
         self.filter.refine()
@@ -202,7 +202,7 @@ class _Member:
         return loss / self.rows
 
     def posterior(self) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` for an improper one."""
+        """Return the posterior; raises `InferenceDiverged` if it is improper."""
         if not self.state.is_proper():
             raise InferenceDiverged("weights without a finite mean or a positive variance")
         exact = self.state.layout.hidden < 2
@@ -212,7 +212,7 @@ class _Member:
 
 
 def _widths(problem: Problem) -> tuple[int, ...]:
-    """Return the widths of the network; raises `Unsupported` for one that is no perceptron."""
+    """Return the widths of the network; raises `Unsupported` if it is not a perceptron."""
     widths = as_perceptron(problem.architecture, problem.input_shape, ReLU).widths
     require_output_per_target(problem)
     return widths

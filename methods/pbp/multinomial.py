@@ -1,18 +1,18 @@
 r"""The probability of a class when every logit is Gaussian: a multinomial probit, integrated.
 
-This head is ours; paper 004 leaves classes as future work. A label is the class of the largest
-$f_k + e_k$, $e_k \sim N(0, 4/\pi)$. The difference of two such noises has the variance $8/\pi$
-with which a probit comes closest to a logistic, so that logits keep the scale of a softmax.
+This head is our extension; paper 004 leaves classes as future work. A label is the class with the
+largest $f_k + e_k$, $e_k \sim N(0, 4/\pi)$. The difference of two such noises has the variance
+$8/\pi$ with which a probit is closest to a logistic, so that logits keep the scale of a softmax.
 With $f_k \sim N(m_k, v_k)$ independent and $s_k^2 = v_k + 4/\pi$,
 
 $$ Z_y = \int N(u; 0, 1) \prod_{j \ne y} \Phi\Big(\frac{m_y + s_y u - m_j}{s_j}\Big) du $$
 
-is exact, which for two classes is $\Phi((m_y - m_j)/\sqrt{s_y^2 + s_j^2})$; for more it is one
-integral, by Gauss-Hermite quadrature. Against a softmax, whose expectation has no such form,
-log Z has exact derivatives, so that the updates of paper 004 (eq. 6, 7) hold as they are; Z is
-log-concave, so that seeing a label never widens a logit; and $\sum_y Z_y = 1$: predictions and
-training use one likelihood. With the 32 nodes, probabilities of ten classes are right to 1e-4;
-of labels below e^-50, whose mass is beyond the nodes, log Z comes out too low.
+is exact. For two classes it is $\Phi((m_y - m_j)/\sqrt{s_y^2 + s_j^2})$; for more it is one
+integral, computed by Gauss-Hermite quadrature. Compared with a softmax, whose expectation has no
+such form, log Z has exact derivatives, so that the updates of paper 004 (eq. 6, 7) apply unchanged;
+Z is log-concave, so that observing a label never widens a logit; and $\sum_y Z_y = 1$: predictions
+and training use one likelihood. With the 32 nodes, probabilities of ten classes are accurate to
+1e-4. For labels with probabilities below e^-50, whose mass is beyond the nodes, log Z is too small.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ from bnnbench.methods.pbp.kernels.constants import LOGIT_NOISE_VARIANCE
 
 NODES = 32
 POINTS_AT_ONCE = 2**20
-"""Number of values of one class's integrand at a time, to bound memory."""
+"""Maximum number of values of one class's integrand at a time, to bound memory."""
 
 
 def quadrature() -> tuple[np.ndarray, np.ndarray]:

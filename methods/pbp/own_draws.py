@@ -1,7 +1,8 @@
-r"""The deviation of the outputs by propagated moments beside that of draws of the same weights.
+r"""The outputs' standard deviation by propagated moments, relative to draws of the same weights.
 
 Paper 004 treats the units of a layer as independent. They share the units of the layer before, and
-so are correlated from the second hidden layer on: 1 with one hidden layer, less with more.
+thus are correlated from the second hidden layer on. The ratio is 1 with one hidden layer, and less
+with more.
 """
 
 import math
@@ -14,7 +15,7 @@ from bnnbench.methods.pbp.propagation import outputs
 from bnnbench.methods.pbp.state import State
 
 DRAWS = 1000
-"""Draws of the weights for each row, by which a row's ratio has an error of 2 %."""
+"""Number of weight draws per row, for which a row's ratio has an error of 2 %."""
 ROWS = 16
 
 
@@ -24,7 +25,7 @@ def std_over_draws(
     rng: torch.Generator,
     covariances: bool = False,
 ) -> float:
-    """Return the geometric mean over rows and outputs of the ratio of the deviations."""
+    """Return the geometric mean over rows and outputs of the ratio of standard deviations."""
     _, variance = outputs(state, inputs, covariances)
     drawn = drawn_outputs(state, inputs, DRAWS, rng).var(0)
     return float((variance / drawn).log().mean().div(2).exp())
@@ -33,10 +34,10 @@ def std_over_draws(
 def drawn_outputs(
     state: State, inputs: Float[Tensor, "points features"], draws: int, rng: torch.Generator
 ) -> Float[Tensor, "draws points outputs"]:
-    """Return outputs of independent weights for every draw and row.
+    """Return the outputs of independently drawn weights for every draw and row.
 
-    Given its inputs a layer's sums are independent Gaussians, so that they are drawn in the place
-    of its weights. Draws of different rows do not share weights.
+    Given its inputs, a layer's sums are independent Gaussians, so the sums are drawn instead of the
+    weights. Draws of different rows do not share weights.
     """
     z = inputs.expand(draws, *inputs.shape)
     means, variances = (state.layout.layers(values) for values in (state.mean, state.variance))

@@ -1,4 +1,4 @@
-"""Moments of the outputs by the two assumptions about units of one layer."""
+"""Moments of the outputs, with correlated or independent units within a layer."""
 
 from types import ModuleType
 
@@ -10,7 +10,7 @@ from bnnbench.methods.pbp.state import State
 
 
 def units_with(covariances: bool) -> ModuleType:
-    """Return the module of correlated or of independent units."""
+    """Return the module for correlated or for independent units."""
     return correlated if covariances else independent
 
 

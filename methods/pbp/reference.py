@@ -1,6 +1,6 @@
 """Probabilistic backpropagation in plain PyTorch, one equation after another.
 
-The oracle of the compiled filter, and its replacement where numba is missing.
+The reference for tests of the compiled filter, and its replacement if numba is missing.
 """
 
 import math
@@ -28,7 +28,7 @@ from bnnbench.methods.pbp.state import State
 def gamma_update(shape: float, rate: float, square: float, variance: float) -> tuple[float, float]:
     """Return shape and rate after eq. 9 and 10 for Z_j = N(r; 0, v + b/(a - 1 + j)).
 
-    `square` is r². Differences of logarithms of nearly equal numbers are taken by `log1p`.
+    `square` is r². Differences of logarithms of nearly equal numbers are computed by `log1p`.
     """
     s0, s1, s2 = (variance + rate / (shape - 1 + j) for j in range(3))
     first = rate / (shape * (shape - 1))  # s0 - s1
@@ -38,28 +38,28 @@ def gamma_update(shape: float, rate: float, square: float, variance: float) -> t
     try:
         shape_new = 1 / (math.exp(l21 - l10) * (shape + 1) / shape - 1)
         rate_new = 1 / (math.exp(l21) * (shape + 1) / rate - math.exp(l10) * shape / rate)
-    except (OverflowError, ZeroDivisionError):  # an outlier by some hundred standard deviations
+    except (OverflowError, ZeroDivisionError):  # an outlier of some hundred standard deviations
         return math.nan, math.nan
     return shape_new, rate_new
 
 
 def is_gamma(shape: float, rate: float) -> bool:
-    """Return whether such a Gamma has a finite mean of its reciprocal."""
+    """Return whether the reciprocal of this Gamma variable has a finite mean."""
     return 1 < shape < math.inf and 0 < rate < math.inf
 
 
 @dataclass
 class Filter:
-    """Updates of one posterior by its training rows; inputs are those of `with_bias`."""
+    """Updates of one posterior by its training rows; inputs come from `with_bias`."""
 
     state: State
     inputs: Float[Tensor, "points columns"]
     targets: Float[Tensor, "points outputs"] | Int[Tensor, " points"]
     covariances: bool = False
-    """True if moments have the covariances of a layer's units."""
+    """True: moments include the covariances of a layer's units."""
 
     def take(self, order: Int[Tensor, " rows"]) -> float:
-        """Take the rows in this order, one update each; return the sum of -log Z."""
+        """Process the rows in this order, one update each; return the sum of -log Z."""
         return sum(self._take_row(row) for row in order.tolist())
 
     def _take_row(self, row: int) -> float:
@@ -93,7 +93,7 @@ class Filter:
         return float(loss), error / total, 0.5 * (error.square() / total.square() - 1 / total)
 
     def refine(self) -> None:
-        """Refine the prior factor of every weight, layer by layer, unit by unit, bias last."""
+        """Refine the prior factor of every weight, layer by layer and unit by unit, bias last."""
         state = self.state
         values = (
             state.mean,
@@ -131,7 +131,7 @@ def _refined(
 ) -> tuple[float, ...] | None:
     """Return mean, variance, factor, and the Gamma's shape and rate, or None to skip.
 
-    The prior is exact for a Gaussian of precision (a - 1)/b, a and b those of the cavity.
+    The prior is exact for a Gaussian with precision (a - 1)/b, where a and b are the cavity's.
     """
     m, v, precision, shape, rate = weight
     cavity_precision = 1 / v - precision

@@ -1,7 +1,7 @@
 """The posterior of probabilistic backpropagation: a Gaussian for every weight.
 
 All weights are rows of one matrix of `columns` numbers, a multiple of eight. A hidden layer has a
-row for every input and its bias last, from which the weights go to all units; the last layer has a
+row for every input, and its bias last; a row holds the weights to all units. The last layer has a
 row for every output. The rest of a row is padding, which no unit reads.
 """
 
@@ -17,13 +17,13 @@ from bnnbench.methods.compiled import LANES
 
 
 def padded(units: int) -> int:
-    """Return the columns of `units` and a bias unit."""
+    """Return the number of columns for `units` and a bias unit."""
     return (units // LANES + 1) * LANES
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Places of the weights of a perceptron; `widths` go from the features to the outputs."""
+    """Positions of a perceptron's weights; `widths` are from the features to the outputs."""
 
     widths: tuple[int, ...]
 
@@ -39,7 +39,7 @@ class Layout:
 
     @property
     def rows(self) -> int:
-        """The number of rows of all layers together."""
+        """The total number of rows of all layers."""
         return sum(units + 1 for units in self.widths[:-2]) + self.widths[-1]
 
     def layers(
@@ -55,10 +55,11 @@ class Layout:
 
 @dataclass
 class State:
-    """The approximate posterior, and the prior factors that are in it.
+    """The approximate posterior, and the prior factors in it.
 
-    A prior factor has a precision (its mean stays 0), and adds to the shape and takes from the
-    rate of the weights' precision. Rows and columns are those of `layout`.
+    A prior factor has a precision (its mean remains 0), a shape, which is added to the shape of the
+    weights' precision, and a rate, which is subtracted from its rate. `layout` defines rows and
+    columns.
     """
 
     layout: Layout
@@ -73,7 +74,7 @@ class State:
     """Shape and rate of the Gamma of each output's noise precision; no rows for a classifier."""
     learns_noise: bool
     counts: Int[Tensor, "3"] = field(default_factory=lambda: torch.zeros(3, dtype=torch.int64))
-    """Numbers of rejected updates, by the names in `kernels/constants.py`."""
+    """Numbers of rejected updates, indexed by the constants in `kernels/constants.py`."""
 
     @property
     def noise_variance(self) -> Float[Tensor, " outputs"]:
@@ -103,15 +104,15 @@ def initial(
     learns_noise: bool,
     rng: torch.Generator,
 ) -> State:
-    """Return the posterior of the prior alone, its means moved by noise of variance 1/inputs.
+    """Return the posterior of only the prior, with noise of variance 1/inputs added to its means.
 
-    Prior factors that enter a uniform posterior one after another leave the Gamma of their
-    precision (shape, rate) as it is, and every weight N(0, rate/(shape - 1)).
+    If prior factors enter a uniform posterior one after another, they leave the Gamma of their
+    precision (shape, rate) unchanged, and every weight N(0, rate/(shape - 1)).
     """
     shape, rate = prior
     size = layout.rows, layout.columns
     mean, variance = torch.zeros(size, dtype=torch.float64), torch.ones(size, dtype=torch.float64)
-    variance[layout.rows - layout.widths[-1] :] = 0  # padding of the last layer is read
+    variance[layout.rows - layout.widths[-1] :] = 0  # the last layer's padding is read
     for means, variances in zip(layout.layers(mean), layout.layers(variance), strict=True):
         draws = torch.empty(means.shape, dtype=torch.float64, device=rng.device)
         means.copy_(draws.normal_(generator=rng) / math.sqrt(means.shape[1]))
@@ -130,7 +131,7 @@ def initial(
 
 
 def with_bias(inputs: Float[Tensor, "points features"]) -> Float[Tensor, "points columns"]:
-    """Return the inputs in float64 with a one after the features, padded with zeros."""
+    """Return the inputs in float64, followed by a one and padded with zeros."""
     points, features = inputs.shape
     rows = torch.zeros(points, padded(features), dtype=torch.float64)
     rows[:, :features] = inputs

@@ -1,4 +1,4 @@
-"""A small figure, and its SVG, prepared for a page."""
+"""Small figures and their SVG for a page."""
 
 import io
 import re
@@ -21,7 +21,7 @@ from matplotlib.path import Path
 INK, FAINT, PAPER = "#010203", "#040506", "#070809"
 """Placeholders for the page's colours, which differ between the light and the dark theme."""
 OWN = "#0a0b0c"
-"""A placeholder for the colour of the method to whose group an artist belongs."""
+"""A placeholder for the colour of the method that an artist's group belongs to."""
 PAGE_COLOURS = {
     **{INK: "var(--muted)", FAINT: "var(--rule)", PAPER: "var(--paper)"},
     OWN: "currentColor",
@@ -31,7 +31,7 @@ WIDTH = 2.3
 """Width of a figure in inches; the page scales it."""
 
 SVG_DPI = 72
-"""Pixels to the inch of every SVG; places found before a figure is written must agree."""
+"""Pixels per inch of every SVG; positions computed before a figure is written depend on it."""
 
 SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -66,9 +66,9 @@ class Drawing:
     heading: str
     caption: str = ""
     methods: tuple[str, ...] = ()
-    """The methods that share it, in the order of the palette; empty for a figure of one."""
+    """The methods in a shared figure, in the palette's order; empty for a figure of one method."""
     coloured: tuple[str, ...] = ()
-    """The methods in colour; all others are grey until a reader points at one."""
+    """The coloured methods; the others are grey until a reader points at one."""
 
     def under(self, heading: str, caption: str = "") -> "Drawing":
         """Return the drawing with a heading and a caption."""
@@ -114,7 +114,7 @@ def dots(
 
 
 FARTHEST = 1e100
-"""Values beyond are not drawn: no score is so large, and a damaged record must not cost a page."""
+"""Values beyond this are not drawn, so that a damaged record cannot break a page."""
 
 
 def keep_in_reach(figure: Figure) -> None:
@@ -129,10 +129,10 @@ def keep_in_reach(figure: Figure) -> None:
 def svg(
     figure: Figure, identifier: str, description: str, groups: Mapping[str, str] | None = None
 ) -> Markup:
-    """Return the figure as an SVG element that scales, with a description and its own ids.
+    """Return the figure as a scalable SVG element with a description and unique ids.
 
-    `identifier` must be unique on the page; screen readers speak the `description`. Artists whose
-    gid is in `groups` become elements with these attributes, already escaped, in place of an id.
+    `identifier` must be unique on the page; screen readers read the `description`. An artist whose
+    gid is in `groups` becomes an element with these attributes (already escaped) instead of an id.
     """
     groups = groups or {}
     keep_in_reach(figure)

@@ -7,8 +7,8 @@ import numpy as np
 import torch
 
 from bnnbench.datasets.conditions.condition_names import CLEAN
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.packing import NotImported
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import HasCdf, HasMoments, HasProbabilities, Predictive
 from bnnbench.metrics.calibration import BINS, reliability_curve
@@ -23,12 +23,12 @@ MOST_BYTES = 2**29
 ENTROPY_BINS = 30
 FALSE_POSITIVE_RATES = np.linspace(0, 1, 101)
 COVERAGES = np.linspace(0.02, 1, 50)
-"""Shares of most confident points for which the share of errors is computed."""
+"""Fractions of points, the most confident first, at which the error rate is computed."""
 
 
 @dataclass
 class Reliability:
-    """Sums over points of each confidence bin, pooled over runs."""
+    """Sums over the points of each confidence bin, pooled over runs."""
 
     confidence: np.ndarray = field(default_factory=lambda: np.zeros(BINS))
     hits: np.ndarray = field(default_factory=lambda: np.zeros(BINS))
@@ -73,9 +73,9 @@ class Evidence:
     reliability: Reliability | None = None
     separation: dict[str, Separation] = field(default_factory=dict)
     risks: list[np.ndarray] = field(default_factory=list)
-    """per run, the share of errors among the accepted at each of `COVERAGES`"""
+    """per run, the error rate among the accepted points at each of `COVERAGES`"""
     squared_errors: list[np.ndarray] = field(default_factory=list)
-    """per run, the mean squared error of the accepted at each of `COVERAGES`"""
+    """per run, the mean squared error of the accepted points at each of `COVERAGES`"""
     observed: list[np.ndarray] = field(default_factory=list)
     """per run, the share of targets below each of `CALIBRATION_LEVELS`"""
     absent: int = 0
@@ -83,11 +83,11 @@ class Evidence:
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     """key and reason of runs whose predictions could not be read"""
     not_imported: list[tuple[str, str]] = field(default_factory=list)
-    """key and reason of runs whose class of predictions this process has not imported"""
+    """key and reason of runs whose prediction class this process has not imported"""
 
     @property
     def distinct_points(self) -> float:
-        """The number of test points of all folds, those of several seeds counted once."""
+        """The number of test points over all folds, counted once for all seeds."""
         return self.points * len(self.folds) / self.runs if self.runs else 0.0
 
     def add(
@@ -98,11 +98,11 @@ class Evidence:
         main: str = CLEAN,
         outside: Collection[str] = (),
     ) -> None:
-        """Add a run's predictions under one condition; raises ValueError for a NaN.
+        """Add a run's predictions under one condition. Raises ValueError if they contain a NaN.
 
-        `main` is the condition whose calibration is shown; `outside` are the conditions whose
-        targets are 1 for out-of-distribution data. Predictions without probabilities or a cdf
-        are ignored.
+        `main` is the condition whose calibration is shown; under the conditions in `outside`, a
+        target of 1 marks out-of-distribution data. Predictions without probabilities or a cdf are
+        ignored.
         """
         self.points += len(prediction) if condition == main else 0
         if isinstance(prediction, HasProbabilities):
@@ -127,7 +127,7 @@ class Evidence:
                 self.squared_errors.append(at_coverages(curve_of_errors.risk.numpy()))
 
     def include(self, run: "Evidence") -> None:
-        """Add what was gathered of one run."""
+        """Add the statistics of one run."""
         self.points += run.points
         if run.reliability:
             self.reliability = self.reliability or Reliability()
@@ -167,7 +167,7 @@ def gather(
 
 
 def levels() -> np.ndarray:
-    """Return the levels of the `observed` shares."""
+    """Return the levels at which the `observed` shares are computed."""
     return CALIBRATION_LEVELS.numpy()
 
 
@@ -182,12 +182,12 @@ def _add_reliability(
 
 
 def risk(prediction: HasProbabilities, targets: torch.Tensor) -> np.ndarray:
-    """Return the share of errors among the accepted at each of `COVERAGES`, at least one point."""
+    """Return the error rate among the accepted (one or more) points at each of `COVERAGES`."""
     return at_coverages(risk_coverage_curve(prediction, targets).risk.numpy())
 
 
 def at_coverages(risks: np.ndarray) -> np.ndarray:
-    """Return the risks of k = 1, ..., N accepted points at each of `COVERAGES`."""
+    """Return the risks of k = 1, ..., N accepted points, evaluated at `COVERAGES`."""
     accepted = np.maximum(1, np.round(COVERAGES * len(risks)).astype(int))
     return risks[accepted - 1]
 
@@ -195,7 +195,7 @@ def at_coverages(risks: np.ndarray) -> np.ndarray:
 def _add_separation(pooled: Separation, scores: np.ndarray, outlying: np.ndarray) -> None:
     inside, outside = scores[outlying == 0], scores[outlying == 1]
     edges = np.linspace(0, np.log(pooled.classes), ENTROPY_BINS + 1)
-    edges[-1] = np.inf  # rounding may lift an entropy above its maximum
+    edges[-1] = np.inf  # rounding may raise an entropy above its maximum
     pooled.inside += np.histogram(inside, edges)[0]
     pooled.outside += np.histogram(outside, edges)[0]
     pooled.true_positive_rates.append(roc(inside, outside))
@@ -209,5 +209,5 @@ def roc(inside: np.ndarray, outside: np.ndarray) -> np.ndarray:
     thresholds = np.unique(np.concatenate([inside, outside]))[::-1]
     false = 1 - np.searchsorted(np.sort(inside), thresholds) / max(1, len(inside))
     true = 1 - np.searchsorted(np.sort(outside), thresholds) / max(1, len(outside))
-    # Where the curve rises straight up, interpolation takes the last point: the top.
+    # On a vertical step, interpolation takes the last point, its top.
     return np.interp(FALSE_POSITIVE_RATES, np.append(0, false), np.append(0, true))

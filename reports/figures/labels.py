@@ -1,4 +1,4 @@
-"""Names beside the curves and marks of a figure, where there is room."""
+"""Method names next to the curves and marks of a figure, if there is room."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -17,37 +17,37 @@ from bnnbench.reports.figures.canvas import OWN
 SIZE = 7
 """Font size in points."""
 LONGEST = 28
-"""Longer names are cut."""
+"""Maximum number of characters; longer names are cut."""
 GAP, STEP = 4.0, 4.0
-"""Distance of a name from its place, and of places along a line, in pixels of the figure."""
+"""Distance from a name to its anchor, and between anchors along a line, in figure pixels."""
 FAR = 1e5
-"""Pixels beyond which nothing is told apart."""
+"""Positions are clipped to this number of pixels."""
 PLACES = 24
-"""The most places along a line beside which a name may stand."""
+"""Maximum number of anchors for a name along a line."""
 SIDES = [side for side in product((-1, 0, 1), (-1, 0, 1)) if side != (0, 0)]
 HORIZONTAL = {-1: "right", 0: "center", 1: "left"}
 VERTICAL = {-1: "top", 0: "center", 1: "bottom"}
 MARGIN = 6.0
-"""Least distance between two names on a line, in pixels of the figure."""
+"""Minimum horizontal distance between two names, in figure pixels."""
 ON_REST, ON_SELF, ON_OTHER = 1.0, 3.0, 8.0
-"""Costs of covering a point of the rest, of the method itself, and of another that is labelled."""
+"""Costs per covered point: of an unlabelled method, the method itself, another labelled one."""
 EARLY = 6.0
-"""The cost of the beginning of a line, where lines are often close together, over its end."""
+"""Extra cost of the start of a line over its end: lines are often close together at the start."""
 
 
 def cut(name: str) -> str:
-    """Return a name as it can be drawn, or its beginning if it is long."""
+    """Return a name as it is drawn, shortened if it is long."""
     name = legible(name)
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
 def label(axes: Axes, artists: Mapping[str, Sequence[Artist]], gids: Mapping[str, str]) -> None:
-    """Write the names of the methods in `gids` beside their artists, in groups of these names.
+    """Label the methods in `gids` next to their artists; each text has its method's gid.
 
-    Of the places where a name fits into the axes, it takes the one where it covers least. A name
-    without such a place is left out.
+    A name is placed inside the axes where it covers the fewest points, and omitted if it fits
+    nowhere.
     """
-    axes.get_xlim()  # limits are computed when they are asked for, and places depend on them
+    axes.get_xlim()  # computes the limits, which positions depend on
     frame = axes.get_window_extent()
     points = {method: _points(axes, frame, drawn) for method, drawn in artists.items()}
     lines = {
@@ -81,7 +81,7 @@ def label(axes: Axes, artists: Mapping[str, Sequence[Artist]], gids: Mapping[str
 def _points(
     axes: Axes, frame: BboxBase, artists: Sequence[Artist]
 ) -> Float[np.ndarray, "points 2"]:
-    """Return places on lines and marks in pixels, those outside the axes left out."""
+    """Return the points on lines and marks, in pixels, inside the axes."""
     places = [np.empty((0, 2))]
     for artist in artists:
         if isinstance(artist, Line2D):
@@ -112,7 +112,7 @@ def _filled(path: Float[np.ndarray, "corners 2"]) -> Float[np.ndarray, "points 2
 def _candidates(
     points: Float[np.ndarray, "points 2"],
 ) -> list[tuple[np.ndarray, tuple[int, int], float]]:
-    """Return places with sides and their costs, the cheapest first."""
+    """Return candidate positions: anchor, side and cost, the cheapest first."""
     chosen = np.unique(np.linspace(len(points) - 1, 0, PLACES).round().astype(int))[::-1]
     last = max(1, len(points) - 1)
     return [

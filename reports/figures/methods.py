@@ -1,7 +1,7 @@
-"""The methods that share a figure: each has a group of its own, and a few are in colour.
+"""Figures shared by several methods: each has its own group, and a few are coloured.
 
-No more hues than readers can tell apart: of more than `MOST` methods only the best and the plain
-network are coloured and labelled, and the page's script lifts whichever a reader points at.
+Readers can distinguish only a few hues: with more than `MOST` methods, only the best and the plain
+network are coloured and labelled, and the page's script highlights the one a reader points at.
 """
 
 import math
@@ -17,34 +17,34 @@ from bnnbench.reports.style.families import FLOORS, PLAIN
 from bnnbench.reports.style.palette import Style
 
 MOST = 4
-"""The most methods of a figure that are all in colour."""
+"""Maximum number of methods that are all coloured."""
 
 CHOSEN = 3
-"""The number in colour of more methods, which leaves a fourth colour to the one pointed at."""
+"""The number coloured if there are more, so that a fourth colour remains for the one pointed at."""
 
 KINDS = ("curve", "band", "label", "row")
-"""Kinds of groups: lines and marks, bands of errors, direct labels, names of rows."""
+"""Kinds of groups: lines and marks, error bands, direct labels, row names."""
 
 
 def gid(method: str, kind: str = "curve") -> str:
-    """Return the name of the group that holds an artist of a method; its colour is `OWN`."""
+    """Return the name of the group of a method's artists, whose colour is `OWN`."""
     return f"{kind}-{method.encode().hex()}"
 
 
 def tag(method: str, *artists: Artist) -> None:
-    """Put artists in the group of a method."""
+    """Add artists to a method's group."""
     for artist in artists:
         artist.set_gid(gid(method))
 
 
 def best_first(values: Mapping[str, float], higher_is_better: bool = False) -> list[str]:
-    """Return the methods in the order of their values; those without a number come last."""
+    """Return the methods ordered by value; methods with NaN come last."""
     sign = -1 if higher_is_better else 1
     return sorted(values, key=lambda m: math.inf if math.isnan(values[m]) else sign * values[m])
 
 
 def chosen(methods: Collection[str], order: Sequence[str]) -> tuple[str, ...]:
-    """Return the methods in colour: all of few, otherwise the best and the plain network."""
+    """Return the methods to colour: all if they are few, else the best and the plain network."""
     if len(methods) <= MOST:
         return tuple(methods)
     plain = [name for name in PLAIN if name in methods][:1]
@@ -60,10 +60,10 @@ def shared(
     order: Sequence[str],
     named: bool = True,
 ) -> Drawing:
-    """Return the drawing of a figure whose artists have the `gid` of methods.
+    """Return the drawing of a figure whose artists carry the `gid` of their methods.
 
-    `order` has the best method first. Coloured ones are drawn above the rest and, if `named`,
-    labelled in the first of the figure's axes, unless the names of its rows are labels already.
+    `order` has the best method first. Coloured methods are drawn on top and, if `named`, labelled
+    in the figure's first axes, unless its row names already label them.
     """
     groups: dict[str, list[Artist]] = {}
     for artist in figure.findobj(lambda artist: artist.get_gid() is not None):
@@ -87,6 +87,6 @@ def shared(
 
 
 def _attributes(method: str, kind: str, style: Style, is_rest: bool) -> str:
-    """Return the attributes of a group; the page's style greys those of the class "rest"."""
+    """Return the attributes of a group; the page's style sheet greys the class "rest"."""
     classes = f"{kind} rest" if is_rest else kind
     return f'class="{classes}" data-method="{escape(method)}" color="{style.colour}"'

@@ -20,8 +20,8 @@ def draw(
 ) -> Drawing:
     """Return one calibration curve per method, given as observed shares at `levels()`.
 
-    Its band is where the whole curve of a calibrated method lies, of `distinct` points; without
-    their number there is none.
+    The band contains the whole curve of a calibrated method with `distinct` points; it is omitted
+    if their number is not given.
     """
     expected = levels()
     low, high = consistency_band(expected[1:-1], np.full(len(expected) - 2, float(distinct or 0)))

@@ -1,4 +1,4 @@
-"""Accuracy against confidence, with the share of predictions at each point."""
+"""Accuracy against confidence, with the share of predictions in each bin."""
 
 import numpy as np
 
@@ -18,8 +18,8 @@ def draw(
 ) -> Drawing:
     """Return the reliability diagram of a method, with the shares of predictions below.
 
-    Its band is where all bins of a calibrated method lie at once, of `distinct` points; by
-    default, of as many as there are predictions.
+    The band contains all bins of a calibrated method with `distinct` points at once; by default,
+    `distinct` is the number of predictions.
     """
     full = pooled.count > 0
     count = pooled.count[full]

@@ -17,7 +17,7 @@ def draw(
     identifier: str,
     where: str,
 ) -> Drawing:
-    """Return one curve per method: the share of errors among the accepted, at `COVERAGES`."""
+    """Return one curve per method: the error rate among accepted points at `COVERAGES`."""
     what = "Errors in percent among the most confident half and among all"
     return _drawn(risks, styles, identifier, where, "errors among them, %", what)
 
@@ -28,12 +28,12 @@ def draw_squared_errors(
     identifier: str,
     where: str,
 ) -> Drawing:
-    """Return one curve per method: the mean squared error among the accepted, at `COVERAGES`.
+    """Return one curve per method: the mean squared error of accepted points at `COVERAGES`.
 
-    It is divided by that of all points, so that methods of any accuracy can be compared.
+    It is divided by the error over all points, so that methods of any accuracy can be compared.
     """
     shares = {method: risk / risk[-1] for method, risk in risks.items() if risk[-1] > 0}
-    what = "Squared error, in percent of that of all points, of the surest half and of all"
+    what = "Squared error of the surest half and of all points, in percent of all points' error"
     return _drawn(shares, styles, identifier, where, "squared error, % of all", what)
 
 

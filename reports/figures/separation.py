@@ -1,4 +1,4 @@
-"""Separation of other data from test data by entropy: histograms and ROC curves."""
+"""Separation of out-of-distribution from test data by entropy: histograms and ROC curves."""
 
 from collections.abc import Mapping
 
@@ -13,9 +13,9 @@ from bnnbench.reports.style.palette import Style
 def draw_histogram(
     method: str, pooled: Separation, style: Style, identifier: str, where: str, top: float
 ) -> Drawing:
-    """Return histograms of a method's entropy inside (outlined) and outside (filled) its data.
+    """Return histograms of a method's entropy on test data (outlined) and other data (filled).
 
-    `top` is the height of the axis; methods share it so that they can be compared.
+    `top` is the axis height that methods share, so that they can be compared.
     """
     edges = np.linspace(0, np.log(pooled.classes), ENTROPY_BINS + 1)
     inside, outside = densities(pooled)
@@ -36,7 +36,7 @@ def draw_histogram(
 def draw_roc(
     curves: Mapping[str, Separation], styles: Mapping[str, Style], identifier: str, where: str
 ) -> Drawing:
-    """Return one ROC curve per method, the mean over runs at each false positive rate."""
+    """Return one ROC curve per method: the mean over runs at each false positive rate."""
     with drawing(2.14) as figure:
         axes = figure.subplots()
         diagonal(axes)
@@ -55,7 +55,7 @@ def draw_roc(
 
 
 def densities(pooled: Separation) -> tuple[np.ndarray, np.ndarray]:
-    """Return the share of points in each entropy bin, inside and outside."""
+    """Return the share of points in each entropy bin, on test data and on other data."""
     inside, outside = (h / max(1.0, h.sum()) for h in (pooled.inside, pooled.outside))
     return inside, outside
 

@@ -12,7 +12,7 @@ STEPS = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7), (1, 1.5, 2, 3, 4, 5, 7))
 
 
 MOST, CHARACTERS = 5, 20
-"""The largest numbers of labels, and of characters in all labels of a horizontal axis; beyond
+"""Maximum number of tick labels, and of characters in all labels of a horizontal axis; beyond
 them, every second label is dropped."""
 
 
@@ -22,7 +22,7 @@ def logarithmic(
     which: Literal["x", "y"] = "x",
     text_of: Callable[[float], str] = "{:g}".format,
 ) -> None:
-    """Make an axis logarithmic, with a range of a factor of 4 or more around positive values.
+    """Make an axis logarithmic; it spans the positive values and a factor of 4 or more.
 
     Ticks are the powers of ten and, if these are fewer than three, steps between them; `text_of`
     formats their labels.
@@ -43,7 +43,7 @@ def logarithmic(
     while len(ticks) > 2 and _is_crowded([text_of(tick) for tick in ticks], which):
         ticks = ticks[::2]
     axis = axes.xaxis if which == "x" else axes.yaxis
-    axes.set(**{f"{which}lim": (low, high)})  # first, or the scale would choose limits itself
+    axes.set(**{f"{which}lim": (low, high)})  # first, or the scale would set its own limits
     axes.set(**{f"{which}scale": "log"})
     axis.set_ticks(ticks, minor=False)
     axis.set_ticks([], minor=True)

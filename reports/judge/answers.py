@@ -1,6 +1,6 @@
-"""The answer of a suite in three sentences, made from the statistics alone.
+"""The conclusion of a suite in three sentences, made only from the statistics.
 
-They say which methods are best, practically equal, worse or undecided, what the best one costs, and
+They state which methods are best, practically equal, worse or undecided, the cost of the best, and
 which runs are missing or doubtful.
 """
 
@@ -23,7 +23,7 @@ from bnnbench.reports.style.words import all_of, counted, joined, quoted, some_o
 MOST_NAMES = 4
 """Longer lists of methods are cut: "A, B, C, D and 5 others"."""
 OWN = "own"
-"""The origin of the user's data."""
+"""The origin value of the user's own data."""
 CHEAPER = 1.05
 """A method is called cheaper if the other takes at least this many times as long."""
 
@@ -37,9 +37,9 @@ class Answer:
     limits: str
     line: str
     main: tuple[Judged, ...] = ()
-    """The comparisons behind the sentences, one for each data set and main metric."""
+    """The comparisons behind the sentences, one per data set and main metric."""
     conclusions: tuple[str, ...] = ()
-    """A sentence for each table of the user: the best methods, and what cannot be told apart."""
+    """A sentence per custom data set: its best methods, and methods not separated from them."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -48,10 +48,10 @@ class Answer:
 
 
 def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = None) -> Answer:
-    """Return the answer of one profile, whose data sets `benchmarks` are.
+    """Return the conclusion of one profile, given its benchmarks.
 
-    Tables of the user are answered one by one. `published` are clauses about printed numbers
-    (`verdicts.clauses`), made here if they are not given.
+    Custom data sets are answered one by one. `published` are clauses about printed numbers
+    (`verdicts.clauses`), computed here if not given.
     """
     if len(benchmarks) > 1 and all(benchmark.origin == OWN for benchmark in benchmarks):
         return _one_by_one([answer([benchmark], ()) for benchmark in benchmarks])
@@ -83,7 +83,7 @@ def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = No
 
 
 def _one_by_one(answers: Sequence[Answer]) -> Answer:
-    """Return the answers about several data sets that have nothing to do with each other."""
+    """Return the combined answers about several unrelated data sets."""
     return Answer(
         " ".join(a.best for a in answers),
         "",
@@ -110,7 +110,7 @@ def _nothing(outcomes: Sequence[Success]) -> str:
 def _cost(costs: Costs | None, results: Sequence[Judged]) -> str:
     """Return the cost of the best method relative to AdamW or the cheapest method.
 
-    A cheaper method that is practically equal to it is named, too.
+    A cheaper method that is practically equal to the best is named, too.
     """
     if costs is None:
         return ""
@@ -124,7 +124,7 @@ def _cost(costs: Costs | None, results: Sequence[Judged]) -> str:
     if champion == costs.base:
         text = f"A fit of {name} takes {costs.seconds(champion)}"
         if costs.base_is_cheapest and len(costs.ratios) > 1:
-            text += ", the least of all methods"
+            text += ", less than any other method"
     else:
         note = ", the cheapest," if costs.base != BASE and costs.base_is_cheapest else ""
         base = f"{quoted(costs.base)}{note} {duration(costs.base_fits[champion])}"

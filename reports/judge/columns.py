@@ -1,9 +1,9 @@
-"""Mean and interval of every method in one column, and the decision on which are best."""
+"""The mean and interval of every method in one column, and the decision on the best methods."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics import LISTED
 from bnnbench.metrics.statistics import Samples, mean, replicates
 from bnnbench.reports.judge.comparisons import decision_on
@@ -26,7 +26,7 @@ COSTS: Mapping[str, tuple[str, float]] = {
     "peak_bytes": ("MiB", 2.0**-20),
     "fit_joules": ("kJ", 1e-3),
 }
-"""Cost → the unit it is printed in and the factor to that unit."""
+"""Cost → its printed unit and the factor to that unit."""
 
 
 def score_under(condition: str, name: str) -> Values:
@@ -54,21 +54,21 @@ def score_column(benchmark: Benchmark, name: str, condition: str = "") -> Column
 def cost_column(
     benchmark: Benchmark, name: str, methods: Sequence[str]
 ) -> tuple[Column, list[Entry]]:
-    """Return a cost of the runs as a column, and an entry for each method."""
+    """Return a column with a cost of the runs, and an entry for each method."""
     unit, scale = COSTS[name]
     column = Column(name, labels.metric(name), unit, None, scale=scale, kind="cost")
     return filled(column, benchmark, methods, lambda r: r.cost and r.cost.of(name))
 
 
 def work_column(unit: str) -> Column:
-    """Return the empty column of a unit of work."""
+    """Return the empty column for a unit of work."""
     return Column(unit, labels.metric(unit), "", None, kind="cost")
 
 
 def diagnostic_column(
     benchmark: Benchmark, name: str, methods: Sequence[str]
 ) -> tuple[Column, list[Entry]]:
-    """Return a diagnostic of the fits as a column, and an entry for each method."""
+    """Return a column with a diagnostic of the fits, and an entry for each method."""
     column = Column(name, name.replace("_", " "), "", None, kind="diagnostic")
     return filled(column, benchmark, methods, lambda r: r.diagnostics.get(name))
 
@@ -82,7 +82,7 @@ def filled(
 ) -> tuple[Column, list[Entry]]:
     """Return the column with its decimals, and an entry for each method.
 
-    `points` gives a run's scores at each test point, where there are any.
+    `points` returns a run's scores at each test point, if there are any.
     """
     samples = {method: samples_of(benchmark.runs.get(method, ()), value) for method in methods}
     margin = benchmark.margin(column.name) if column.kind == "score" else None
@@ -115,8 +115,8 @@ def cell_of(
 ) -> Cell:
     """Return the cell of a mean over folds, or over seeds, with its interval.
 
-    `runs` counts all runs behind it, as many as there are values if it is 0. There is no interval
-    where the overlap of training sets is unknown.
+    `runs` counts all runs behind the mean; 0 stands for the number of values. The interval is
+    omitted if the overlap of training sets is unknown.
     """
     interval = None if overlap is None else t_interval(values, overlap)
     return Cell(

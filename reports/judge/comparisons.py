@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics.statistics import Samples
 from bnnbench.reports.judge.contest import Contest, Points
 from bnnbench.reports.judge.decision import Decision, decide
@@ -13,7 +13,7 @@ from bnnbench.reports.style.words import share_of
 
 
 def score_points(benchmark: Benchmark, condition: str, metric: str) -> Points | None:
-    """Return the function that gives scores at each point, None without predictions."""
+    """Return the function that gives a run's scores at each point; None without predictions."""
     if (point_scores := benchmark.point_scores) is None or benchmark.by_fold:
         return None
     runs = {(m, (r.fold, r.seed)): r for m, records in benchmark.runs.items() for r in records}
@@ -27,7 +27,7 @@ def decision_on(
     samples: Mapping[str, Samples],
     points: Points | None = None,
 ) -> Decision | None:
-    """Return the decision on the methods by a metric; None where no direction is better."""
+    """Return the decision on the methods by a metric; None if no direction is better."""
     if higher_is_better is None:
         return None
     return decide(contest_of(benchmark, metric, higher_is_better, samples, points))
@@ -40,9 +40,9 @@ def contest_of(
     samples: Mapping[str, Samples],
     points: Points | None = None,
 ) -> Contest:
-    """Return the scores by a metric, and all that bears on the comparison of methods by it.
+    """Return the scores by a metric, with everything needed to compare the methods.
 
-    `points` gives a run's scores at each test point, where there are any.
+    `points` returns a run's scores at each test point, if there are any.
     """
     runs = {method: benchmark.runs.get(method, ()) for method in samples}
     return Contest(
@@ -58,7 +58,7 @@ def contest_of(
 
 
 def exclusion(runs: Sequence[Record]) -> Exclusion | None:
-    """Return the reason why runs keep their method from being compared, if there is one."""
+    """Return why a method's runs exclude it from comparison; None if they do not."""
     if is_constant(runs):
         return Exclusion("constant", "a constant")
     if lost := unfinished(runs):

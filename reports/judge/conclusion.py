@@ -1,6 +1,6 @@
-"""One sentence about a table of the user: the best methods, and those that nobody can tell apart.
+"""One sentence about a custom data set: the best methods, and the methods not separated from them.
 
-It repeats the decisions of the tables and names every method that they do not rule out.
+It repeats the tables' decisions and names every method that they do not rule out.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from bnnbench.reports.judge.sentences import evidence
 from bnnbench.reports.style.words import joined, quoted, spelled
 
 MOST_NAMES = 4
-"""More methods than that are counted, where the sentence is about all of them."""
+"""If all rivals are undecided and more than this, they are counted, not named."""
 
 
 def conclusion(results: Sequence[Judged]) -> str:
@@ -39,7 +39,7 @@ def _clause(result: Judged) -> str:
 
 
 def _rivals(result: Judged, leader: str) -> list[str]:
-    """Return what the decision says of the methods beside the leaders."""
+    """Return clauses on the decisions about the methods other than the leaders."""
     decision = result.decision
     open_, equal, worse = (_named(decision, s) for s in ("undecided", "equal", "worse"))
     others = len(open_) + len(equal) + len(worse)

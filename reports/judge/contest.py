@@ -19,32 +19,32 @@ from bnnbench.reports.read.predictions.point_scores import AtPoints
 from bnnbench.reports.read.predictions.redrawn import Redrawn
 
 Question = Literal["", "new seeds", "these networks", "new seeds and new test points", "new splits"]
-"""The population that the claims of a column are about; "" where nothing was tested."""
+"""The population that a column's claims are about; "" if nothing was tested."""
 
 Points = Callable[[str, Run], AtPoints | None]
-"""The function from a method and a run to its scores by point; None where they are not kept."""
+"""Function from a method and a run to scores by point; it returns None if none are stored."""
 
 
 @dataclass(frozen=True)
 class Contest:
-    """The scores of one column, and all that bears on their comparison."""
+    """The scores of one column, with everything needed to compare them."""
 
     samples: Mapping[str, Samples]
     """method → its scores, in the order of the table"""
     higher_is_better: bool
     by_fold: bool
     overlap: float | None = 0.0
-    """By how much shared rows widen errors over splits (`overlap_of`); None where unknown."""
+    """Factor by which shared rows widen errors over splits (`overlap_of`); None if unknown."""
     margin: Margin | None = None
     asked: Set[Run] = frozenset()
-    """The runs that were asked of any method; () for those that have a score."""
+    """All runs requested of any method; if empty, the runs that have a score."""
     barred: Mapping[str, Exclusion] = field(default_factory=dict)
-    """Methods that their runs exclude."""
+    """Methods excluded because of their runs."""
     points: Points | None = None
 
     @property
     def all_runs(self) -> Set[Run]:
-        """The runs that were asked of any method."""
+        """The runs requested of any method."""
         return self.asked or {run for values in self.samples.values() for run in values}
 
     @property
@@ -55,7 +55,7 @@ class Contest:
 
 @dataclass(frozen=True)
 class Tested:
-    """The errors of all candidates' differences, with what plans of more runs need."""
+    """The errors of all differences between candidates, and the inputs for planning more runs."""
 
     errors: Errors
     question: Question
@@ -101,7 +101,7 @@ def tested_on(
 
 
 def common_scores(contest: Contest, chosen: Participants) -> Float[ndarray, "methods runs"]:
-    """Return scores on the common runs, lower ones better; seeds of a fold are averaged."""
+    """Return the scores on the common runs, lower is better; seeds of a fold are averaged."""
     rows = []
     for name in chosen.methods:
         values = {run: contest.samples[name][run] for run in chosen.common}
@@ -112,7 +112,7 @@ def common_scores(contest: Contest, chosen: Participants) -> Float[ndarray, "met
 def _crossed(
     contest: Contest, chosen: Participants, names: Sequence[str], scores: ndarray
 ) -> Crossed | None:
-    """Return the candidates' scores by seed and point; None unless all runs have them."""
+    """Return the candidates' scores by seed and point; None unless they exist for all runs."""
     if contest.points is None:
         return None
     by_method = [[contest.points(name, run) for run in chosen.common] for name in names]

@@ -1,4 +1,4 @@
-"""The decision in a column of a table: who is best, practically equal, worse, or undecided."""
+"""The decision in a table column: best, practically equal, worse and undecided methods."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from bnnbench.reports.judge.participants import (
 from bnnbench.reports.judge.summaries.planning import Plan, plan
 
 State = Literal["", "best", "leads", "equal", "worse", "undecided", "not eligible"]
-"""A method's state in a column; "" where nothing was tested."""
+"""A method's state in a column; "" if nothing was tested."""
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,15 @@ class Standing:
     state: State = ""
     excluded: Exclusion | None = None
     adjusted_p: float | None = None
-    """The p-value of being worse than some method, adjusted by elimination."""
+    """The p-value of being worse than another method, adjusted by sequential elimination."""
     equal_p: float | None = None
     """The p-value of not being within the margin of the best, adjusted by Holm."""
     witness: str = ""
-    """The method that it is most surely worse than."""
+    """The method that it is worse than with the smallest p-value."""
     worse: bool = False
-    """True if it is worse, also where it is practically equal."""
+    """True if it is worse, even if it is practically equal."""
     gap: float = 0.0
-    """The distance of its mean from the leader's over the common runs."""
+    """The distance from its mean to the leader's over the common runs."""
     freedom: float | None = None
     """Degrees of freedom of that distance."""
     plan: Plan | None = None
@@ -55,25 +55,25 @@ class Decision:
     leaders: tuple[str, ...] = ()
     """The methods with the best mean over the common runs; the first leads the procedure."""
     candidates: tuple[tuple[str, ...], ...] = ()
-    """The methods that are compared; those with equal scores on every run are one candidate."""
+    """The compared methods; methods with equal scores on every run form one candidate."""
     question: Question = ""
     untested: str = ""
     """The reason why nothing was tested, or "" """
     level: float = math.nan
     margin: float | None = None
-    """The margin of practical equality in the unit of the score; None where there is none."""
+    """The margin of practical equality in the unit of the score; None if absent."""
     runs: int = 0
     """The number of common runs."""
     replicates: int = 0
-    """The number of folds, or of seeds of the only fold, of the common runs."""
+    """The number of folds (or, with only one fold, of seeds) in the common runs."""
     most_replicates: int = 0
-    """The number of folds or seeds of the data set with most, if several are compared; else 0."""
+    """The largest number of folds or seeds of any compared data set; 0 if there is only one set."""
     points: int = 0
-    """The number of test points, where the question is about them."""
+    """The number of test points, if the question is about them."""
     ahead: tuple[str, ...] = ()
-    """Methods that are compared, and whose mean over their own runs is better than the leader's."""
+    """Compared methods whose mean over all their own runs is better than the leader's."""
     better_constants: tuple[str, ...] = ()
-    """Constants with a better mean than every method that is compared."""
+    """Constants with a better mean than every compared method."""
 
     def named(self, state: State) -> list[str]:
         """Return the methods in a state, in the order of the table."""
@@ -175,7 +175,7 @@ def _ahead(contest: Contest, chosen: Participants, leader: str) -> tuple[str, ..
 
 
 def _better_constants(contest: Contest, chosen: Participants) -> tuple[str, ...]:
-    """Return the constants whose mean is better than that of every compared method."""
+    """Return the constants whose mean is better than every compared method's."""
     least = min(_mean(contest, name) for name in chosen.methods)
     return tuple(
         name

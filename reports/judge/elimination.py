@@ -1,4 +1,4 @@
-"""Methods that are worse than another, and methods within a margin of whatever may be best."""
+"""Methods that are worse than another, and methods within a margin of every possible best."""
 
 from typing import NamedTuple
 
@@ -11,9 +11,9 @@ from bnnbench.metrics.statistics import holm
 
 
 class Errors(NamedTuple):
-    """The mean difference of each method (row) from each other, with its error.
+    """The mean difference of each method (row) from each other method, with its error.
 
-    Lower scores are better: a positive mean says that the row is behind.
+    Lower scores are better: a positive mean says that the row is worse.
     """
 
     mean: Float[ndarray, "methods methods"]
@@ -26,9 +26,9 @@ def one_sided(
     squared_error: Float[ndarray, "..."],
     freedom: Float[ndarray, "..."],
 ) -> Float[ndarray, "..."]:
-    """Return the p-value that a true difference is no more than 0, by Student's t.
+    """Return the p-value of the hypothesis that a true difference is at most 0, by Student's t.
 
-    A squared error of 0 gives 0 or 1, and 1/2 where the mean is 0, too.
+    A squared error of 0 gives 0 or 1, and 1/2 if the mean is also 0.
     """
     certain = np.where(mean > 0, np.inf, np.where(mean < 0, -np.inf, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -37,19 +37,19 @@ def one_sided(
 
 
 def worse_p(errors: Errors) -> Float[ndarray, "methods methods"]:
-    """Return the p-value that the row is no worse than the column; 1 on the diagonal."""
+    """Return the p-value of the row being no worse than the column; 1 on the diagonal."""
     p = one_sided(*errors)
     np.fill_diagonal(p, 1.0)
     return p
 
 
 def eliminated(p: Float[ndarray, "methods methods"]) -> Float[ndarray, " methods"]:
-    """Return the adjusted p-value that a method is worse than some other.
+    """Return the adjusted p-value of a method being worse than another.
 
-    The method with the smallest p-value leaves, one at a time; of k that are left, k (k - 1)
-    ordered pairs are paid for, and so is the choice of the best by the same data. The chance
-    that any method that is truly best, or tied for best, is called worse stays within the level.
-    Any method may be the one that is better: an erratic leader does not shield the others.
+    The methods with the smallest p-values are eliminated one at a time. With k methods left, the
+    p-value is multiplied by k (k - 1), for all ordered pairs and for selecting the best on the same
+    data. The chance that any method that is truly best, or tied for best, is called worse stays
+    within the level. Methods are tested against all others: an erratic leader does not shield them.
     """
     left, adjusted, largest = list(range(len(p))), np.ones(len(p)), 0.0
     while len(left) > 1:
@@ -61,18 +61,18 @@ def eliminated(p: Float[ndarray, "methods methods"]) -> Float[ndarray, " methods
 
 
 def witnesses(p: Float[ndarray, "methods methods"]) -> Int[ndarray, " methods"]:
-    """Return the method that each method is most surely worse than."""
+    """Return, for each method, the method that it is worse than with the smallest p-value."""
     return p.argmin(1)
 
 
 def equal_p(
     errors: Errors, left: list[int], leader: int, margin: float
 ) -> Float[ndarray, " methods"]:
-    """Return the adjusted p-value that a method is not within `margin` of the best.
+    """Return the adjusted p-value of a method not being within `margin` of the best.
 
-    It is the one-sided part of two one-sided tests, against every method in `left`, those that
-    may be the best; all must be rejected, so the largest p-value needs no correction. Then Holm
-    over all methods but the leader.
+    This is the one-sided part of two one-sided tests against every method in `left`, the methods
+    that may be the best. All of them must be rejected, so the largest p-value needs no correction.
+    Holm's correction then covers all methods but the leader.
     """
     behind = one_sided(margin - errors.mean, errors.squared_error, errors.freedom)
     np.fill_diagonal(behind, 0.0)

@@ -1,4 +1,4 @@
-"""Sentences about the best methods: on one data set by its decisions, on several also by ranks."""
+"""Sentences about the best methods: by decisions on one data set, also by ranks on several."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -64,7 +64,7 @@ def is_good(result: Judged, method: str) -> bool:
 
 
 def _by_rank(ranking: Ranks, results: Sequence[Judged], sets: int) -> str:
-    """Return the clause on the best mean rank and the methods that cannot be told from it."""
+    """Return the clause on the best mean rank and the methods not separated from it."""
     first, *others = ranking.places
     fewer = f" on {len(ranking.sets)} of the data sets" if len(ranking.sets) < sets else ""
     place = f"{first.rank:.1f} of {len(ranking.places)}{fewer}"
@@ -84,7 +84,7 @@ def _by_rank(ranking: Ranks, results: Sequence[Judged], sets: int) -> str:
 
 
 def _counts(results: Sequence[Judged], groups: int = MOST_GROUPS) -> str:
-    """Return the clause that counts the data sets on which methods are best or equal to it."""
+    """Return the clause on how many data sets each method is best, or equal to the best, on."""
     scored = {m for j in results for m in j.cells}
     if len(scored) == 1:
         return f"{quoted(scored.pop())} is the only method with a score"

@@ -20,15 +20,15 @@ MAIN = (
     ("nll", "log_likelihood", "crps"),
     ("balanced_accuracy", "accuracy", "rmse"),
 )
-"""Groups of metrics: the first scored metric of a group is used, of at most two groups."""
+"""Groups of metrics: the first scored metric of each group is used, from at most two groups."""
 MOST = 2
 AT = {"kl_to_exact": condition_names.drawn(5)}
-"""Metric → the condition under which it is judged, if it was measured there."""
+"""Metric → the condition under which it is judged, if it was measured under it."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The methods by one metric under one condition of one data set."""
+    """The methods' results by one metric under one condition of one data set."""
 
     benchmark: Benchmark
     condition: str
@@ -47,7 +47,7 @@ class Judged:
 
     @property
     def verdict(self) -> list[str]:
-        """Sentences on the best method, and on the runs that would decide more."""
+        """Sentences on the best method, and on the runs needed to decide more."""
         return verdict(self.column, self.cells, self.name)
 
     @property
@@ -57,7 +57,7 @@ class Judged:
 
     @property
     def name(self) -> str:
-        """The metric in running text, and the condition unless it is the main one."""
+        """The metric in running text, with the condition unless it is the main one."""
         name = labels.in_text(self.metric)
         if self.condition in (self.benchmark.main, *self.benchmark.rounds):
             return name
@@ -65,14 +65,14 @@ class Judged:
 
 
 def main_metrics(benchmarks: Sequence[Benchmark]) -> tuple[str, ...]:
-    """Return the metrics used for the answer on the data sets of one profile."""
+    """Return the metrics that the conclusion about one profile's data sets uses."""
     scored = {m for b in benchmarks for c in _conditions(b) for m in _scored(b, c)}
     chosen = [next((name for name in group if name in scored), None) for group in MAIN]
     return tuple(name for name in chosen if name)[:MOST]
 
 
 def judged(benchmark: Benchmark, metric: str) -> Judged | None:
-    """Return the methods by a metric, under the main condition; None where none is scored.
+    """Return the methods' results by a metric under the main condition; None if none is scored.
 
     Errors of propagated moments are taken after the last layer that most methods have.
     """
@@ -92,7 +92,7 @@ def judged(benchmark: Benchmark, metric: str) -> Judged | None:
 
 
 def _conditions(benchmark: Benchmark) -> list[str]:
-    """Return the main condition, followed by those that probes measured."""
+    """Return the main condition, followed by the conditions of probes."""
     probed = {
         c for r in benchmark.records for c, s in r.scores.items() if s and PROBED.keys() >= set(s)
     }

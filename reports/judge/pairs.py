@@ -1,4 +1,4 @@
-"""Who beats whom: all pairs of a column's methods, for readers who ask; it colours no cell."""
+"""Pairwise comparisons of a column's methods, shown on request; they colour no cell."""
 
 import math
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ from bnnbench.reports.judge.statistics.shaffer import shaffer
 
 @dataclass(frozen=True)
 class PairDifference:
-    """The difference between two methods, the first having the better mean."""
+    """The difference between two methods; the first has the better mean."""
 
     better: str
     other: str
     difference: float
-    """The score of the first less that of the second."""
+    """The first method's score less the second's."""
     standard_error: float
     freedom: float
     p_value: float
@@ -31,7 +31,7 @@ class PairDifference:
 
 
 def pairs(contest: Contest) -> Iterator[PairDifference]:
-    """Yield all pairs of the methods that are compared, none where nothing is tested.
+    """Yield all pairs of compared methods; none if nothing is tested.
 
     Methods with equal scores on every run are named together.
     """
@@ -63,10 +63,10 @@ def pairs(contest: Contest) -> Iterator[PairDifference]:
 
 @dataclass(frozen=True)
 class Against:
-    """One method beside all others of a column."""
+    """One method compared with all others of a column."""
 
     beats: tuple[str, ...]
-    """Methods that are worse, by Holm over the comparisons with it."""
+    """Methods that are worse, by Holm over the comparisons with this method."""
     loses_to: tuple[str, ...]
     undecided: tuple[str, ...]
     identical: tuple[str, ...]
@@ -74,7 +74,7 @@ class Against:
 
 
 def against(contest: Contest, name: str) -> Against | None:
-    """Return how a method stands beside each other one; None where nothing is tested."""
+    """Return how a method compares with each other method; None if nothing is tested."""
     chosen = participants(contest.samples, contest.barred, contest.all_runs, contest.by_fold)
     groups = candidates(contest.samples, chosen.methods, chosen.common)
     head = next((first for first, group in groups.items() if name in group), None)

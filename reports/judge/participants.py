@@ -1,4 +1,4 @@
-"""Methods that are compared in a column, the runs that all of them have, and who is left out."""
+"""The methods compared in a column, their common runs, and the excluded methods."""
 
 import math
 from collections.abc import Mapping, Sequence, Set
@@ -13,7 +13,7 @@ Run = tuple[int, int]
 """fold and seed"""
 
 FEWEST = 3
-"""With fewer folds, or seeds of the only fold, nothing is tested."""
+"""With fewer folds (or, with only one fold, fewer seeds), nothing is tested."""
 
 LETTERS: Mapping[Kind, str] = {
     "constant": "c",
@@ -22,7 +22,7 @@ LETTERS: Mapping[Kind, str] = {
     "unconverged": "u",
     "too few runs": "f",
 }
-"""Kind of exclusion → the letter after a number in brackets."""
+"""Kind of exclusion → the letter shown in brackets after a number."""
 
 LEGEND = (
     "c constant, x a run failed or diverged, n not a number, u did not converge, f too few runs"
@@ -31,7 +31,7 @@ LEGEND = (
 
 @dataclass(frozen=True)
 class Exclusion:
-    """The kind of reason why a method is not compared, and the reason as text."""
+    """Why a method is not compared: the kind of reason, and its text."""
 
     kind: Kind
     reason: str
@@ -44,7 +44,7 @@ class Exclusion:
 
 @dataclass(frozen=True)
 class Participants:
-    """The methods that are compared, on which runs, and the reasons of the others."""
+    """The compared methods and their runs, and why other methods are excluded."""
 
     methods: tuple[str, ...]
     """In the order of the table."""
@@ -58,11 +58,11 @@ def participants(
     asked: Set[Run],
     by_fold: bool,
 ) -> Participants:
-    """Return the methods that are compared on the runs that all of them have.
+    """Return the methods to compare, on the runs that all of them have.
 
-    `barred` are those whose runs exclude them; `asked` are the runs that were asked of any method.
-    While the common runs are fewer than half of those asked, or fewer than three, the method that
-    lacks most runs is left out; in a tie, the later one in the table.
+    `barred` methods are excluded because of their runs; `asked` are the runs requested of any
+    method. While the common runs are fewer than half of those requested, or fewer than three, the
+    method that lacks the most runs is left out; in a tie, the later one in the table.
     """
     left_out = {name: barred[name] for name in samples if name in barred}
     for name, values in samples.items():
@@ -89,7 +89,7 @@ def _replicates(runs: Set[Run], by_fold: bool) -> int:
 def candidates(
     samples: Mapping[str, Samples], methods: Sequence[str], common: Sequence[Run]
 ) -> dict[str, tuple[str, ...]]:
-    """Return first method → all methods whose scores equal its own on every common run."""
+    """Return first method → all methods with the same scores on every common run."""
     alike: dict[tuple[float, ...], list[str]] = {}
     for name in methods:
         alike.setdefault(tuple(samples[name][run] for run in common), []).append(name)

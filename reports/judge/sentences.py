@@ -1,4 +1,4 @@
-"""One column of a table in plain words: who is best, who is worse, and what is not known."""
+"""Sentences about one table column: the best methods, worse methods, and open comparisons."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ Cells = Mapping[str, Cell]
 
 
 def sentence(column: Column, cells: Cells, names_left_out: bool = True) -> str:
-    """Return all sentences on a column as one text; "" where methods are not compared."""
+    """Return all sentences on a column as one text; "" if methods are not compared."""
     texts = remarks(column, cells)
     if not names_left_out:
         texts = [text for text in texts if text != left_out(column, cells)]
@@ -29,9 +29,9 @@ def sentence(column: Column, cells: Cells, names_left_out: bool = True) -> str:
 
 
 def verdict(column: Column, cells: Cells, name: str = "") -> list[str]:
-    """Return the sentences on the best method, and on the runs that would decide more.
+    """Return the sentences on the best method, and on the runs needed to decide more.
 
-    `name` is that of the metric in running text, where it is not only that of the column.
+    `name` is the metric's name in running text, if it differs from the column's.
     """
     telling = _telling(column, cells, name)
     return [text for of in telling for text in (of.verdict(), of.outlook()) if text]
@@ -44,7 +44,7 @@ def remarks(column: Column, cells: Cells, name: str = "") -> list[str]:
 
 
 def left_out(column: Column, cells: Cells) -> str:
-    """Return the sentence that names the methods that are not compared, "" without any."""
+    """Return the sentence that names the methods not compared; "" if there are none."""
     return "".join(of.left_out() for of in _telling(column, cells, ""))
 
 
@@ -55,7 +55,7 @@ def _telling(column: Column, cells: Cells, name: str) -> "list[_Telling]":
 
 
 def margin_text(column: Column) -> str:
-    """Return the margin of practical equality with its unit; "" where there is none."""
+    """Return the margin of practical equality with its unit; "" if absent."""
     if column.margin is None or column.decision is None or column.decision.margin is None:
         return ""
     if column.margin.relative:
@@ -64,7 +64,7 @@ def margin_text(column: Column) -> str:
 
 
 def evidence(column: Column) -> str:
-    """Return what a decision on a column rests on: "five splits", "1,000 test points"."""
+    """Return the evidence for a column's decision: "five splits", "1,000 test points"."""
     decision = column.decision
     assert decision is not None, "there is a decision"
     if decision.question == "these networks":
@@ -73,7 +73,7 @@ def evidence(column: Column) -> str:
 
 
 def replicate_noun(column: Column) -> str:
-    """Return the noun of the runs behind a mean."""
+    """Return the noun for the runs behind a mean."""
     return "split" if column.by_fold else "seed"
 
 
@@ -114,7 +114,7 @@ class _Telling:
         )
 
     def outlook(self) -> str:
-        """Return the sentence on the runs that would decide the nearest undecided method."""
+        """Return the sentence on the runs needed to decide the nearest undecided method."""
         open_ = {n: self.decision.standings[n] for n in self._rivals("undecided")}
         plans = {name: standing.plan for name, standing in open_.items() if standing.plan}
         if not plans:
@@ -130,7 +130,7 @@ class _Telling:
         return f"{quoted(nearest)}, the nearest, would take {runs_needed(plan, noun)} to settle."
 
     def left_out(self) -> str:
-        """Return the sentence that names the methods that are not compared, with the reasons."""
+        """Return the sentence that names the methods not compared, with the reasons."""
         reasons: dict[str, list[str]] = {}
         for name in self.decision.named("not eligible"):
             why = self.decision.standings[name].excluded

@@ -20,22 +20,22 @@ class Column:
     higher_is_better: bool | None
     decimals: int = 3
     scale: float = 1.0
-    """The factor that is applied to a value when it is printed."""
+    """The factor applied to a value when it is printed."""
     digits: int | None = None
-    """Significant digits, instead of decimals, where values span many orders of magnitude."""
+    """Significant digits, instead of decimals, if values span many orders of magnitude."""
     kind: Kind = "score"
     decision: Decision | None = None
-    """The comparison of the methods; None where no direction is better."""
+    """The comparison of the methods; None if the column has no better direction."""
     margin: Margin | None = None
-    """The margin of practical equality, as it was declared."""
+    """The declared margin of practical equality."""
     by_fold: bool = False
     """True if the cells are means over folds, else over seeds."""
     overlap: float | None = 0.0
-    """By how much shared rows widen intervals over folds (`overlap_of`); None if unknown."""
+    """Factor by which shared rows widen intervals over folds (`overlap_of`); None if unknown."""
     benchmark: tuple[str, ...] = ()
-    """The identity of the benchmark whose runs the cells summarise, () where unknown."""
+    """The identity of the benchmark whose runs the cells summarise; () if unknown."""
     condition: str = ""
-    """The condition whose scores are averaged, "" where it is not one."""
+    """The condition whose scores are averaged; "" if not a single one."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Cell:
     half_width: float | None = None
     """Half of a 95 % interval of the mean."""
     replicates: int = 0
-    """The number of folds, or of seeds of the only fold, behind the interval."""
+    """The number of folds (or, with only one fold, of seeds) behind the interval."""
     standing: Standing = NOT_COMPARED
     unconverged: int = 0
     """The number of runs whose fit did not converge, by their own diagnostics."""
@@ -67,9 +67,9 @@ class Row:
     runs: int
     completed: int
     asked: int = 0
-    """The number of folds and seeds that any method has; 0 where unknown."""
+    """The number of folds and seeds of any method; 0 if unknown."""
     label: str = ""
-    """The method whose runs the cells summarise, where `method` is more than its name."""
+    """The method whose runs the cells summarise, if `method` is more than its name."""
 
     @property
     def owner(self) -> str:
@@ -78,7 +78,7 @@ class Row:
 
     @property
     def success(self) -> float:
-        """The share of requested runs that were completed; NaN where there was none."""
+        """The share of requested runs that were completed; NaN if none was requested."""
         return self.completed / max(self.asked, self.runs) if self.runs else math.nan
 
 
@@ -91,27 +91,26 @@ class Table:
     rows: tuple[Row, ...]
     origin: str = "original"
     own_networks: tuple[str, ...] = ()
-    """Methods with a network other than that of the other rows, each with its network in words."""
+    """Methods with a custom network, each with a description of its network."""
     unsteady: tuple[str, ...] = ()
     """Methods whose predictions of a row depend on the other rows, or on the call; a line for
     each."""
     rows_counted_twice: tuple[str, ...] = ()
-    """Methods whose prior comes from the rows that they were fitted to."""
+    """Methods whose prior is computed from the rows that they are fitted to."""
     elsewhere: tuple[str, ...] = ()
-    """Methods of other programs, each with who handed its predictions in, when, and what they say
-    of code and cost."""
+    """External methods, each with its submitter, the date, and the stated code and cost."""
     unanswered: tuple[str, ...] = ()
     """The reasons why a completed method is "not scored" by a metric, a line for each."""
 
     @property
     def benchmark(self) -> tuple[str, ...]:
-        """The identity of the columns' benchmark, () where there are several or none."""
+        """The identity of the columns' benchmark; () if there are several or none."""
         identities = {column.benchmark for column in self.columns}
         return identities.pop() if len(identities) == 1 else ()
 
     @property
     def unconverged(self) -> list[str]:
-        """The means that include runs that did not converge: a line for each such method."""
+        """The means that include unconverged runs: a line for each such method."""
         lines = []
         for row in self.rows:
             marked = {

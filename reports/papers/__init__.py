@@ -1,1 +1,1 @@
-"""Printed numbers, the protocols behind them, and verdicts on ours."""
+"""Printed numbers, their protocols, and verdicts on ours."""

@@ -1,4 +1,4 @@
-"""A printed table as rows and columns: methods, or layers of a network, stand side by side."""
+"""A printed table as rows and columns; the columns are methods or layers of a network."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ CONDITIONS = {
     "input_noise_var": "variance of input noise",
     "activation": "",
 }
-"""Name of a condition in the published files → its name on a page, where that is another."""
+"""Name of a condition in the published files → its name on a page, if different."""
 
 VALUES = {
     "lrelu0.01": "leaky ReLU (0.01)",
@@ -23,13 +23,13 @@ VALUES = {
 """Value of a condition in the published files → its name on a page."""
 
 OF_OUTPUTS = "kl_class_posterior"
-"""The metric of columns that are no layer."""
+"""The metric of columns that are not layers."""
 
 OF_A_METHOD = ("strategy", "epochs", "test_samples")
-"""Conditions that set no row of a table apart: a method's column has them."""
+"""Conditions that do not distinguish rows of a table, since they belong to a method's column."""
 
 OF_A_LAYER = ("layer", "variant", "init")
-"""Conditions that set no block of rows apart where layers are the columns."""
+"""Conditions that do not distinguish blocks of rows if the columns are layers."""
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,15 @@ class Arranged:
     """Rows and columns of a printed table."""
 
     constant: Sequence[str]
-    """The traits that all its numbers share: data set, condition, metric."""
+    """The traits shared by all its numbers: data set, condition, metric."""
     columns: Mapping[str, str]
-    """Layer, or the paper's name of a method in lower case → heading: ours where one was run."""
+    """Layer, or the paper's name of a method in lower case → heading: our name if we ran one."""
     blocks: Mapping[str, Mapping[str, Mapping[str, Printed]]]
-    """Blocks of rows: heading ("" of a single block) → what sets a row apart → column → number."""
+    """Blocks: heading ("" for a single block) → distinguishing text of a row → column → number."""
 
     @property
     def rows(self) -> Mapping[str, Mapping[str, Printed]]:
-        """The rows of all blocks, by all that sets them apart."""
+        """The rows of all blocks, by their distinguishing text with the block's heading."""
         return {
             ", ".join(filter(None, (block, row))): cells
             for block, rows in self.blocks.items()
@@ -76,7 +76,7 @@ def _by_method(table: PrintedTable) -> Arranged:
 
 
 def _by_layer(table: PrintedTable) -> Arranged:
-    """Return rows of errors of one moment; the method's first also has divergences of outputs."""
+    """Return rows of errors of one moment; a method's first row also has the output divergences."""
     columns: dict[str, str] = {}
     blocks: dict[str, dict[str, dict[str, Printed]]] = {}
     first: dict[tuple[str, str], str] = {}
@@ -100,7 +100,7 @@ def _by_layer(table: PrintedTable) -> Arranged:
 
 
 def _parts(published: Published) -> dict[str, str]:
-    """Return what sets a number apart in its table, but for the method: name → text."""
+    """Return the traits of a number in its table other than its method: name → text."""
     return {
         "dataset": published.dataset.replace("_", " "),
         "model": published.model.replace("_", " "),
@@ -110,7 +110,7 @@ def _parts(published: Published) -> dict[str, str]:
 
 
 def _conditions(published: Published, but: Sequence[str]) -> Iterator[str]:
-    """Yield the conditions of a number in words, those of some names left out."""
+    """Yield the conditions of a number as text, except for the names in `but`."""
     for name, value in published.protocol.items():
         if name not in but:
             title = CONDITIONS.get(name, name.replace("_", " "))

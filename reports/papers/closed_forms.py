@@ -1,4 +1,4 @@
-"""Printed numbers in closed form, computed anew: no run stands behind them."""
+"""Printed numbers with a closed form, recomputed without any run."""
 
 import itertools
 import math
@@ -15,20 +15,20 @@ from bnnbench.reports.papers.published import Published, table_number
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """A number computed anew, and how."""
+    """A recomputed number, and how it was computed."""
 
     value: float
     how: str
     cause: str = ""
-    """Why the printed number is another, where that is known."""
+    """The reason for a different printed number, if known."""
 
     def agrees(self, published: Published) -> bool:
-        """Return whether it is the printed number, but for rounding in the last printed place."""
+        """Return whether it equals the printed number up to rounding in the last printed place."""
         return abs(self.value - published.value) <= 0.5 * 10.0**-published.decimals * (1 + 1e-9)
 
 
 def closed_form(published: Published) -> ClosedForm | None:
-    """Return a printed number computed anew; None for one that is not in closed form."""
+    """Return a printed number, recomputed; None if it has no closed form."""
     compute = FORMULAS.get((published.paper, table_number(published.table), published.method))
     return compute(published) if compute else None
 
@@ -52,18 +52,18 @@ def mean_of_gate(published: Published) -> ClosedForm:
 
 
 def gate_of_means(published: Published) -> ClosedForm:
-    """Return a logistic unit at the means of its inputs, which AP1 propagates."""
+    """Return a logistic unit at its mean inputs, as propagated by AP1."""
     return ClosedForm(_unit(sum(_inputs(published))), "the unit at the means of its inputs")
 
 
 def warm_up(published: Published) -> ClosedForm:
-    """Return density or mean of y at x = 1, of a ReLU of a weight that is uniform on ±3."""
+    """Return density or mean of y at x = 1, for a ReLU of a weight that is uniform on ±3."""
     (one,) = ones = torch.ones(1, dtype=torch.float64)
     unit = Rectified(0 * one, ones, Affine(0 * ones, ones[None]))
     noisy = with_noise(unit, Box(-3 * ones, 3 * ones), NEAREST * one)
     if published.metric == "expectation":
         return ClosedForm(float(noisy.mean), "the mean of the unit over the weight")
-    cause = "the printed one is near that of a linear unit, without the ReLU"
+    cause = "the printed number is near the density of a linear unit, without the ReLU"
     how = "the integral of the triangle over the weight"
     return ClosedForm(float(noisy.density(one)), how, cause)
 
@@ -75,7 +75,7 @@ FORMULAS: Mapping[tuple[str, str, str], Compute] = {
     ("001", "1", "ap1"): gate_of_means,
     ("002", "sec 3", "wmi with triangular predictive"): warm_up,
 }
-"""Paper, table and method → what computes its numbers."""
+"""Paper, table and method → the function that computes its numbers."""
 
 
 def _inputs(published: Published) -> tuple[float, float]:

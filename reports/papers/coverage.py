@@ -1,4 +1,4 @@
-"""Every printed number of the source papers: the verdict on it, or why there is none."""
+"""Every printed number of the source papers, with the verdict on it or why there is none."""
 
 import functools
 import tomllib
@@ -20,7 +20,7 @@ PARTS_OF_TEXT = {
     "app d.1": "Appendix D.1",
     "app f": "Appendix F",
 }
-"""Our word for a place in a paper's text → its title."""
+"""Our name for a section of a paper → its title."""
 REASONS = (
     "needs a GPU",
     "needs more than ten hours of a core",
@@ -30,42 +30,42 @@ REASONS = (
     "our runs diverged",
     "not run yet",
 )
-"""Why a printed number has none of ours beside it."""
+"""Reasons why a printed number has no counterpart of ours."""
 
 
 @dataclass(frozen=True)
 class Printed:
-    """A printed number with the verdict on ours, or with the reason why there is none of ours."""
+    """A printed number with the verdict on ours, or the reason why there is none."""
 
     published: Published
     suite: str
-    """The suite of our runs, "" where there are none."""
+    """The suite of our runs; "" if there are none."""
     judgement: Judgement | None
     reason: str
-    """One of `REASONS`; "" where there is a verdict."""
+    """One of `REASONS`; "" if there is a verdict."""
     closed_form: ClosedForm | None = None
-    """Ours where it takes no run."""
+    """Our number, if it needs no run."""
 
     @property
     def kind(self) -> Kind | None:
-        """The kind of the verdict; None for a number that has none of ours beside it."""
+        """The kind of the verdict; None for a number without a counterpart of ours."""
         if self.closed_form:
             return "agrees" if self.closed_form.agrees(self.published) else "differs"
         return self.judgement.kind if self.judgement else None
 
     @property
     def ours(self) -> float:
-        """Our mean, or number. Raises LookupError where there is none."""
+        """Our mean, or number. Raises LookupError if there is none."""
         if self.closed_form:
             return self.closed_form.value
         if self.judgement is None:
-            raise LookupError(f"nothing stands beside {self.published}")
+            raise LookupError(f"no number of ours for {self.published}")
         return self.judgement.comparison.mean
 
 
 @dataclass(frozen=True)
 class PrintedTable:
-    """A table of a paper, or a place in its text."""
+    """A table of a paper, or a section with numbers in its text."""
 
     paper: str
     number: str
@@ -74,18 +74,18 @@ class PrintedTable:
 
     @property
     def title(self) -> str:
-        """The table's name, or that of the part of the text where the numbers stand."""
+        """The table's name, or the title of the section with the numbers."""
         if self.number.isdigit():
             return f"Table {self.number}"
         return PARTS_OF_TEXT.get(self.number, self.number)
 
     def count(self, kind: Kind | None) -> int:
-        """Return the count of numbers with a verdict of a kind; None stands for none at all."""
+        """Return the number of verdicts of a kind; None counts numbers without a verdict."""
         return sum(printed.kind == kind for printed in self.numbers)
 
     @property
     def reasons(self) -> Mapping[str, int]:
-        """Each reason why numbers were not run, or cannot be compared, with its count."""
+        """Each reason why numbers were not run, or are not comparable, with its count."""
         counts: dict[str, int] = {}
         for printed in self.numbers:
             if printed.kind is None:
@@ -101,9 +101,8 @@ class PrintedTable:
 def coverage(suites: Mapping[str, Sequence[Benchmark]]) -> list[PrintedTable]:
     """Return all printed tables, in the order of papers and tables, from suite → its benchmarks.
 
-    A number may stand beside several of ours, by the profiles of one paper. A comparison that can
-    be made counts before one that cannot, then the one of most repeats, then the one that speaks
-    most against us.
+    Several profiles of one paper may give several counterparts of a number. The one that counts is
+    comparable rather than not, then has the most repeats, then contradicts us the most.
     """
     by_published: dict[Published, list[Printed]] = {}
     ended: set[Published] = set()

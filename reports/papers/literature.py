@@ -1,6 +1,6 @@
-"""Scores that others published fold by fold, on folds that are ours too.
+"""Scores that others published fold by fold, on the same folds as ours.
 
-They are the results files of public repositories, rounded to six digits.
+They come from results files of public repositories, rounded to six digits.
 """
 
 import csv
@@ -19,11 +19,11 @@ class Source:
     name: str
     publication: str
     repository: str
-    """With the commit whose files hold the scores."""
+    """The repository, with the commit of the files that hold the scores."""
     settings: str
     file: str
     origins: tuple[str, ...] = ("original",)
-    """Origins of the data whose folds are the same."""
+    """Origins of the data for which the folds are the same."""
 
     @functools.cached_property
     def scores(self) -> Mapping[tuple[str, str], Mapping[int, float]]:
@@ -42,7 +42,7 @@ SOURCES = (
         "Mukhoti, Stenetorp and Gal (2018), On the Importance of Strong Baselines in Bayesian "
         "Deep Learning",
         "github.com/yaringal/DropoutUncertaintyExps at 6eb4497",
-        "one hidden layer of 50 units, 100 for protein; 4,000 epochs; rate and noise out of a grid "
+        "one hidden layer of 50 units, 100 for protein; 4,000 epochs; rate and noise from a grid "
         "on a fifth of each fold's training rows",
         "uci_mc_dropout.csv",
     ),

@@ -1,11 +1,11 @@
-"""The protocols of the source papers, and those of our runs."""
+"""The protocols of the source papers and of our runs."""
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bnnbench.engine.declare.description import canonical_json, describe
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.methods.networks.architectures import Architecture, NormalCdf, Tanh
 from bnnbench.methods.networks.catalogue import (
     LEAKY,
@@ -24,7 +24,7 @@ from bnnbench.reports.style.descriptions import class_name
 
 @dataclass(frozen=True)
 class Protocol:
-    """The circumstances of a printed number, in words; "" where the paper does not say."""
+    """The circumstances of a printed number as text; "" if the paper does not state them."""
 
     split: str
     units: str
@@ -36,24 +36,24 @@ class Protocol:
 
     @property
     def entries(self) -> Mapping[str, str]:
-        """Name → text; "not stated" where the paper does not say."""
+        """Name → text; "not stated" if the paper does not state it."""
         return {name: text or "not stated" for name, text in vars(self).items()}
 
 
 @dataclass(frozen=True)
 class Declared:
-    """A paper's protocol in words, and the parts of it that can be checked against runs."""
+    """A paper's protocol as text, and the parts of it that can be checked against runs."""
 
     protocol: Protocol
     epochs: Mapping[str, int]
     """method in lower case → epochs of training; "" for all others"""
     train_rows: int | None = None
     test_share: float | None = None
-    """The share of test rows among all rows, where rows are split at random."""
+    """The share of test rows among all rows, if rows are split at random."""
     augmented: bool | None = None
 
     def differences(self, printed: Published, runs: Sequence[Record]) -> Iterator[str]:
-        """Yield the departures of our runs of a method from the paper's protocol."""
+        """Yield the deviations of our runs of a method from the paper's protocol."""
         epochs = self.epochs.get(printed.method, self.epochs.get(""))
         trained = {count for run in runs if (count := epochs_of(run)) is not None}
         if epochs and trained - {epochs}:
@@ -72,7 +72,7 @@ class Declared:
 
 
 def declared(printed: Published) -> Declared | None:
-    """Return the protocol of the table that a number is printed in; None where it is unknown."""
+    """Return the protocol of a printed number's table; None if unknown."""
     return DECLARED.get((printed.paper, printed.table.lower()))
 
 
@@ -103,14 +103,14 @@ def ours(runs: Sequence[Record]) -> Protocol:
 
 
 def epochs_of(run: Record) -> int | None:
-    """Return the number of epochs in the settings of a method; None where they name none."""
+    """Return the number of epochs in the settings of a method; None if not set."""
     return max(_all_epochs(run.run.get("method")), default=None)
 
 
 def _all_epochs(described: object) -> Iterator[int]:
     """Yield every setting named "epochs", of inner methods too, and the count of `iterations`.
 
-    The latter are message passing's rounds, epoch by epoch.
+    Iterations are the rounds of message passing, epoch by epoch.
     """
     if isinstance(described, Mapping):
         for name, value in described.items():
@@ -141,7 +141,7 @@ def _augmented(run: Record) -> bool:
 
 
 def _layer(layer: object) -> str:
-    """Return a layer in a word: its kind, and its width where it has one."""
+    """Return a short text for a layer: its kind, and its width if it has one."""
     if not isinstance(layer, Mapping):
         return ""
     width = layer.get("outputs", layer.get("channels"))
@@ -149,7 +149,7 @@ def _layer(layer: object) -> str:
 
 
 def has_network(run: Record, model: str) -> bool | None:
-    """Return whether a run has a paper's network; None for a network that is not known here."""
+    """Return whether a run has a paper's network; None for a network that is not listed here."""
     known = _networks().get(model)
     return None if known is None else run.own_network is None and _network(run) in known
 
@@ -170,7 +170,7 @@ def _without_dropout(part: object) -> object:
 
 @functools.cache
 def _networks() -> Mapping[str, frozenset[str]]:
-    """Return a paper's network → its descriptions; networks that are not listed go unchecked."""
+    """Return a paper's network → its descriptions; unlisted networks are not checked."""
     by_name: dict[str, Sequence[Architecture]] = {
         "cnn_6layer_890k": (cnn_000(),),
         "mlp_1x50_relu": (mlp([50], 1),),
@@ -209,7 +209,7 @@ SHIFT = Declared(
 )
 ROTATED = Declared(
     Protocol(
-        OFFICIAL + ", 60,000 + 10,000, turned by a fixed angle",
+        OFFICIAL + ", 60,000 + 10,000, rotated by a fixed angle",
         "percent, nats and fractions",
         "30 epochs, learning rate 0.001, batch 256",
         "two hidden layers of 50 units, ReLU",
@@ -237,7 +237,7 @@ def _images(split: str, units: str) -> Declared:
 def _moments(network: str) -> Declared:
     units = "errors in mean standard deviations of the samples, KL"
     training = "Adam, batch 128, the number of epochs is not stated"
-    split = "official images, 10 % of those for training held out"
+    split = "official images, 10 % of the training images held out"
     spread = "none printed; one network, as a fixed seed is used for all experiments"
     return Declared(Protocol(split, units, training, network, "", spread), {})
 

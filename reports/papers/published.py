@@ -13,14 +13,14 @@ from bnnbench.metrics import PROBED
 FOLDER = Path(__file__).parent / "published"
 
 SIMPLEX_ECE = ("000", "ece")
-"""A number marked as doubtful because it is not an ECE; it is our `ece_paper000`."""
+"""A number marked as doubtful because it is not an ECE; it corresponds to our `ece_paper000`."""
 
 SMOOTHED = ("003", "rotated_mnist", "log_likelihood")
-"""Confident models far from the data: their printed likelihoods require smoothed probabilities."""
+"""Printed likelihoods of confident models far from the data, which require smoothing."""
 
 NOT_NORMALISED = ("000", "mp", "auroc_ood")
-"""A number that is marked as doubtful because the script does not normalise the images from
-elsewhere for this method; we have such a condition."""
+"""A number marked as doubtful because the paper's script does not normalise the out-of-distribution
+images for this method; we have such a condition."""
 
 PROTOCOL = frozenset(
     {
@@ -28,15 +28,15 @@ PROTOCOL = frozenset(
         *("x", "interval", "networks"),
     }
 )
-"""Parts of a printed condition that describe the training of models or what a score takes of
-their predictions, not the test data."""
+"""Parts of a printed condition that describe training, or how predictions are scored, rather than
+the test data."""
 
 FAR_OUTSIDE = {"sine_coverage": "sine_far"}
-"""Suite in the published files → our data set with its test inputs, where the name is another."""
+"""Suite in the published files → our data set with its test inputs, if the names differ."""
 
 
 CASE = {"activation": "", "input_noise_var": "noise", "dropout": "dropout"}
-"""Parts of a printed condition that distinguish networks → the prefix of the value in our names."""
+"""Parts of a printed condition that distinguish networks → their values' prefix in our names."""
 
 APPROXIMATIONS = {"ap2": "ap2 paper"}
 """A paper's approximation → our method with the same formulas, both in lower case."""
@@ -50,13 +50,13 @@ ARMS = {"active": "-a", "random": "-r"}
 
 @dataclass(frozen=True)
 class Published:
-    """One printed score; `value` and `spread` are fractions where the paper prints percent."""
+    """One printed score; `value` and `spread` are fractions if the paper prints percent."""
 
     paper: str
     table: str
     dataset: str
     condition: str | None
-    """Our name of the test condition, None where we have no such condition."""
+    """Our name of the test condition; None if we have no such condition."""
     metric: str
     method: str
     """Our name of the method, in lower case."""
@@ -68,12 +68,12 @@ class Published:
     spread_kind: str
     repeats: int | None
     decimals: int
-    """The number of printed decimals of a value in our units."""
+    """The number of printed decimals, converted to our units."""
     note: str
     doubtful: bool
     """True if the number should not be compared, for the reason in `note`."""
     printed_method: str = ""
-    """The method as the paper writes it."""
+    """The method's name as written in the paper."""
 
 
 @functools.cache
@@ -84,13 +84,13 @@ def every() -> tuple[Published, ...]:
 
 @functools.cache
 def table(paper: str, number: str) -> tuple[Published, ...]:
-    """Return the printed scores of one table of one paper; empty where there is none."""
+    """Return the printed scores of one table of one paper; empty if there is none."""
     claim = paper, table_number(number)
     return tuple(row for row in every() if (row.paper, table_number(row.table)) == claim)
 
 
 def table_number(text: str) -> str:
-    """Return the number of a table: "3" of "Table 3"."""
+    """Return the number of a table: "3" for "Table 3"."""
     return text.lower().removeprefix("table").strip()
 
 
@@ -160,7 +160,7 @@ def _counted(row: dict[str, str]) -> Published:
 
 
 def _probed(row: dict[str, str], dataset: str, condition: str, method: str) -> Published:
-    """Return a printed number that a probe of ours measures."""
+    """Return a printed number that one of our probes measures."""
     return Published(
         paper=row["paper"],
         table=row["table"],
@@ -198,7 +198,7 @@ def _metric(row: dict[str, str]) -> str:
 
 
 def _condition(parts: Mapping[str, str]) -> str | None:
-    """Return our name of a printed condition, None where we have no such condition."""
+    """Return our name of a printed condition; None if we have no such condition."""
     tested = {name: value for name, value in parts.items() if name not in PROTOCOL}
     if not tested:
         return condition_names.CLEAN

@@ -1,8 +1,8 @@
-"""The rules for setting a printed score beside one of ours.
+"""The rules for comparing a printed score with one of ours.
 
-It is set beside ours only where runs followed the paper's protocol, to the end, on the original
-data. Where they departed from it, the score may be shown in a table of its own that names the
-differences. It is never set beside results on stand-in data.
+It is shown next to ours only if all runs followed the paper's protocol and finished, on the
+original data. If they deviated from it, the score may be shown in a separate table that names the
+differences. It is never compared with results on stand-in data.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bnnbench.datasets.conditions import condition_names
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics.statistics import mean, replicates, summary
 from bnnbench.reports.judge.statistics.intervals import standard_error
 from bnnbench.reports.papers.protocols import Protocol, declared, has_network, ours
@@ -24,15 +24,15 @@ from bnnbench.reports.style.descriptions import class_name
 from bnnbench.reports.style.words import counted
 
 FEWEST = 3
-"""Repeats (folds, or seeds of a single fold) from which on our mean may be set beside one of more
-repeats."""
+"""Minimum number of repeats (folds, or seeds of a single fold) with which our mean may be compared
+with one of more repeats."""
 
 NEGATIVE = {"nll": "log_likelihood", "log_likelihood": "nll"}
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A printed score and ours; `differs` holds the reasons why they cannot be compared, if any."""
+    """A printed score and ours; `differs` lists why they cannot be compared, if they cannot."""
 
     published: Published
     dataset: str
@@ -51,11 +51,11 @@ class Comparison:
     std: float | None = None
     """Standard deviation of our repeats."""
     condition_title: str = ""
-    """The condition in running text; "" for the test split as it is."""
+    """The condition in running text; "" for the unchanged test split."""
     protocol: Protocol | None = None
     """The protocol of our runs."""
     benchmark: tuple[str, ...] = ()
-    """The identity of the benchmark of our runs, () where unknown."""
+    """The identity of the benchmark of our runs; () if unknown."""
 
     @property
     def difference(self) -> float:
@@ -64,28 +64,28 @@ class Comparison:
 
     @property
     def decimals(self) -> int:
-        """The number of decimals to show, which is that of the paper."""
+        """The number of decimals to show, as in the paper."""
         return self.published.decimals
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The comparisons with one table of a paper: those under its protocol, or all others."""
+    """The comparisons with one table of a paper: either under its protocol, or all others."""
 
     paper: str
     table: str
     departures: tuple[str, ...]
-    """The known departures of the suite from the paper."""
+    """The suite's known deviations from the paper."""
     comparisons: tuple[Comparison, ...]
 
     @property
     def same_protocol(self) -> bool:
-        """True if the printed numbers may be set beside ours."""
+        """True if the printed numbers may be compared with ours."""
         return not any(c.differs for c in self.comparisons)
 
     @property
     def notes(self) -> list[str]:
-        """The remarks on single comparisons, each text once."""
+        """The remarks on single comparisons, without repetitions."""
         return list(dict.fromkeys(note for c in self.comparisons for note in remarks(c)))
 
     def numbered(self, comparison: Comparison) -> list[int]:
@@ -94,7 +94,7 @@ class Reproduction:
 
 
 def remarks(comparison: Comparison) -> tuple[str, ...]:
-    """Return the reasons why two numbers cannot be compared, and doubts about either of them."""
+    """Return why two numbers cannot be compared, and doubts about either of them."""
     reasons = list(comparison.differs)
     noted = comparison.published.note
     if noted and not any(noted in text for text in reasons):
@@ -110,7 +110,7 @@ def remarks(comparison: Comparison) -> tuple[str, ...]:
 
 
 def reproductions(benchmarks: Iterable[Benchmark]) -> list[Reproduction]:
-    """Return the printed scores with ours, by table, those of the same protocol first."""
+    """Return the printed scores with ours, by table; tables with the same protocol come first."""
     groups: dict[tuple[bool, str, str, tuple[str, ...]], list[Comparison]] = {}
     for benchmark in benchmarks:
         for comparison in comparisons(benchmark):
@@ -134,7 +134,7 @@ def comparisons(benchmark: Benchmark) -> Iterator[Comparison]:
 
 
 def diverged(benchmarks: Iterable[Benchmark]) -> set[Published]:
-    """Return the printed scores whose protocol we followed by runs that all diverged."""
+    """Return the printed scores for which all our runs under their protocol diverged."""
     ended = set()
     for benchmark in benchmarks:
         for printed, method, _ in _printed_for(benchmark):
@@ -145,7 +145,7 @@ def diverged(benchmarks: Iterable[Benchmark]) -> set[Published]:
 
 
 def _printed_for(benchmark: Benchmark) -> Iterator[tuple[Published, str, tuple[str, ...]]]:
-    """Return the printed scores that the benchmark follows, our method, and its departures."""
+    """Return the printed scores that the benchmark follows, our method, and its deviations."""
     protocols: dict[tuple[str, str], tuple[str, ...]] = {}
     for record in benchmark.records:
         for entry in record.reproduces:
@@ -162,7 +162,7 @@ def _printed_for(benchmark: Benchmark) -> Iterator[tuple[Published, str, tuple[s
 
 
 def _columns(models: set[str], runs: Sequence[Record]) -> set[str]:
-    """Return the networks of a table that our runs have or may have; all where they have none.
+    """Return the networks of a table that our runs have or may have; all if they have none.
 
     A paper need not name the network of a number.
     """
@@ -209,9 +209,9 @@ def _compared(
 def _samples(
     printed: Published, condition: str, runs: Sequence[Record]
 ) -> tuple[dict[tuple[int, int], float], tuple[str, ...]]:
-    """Return our values by fold and seed, and what sets them apart from the printed one.
+    """Return our values by fold and seed, and how they differ in kind from the printed one.
 
-    Networks that give a number together have one value a fold, with the seed 0.
+    A number computed from several networks has one value per fold, with seed 0.
     """
     if printed.metric in TOGETHER:
         by_fold, differs = together(printed, runs, condition)
@@ -229,7 +229,7 @@ def _is(condition: str, printed: Published, run: Record) -> bool:
 
 
 def _unnormalised(run: Record) -> set[str]:
-    """Return the names of conditions whose inputs are not normalised as those of training are."""
+    """Return the names of conditions whose inputs are not normalised like the training inputs."""
     conditions: list[Any] = [evaluation["condition"] for evaluation in run.evaluations]
     return {
         condition_names.out_of_distribution(condition["source"]["type"], normalised=False)
@@ -271,7 +271,7 @@ def _shortfall(printed: Published, begun: int, completed: int, repeats: int) -> 
 
 
 def limited(record: Record) -> bool:
-    """Return whether the run saw only some rows of its source, as under `--limit`."""
+    """Return whether the run used only some rows of its source, as under `--limit`."""
     return class_name(record.run.get("source")) == "Limited"
 
 
@@ -281,7 +281,7 @@ def _follows(record: Record, printed: Published) -> bool:
 
 
 def _carries_out(record: Record, printed: Published) -> bool:
-    """Return whether a run follows the protocol of a printed table as a whole."""
+    """Return whether a run follows the protocol of a whole printed table."""
     return any(
         claim == (printed.paper, table_number(printed.table)) and entry.get("whole", True)
         for claim, entry in zip(_claims(record), record.reproduces, strict=True)

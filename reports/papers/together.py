@@ -1,4 +1,4 @@
-"""Printed numbers that many networks give together: coverage far outside, of paper 000."""
+"""Printed numbers computed from many networks: coverage far outside, from paper 000."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics.credible import OUTSIDE, SIGMAS, credible_coverage, sigma_coverage
 from bnnbench.reports.papers.published import Published
 
 COVERAGE, CORRELATION = "coverage", "coverage_mass_correlation"
 TOGETHER = (COVERAGE, CORRELATION)
-"""Metrics of all networks of a data set together; no run has them as a score."""
+"""Metrics over all networks of a data set; no single run has them as a score."""
 NETWORKS = 100
-"""Networks on the paper's data set."""
+"""The number of networks on the paper's data set."""
 SIDES = ("negative", "positive")
 CORRELATIONS = ("positive", "negative", "both")
 """Sides of a printed correlation, in the order of `CredibleCoverage.correlations`."""
@@ -25,9 +25,8 @@ def together(
 ) -> tuple[Mapping[int, float], tuple[str, ...]]:
     """Return fold → value, and the reasons why these values cannot be compared.
 
-    The median over positions is that of each network's cdf, which its record has, so that no
-    predictions are needed. Data sets on which coverage is constant have no correlation and are
-    left out.
+    The median over positions is taken from each network's cdf in its record, so that no predictions
+    are needed. Data sets on which coverage is constant have no correlation and are left out.
     """
     networks: dict[int, dict[int, tuple[float, ...]]] = {}
     for run in runs:

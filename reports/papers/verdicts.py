@@ -15,7 +15,7 @@ from bnnbench.reports.style.words import joined
 Kind = Literal["agrees", "differs", "differs much", "not comparable"]
 KINDS: tuple[Kind, ...] = ("agrees", "differs", "differs much", "not comparable")
 NEAR, FAR = 2.0, 5.0
-"""Numbers agree up to the first, and differ much beyond the second; both in standard errors."""
+"""Numbers agree up to the first and differ much beyond the second, in standard errors."""
 NORMAL_95 = 1.959964
 """Half the width of a 95 % interval, in standard errors."""
 READ_AS_STD: Mapping[str, str] = {
@@ -23,12 +23,12 @@ READ_AS_STD: Mapping[str, str] = {
     "the RMSE of ours has deviations of that size, less than a quarter of what a standard error "
     "would imply"
 }
-"""paper → the reason why its unexplained ± of a known number of runs is a standard deviation."""
+"""paper → why its unexplained ± over a known number of runs is a standard deviation."""
 ONE_RUN: Mapping[str, str] = {
     "001": "the printed number is of one network, as all of the paper's experiments use a fixed "
     "seed; its standard error is the spread of ours"
 }
-"""paper → the reason why a number that it prints without a spread is of one run."""
+"""paper → why a number printed without a spread is from one run."""
 
 ONE_DATA_SET = (
     "the printed number is of networks on one data set; its standard error is the spread of ours "
@@ -38,14 +38,14 @@ ONE_DATA_SET = (
 
 @dataclass(frozen=True)
 class Judgement:
-    """One printed number beside ours."""
+    """One printed number compared with ours."""
 
     comparison: Comparison
     kind: Kind
     z: float | None
-    """The difference in standard errors, as a normal deviate. Where the printed spread can be read
-    in several ways, the reading that speaks most against the verdict counts. None where the
-    numbers cannot be compared."""
+    """The difference in standard errors, as a normal deviate. If the printed spread has several
+    possible readings, the reading that contradicts the verdict most counts. None if the numbers
+    cannot be compared."""
     reasons: tuple[str, ...]
     """The reasons why they cannot be compared, or the reading of the printed spread."""
 
@@ -85,7 +85,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Declaration:
-    """The protocol of some tables, in the paper and here."""
+    """The protocol of some tables, in the paper and in our runs."""
 
     paper: str
     tables: tuple[str, ...]
@@ -105,12 +105,12 @@ def judge(comparison: Comparison) -> Judgement:
     $$ t = (ours - theirs) / sqrt(se_ours² + se_theirs² + r²/12) $$
 
     with r the last printed place. z has the same tail probability in the normal distribution as t
-    has in Student's with the degrees of freedom of Welch (1947): a standard error of three seeds
-    is itself uncertain. A printed spread is a standard error, a standard deviation (divided by
-    the root of the repeats) or half the width of a 95 % interval. Where the paper does not say
-    which and nothing else does (`READ_AS_STD`, `ONE_RUN`), or does not say of how many runs, a
-    verdict is given only if it holds for both the smallest and the largest standard error that
-    the spread may stand for.
+    in Student's with the degrees of freedom of Welch (1947): a standard error of three seeds is
+    itself uncertain. A printed spread is a standard error, a standard deviation (divided by the
+    root of the repeats) or half the width of a 95 % interval. If neither the paper nor any other
+    evidence (`READ_AS_STD`, `ONE_RUN`) says which, or the number of runs is not stated, a verdict
+    is given only if it holds for both the smallest and the largest standard error that the spread
+    may mean.
     """
     if comparison.differs:
         return Judgement(comparison, "not comparable", None, comparison.differs)
@@ -144,14 +144,14 @@ def _standard_errors(comparison: Comparison) -> tuple[float, float, tuple[str, .
             return comparison.std, comparison.std, (ONE_RUN[paper],)
         how = "the paper prints no spread: the number may be of one run, with the spread of ours"
         return 0.0, comparison.std, (how,)
-    # A spread that is printed as 0 may be half a unit of the last place.
+    # A spread printed as 0 may be up to half a unit of the last place.
     spread = spread or 10.0**-printed.decimals / 2
     if printed.spread_kind == "standard_error":
         return spread, spread, ()
     if printed.spread_kind == "interval":
         return spread / NORMAL_95, spread / NORMAL_95, ()
     if not repeats:
-        how = "the number of runs is not stated: the standard error is at most what ± is"
+        how = "the number of runs is not stated: the standard error is at most the printed ±"
         return 0.0, spread, (how,)
     of_mean = spread / math.sqrt(repeats)
     if printed.spread_kind == "std":
@@ -168,14 +168,14 @@ def _z(comparison: Comparison, theirs: float) -> float:
     error = math.hypot(comparison.standard_error, theirs, rounding)
     t = comparison.difference / error
     uncertain = comparison.standard_error**4 / (comparison.repeats - 1)
-    if comparison.published.spread is None:  # theirs is taken from our repeats, too
+    if comparison.published.spread is None:  # theirs is computed from our repeats, too
         uncertain = (comparison.standard_error**2 + theirs**2) ** 2 / (comparison.repeats - 1)
     elif comparison.published.repeats and comparison.published.repeats > 1:
         uncertain += theirs**4 / (comparison.published.repeats - 1)
     if uncertain == 0:
         return t
     z = -special.ndtri(special.stdtr(error**4 / uncertain, -abs(t)))
-    return math.copysign(min(z, abs(t)), t)  # far out the probability is 0, and t near z
+    return math.copysign(min(z, abs(t)), t)  # far in the tail the probability is 0, and z near t
 
 
 def judgements(reproductions: Iterable[Reproduction]) -> dict[Comparison, Judgement]:
@@ -198,7 +198,7 @@ def summary(judged: Iterable[Judgement], paper: str = "") -> Summary:
 
 
 def clauses(judged: Sequence[Judgement]) -> tuple[str, ...]:
-    """Return the clause about printed numbers in the answer of a suite, if there is one."""
+    """Return the clause about printed numbers in a suite's conclusion, if there is one."""
     text = summary(judged).clause
     papers = list(dict.fromkeys(judgement.comparison.published.paper for judgement in judged))
     named = f" (paper{'s' * (len(papers) > 1)} {joined(papers)})"
@@ -206,7 +206,7 @@ def clauses(judged: Sequence[Judgement]) -> tuple[str, ...]:
 
 
 def declarations(reproductions: Iterable[Reproduction]) -> tuple[Declaration, ...]:
-    """Return the protocols of the printed tables, beside our own."""
+    """Return the protocols of the printed tables, together with our own."""
     firsts: dict[tuple[str, str], Comparison] = {}
     for reproduction in reproductions:
         for comparison in reproduction.comparisons:

@@ -9,7 +9,7 @@ from bnnbench.datasets.conditions.condition_names import CLEAN
 from bnnbench.datasets.conditions.traits import Traits, from_data
 from bnnbench.engine.declare import names
 from bnnbench.engine.declare.description import canonical_json
-from bnnbench.engine.store.record import Record, distance_from_official
+from bnnbench.engine.records.record import Record, distance_from_official
 from bnnbench.metrics import LISTED, PROBED
 from bnnbench.metrics.base import Margin, Margins
 from bnnbench.reports.read.overlap import overlap_of
@@ -20,37 +20,37 @@ from bnnbench.reports.style.descriptions import differing
 from bnnbench.reports.style.palette import in_order
 
 ALIKE = ("architecture", "probes", "modules")
-"""Parts of a run, beside its source, that the runs of a benchmark have in common."""
+"""Parts of a run that, besides its source, all runs of a benchmark have in common."""
 
 FIRST = (
     *("league", "league_large", "tuned", "tuned_quick", "tuned_more", "disjoint"),
     *("paper", "quick"),
 )
-"""The profiles that a page begins with: first those whose settings were searched by one budget."""
+"""The profiles shown first on a page: those whose settings were searched with one budget."""
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The runs that differ in method, fold and seed alone.
+    """Runs that differ only in method, fold and seed.
 
-    Networks differ where the suite gives a method one of its own, or the method brings it.
+    Networks may differ if the suite gives a method its own network, or the method supplies one.
     """
 
     profile: str
     dataset: str
     origin: str
     setting: str
-    """The setting that distinguishes benchmarks of one data set; "" for the only one."""
+    """The setting that distinguishes benchmarks of one data set; "" if there is only one."""
     runs: Mapping[str, tuple[Record, ...]]
     """method label → its runs, in the order of the tables"""
     point_scores: KeptScores | None = None
-    """Scores at each test point, where predictions are at hand."""
+    """Scores at each test point, if predictions are available."""
     margins: Margins = field(default_factory=dict)
-    """Metric → the margin that a reader asked for in place of the metric's own."""
+    """Metric → the margin that the reader requested instead of the metric's own."""
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
-        """A key that no other benchmark of the page has."""
+        """A key that is unique on the page."""
         return self.profile, self.dataset, self.origin, self.setting
 
     @cached_property
@@ -62,7 +62,7 @@ class Benchmark:
     def conditions(self) -> tuple[str, ...]:
         """The test conditions, clean data first; with active learning, after the last round.
 
-        Conditions that only probes measured are left out.
+        Conditions measured only by probes are left out.
         """
         names = set(self.traits)
         kinds = {(c, tuple(s)) for r in self.records for c, s in r.scores.items()}
@@ -73,8 +73,8 @@ class Benchmark:
 
     @cached_property
     def traits(self) -> Mapping[str, Traits]:
-        """Condition → its traits; all conditions under which some run was scored, including those
-        of probes."""
+        """Condition → its traits, for all conditions with a scored run, including the conditions of
+        probes."""
         described = {n: data for r in self.records for n, data in r.condition_traits.items()}
         names = {name for r in self.records for name in (*r.scores, *r.condition_origins)}
         return {name: from_data(described.get(name, {"title": name})) for name in sorted(names)}
@@ -85,7 +85,7 @@ class Benchmark:
 
     @property
     def main(self) -> str:
-        """The condition that is shown where there is room for only one."""
+        """The condition that is shown if there is room for only one."""
         return self.conditions[0] if self.conditions else CLEAN
 
     @cached_property
@@ -100,7 +100,7 @@ class Benchmark:
 
     @property
     def own_networks(self) -> Mapping[str, str]:
-        """Method → its network in a few words, for methods with one of their own."""
+        """Method → a short description of its network, for methods with a custom network."""
         firsts = {method: runs[0] for method, runs in self.runs.items()}
         return {
             m: network_description(record)
@@ -110,7 +110,7 @@ class Benchmark:
 
     @property
     def arms(self) -> Mapping[str, Arm]:
-        """Label → arm, for the labels that are arms of active learning."""
+        """Label → acquisition strategy, for the labels of active learning."""
         arms = {label: arm_of(label, runs[0]) for label, runs in self.runs.items()}
         return {label: arm for label, arm in arms.items() if arm}
 
@@ -125,17 +125,17 @@ class Benchmark:
 
     @cached_property
     def by_fold(self) -> bool:
-        """True if the replicates are folds, each the mean of its seeds; else they are seeds."""
+        """True if the replicates are folds, each the mean of its seeds; False if they are seeds."""
         return len({record.fold for record in self.records}) > 1
 
     @cached_property
     def overlap(self) -> float | None:
-        """By how much rows that splits share widen errors; 0 for seeds of one split."""
+        """Factor by which rows shared by splits widen errors; 0 for seeds of one split."""
         return overlap_of(self.records) if self.by_fold else 0.0
 
     @property
     def title(self) -> str:
-        """The title on pages, with the setting where there are several."""
+        """The title on pages, with the setting if there are several."""
         titles = (r.title for r in self.records if r.title)
         name = labels.case(self.dataset, next(titles, ""))
         return f"{name} ({self.setting})" if self.setting else name
@@ -170,9 +170,9 @@ def benchmarks(records: Iterable[Record]) -> list[Benchmark]:
 
 
 def network_description(record: Record) -> str:
-    """Return a method's own network in a few words; the page lists layers given by a suite."""
+    """Return a short description of a method's custom network; the page lists a suite's layers."""
     if record.elsewhere is not None:
-        return "unknown: scored elsewhere"
+        return "unknown: external predictions"
     network = record.own_network
     if network is None:
         return "given by the suite"
@@ -181,14 +181,14 @@ def network_description(record: Record) -> str:
 
 
 def is_probed(scores: Iterable[str]) -> bool:
-    """Return whether probes measured all of these scores."""
+    """Return whether all of these scores were measured by probes."""
     return PROBED.keys() >= set(scores)
 
 
 def has_own_network(record: Record) -> bool:
-    """Return whether the suite gave the method a network of its own, or the method brought one.
+    """Return whether the suite gave the method a custom network, or the method supplied one.
 
-    The network of a method of another program is unknown, and counts as its own.
+    The network of a method of another program is unknown, and counts as custom.
     """
     brought = (record.own_network, record.elsewhere) != (None, None)
     return brought or bool(record.run.get("own_architecture"))
@@ -197,7 +197,7 @@ def has_own_network(record: Record) -> bool:
 def _protocol(record: Record, others: Mapping[str, Sequence[Record]]) -> str:
     """Return the key that records of a benchmark share.
 
-    A record with a network of its own joins the records of the same source.
+    A record with a custom network joins the records of the same source.
     """
     source = record.run.get("source")
     if has_own_network(record):

@@ -1,23 +1,23 @@
 """The runs of a bundle, a folder of finished runs without their predictions.
 
-A folder of a bundle holds complete records of one suite.
+Each suite folder of a bundle holds complete records of one suite.
 """
 
 from collections import defaultdict
 from pathlib import Path
 
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store import bundles, repetitions
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.repetitions import Repetition
 from bnnbench.engine.store.store import Store
-from bnnbench.reports.read.load import Results, read, suite_folders, up_to_date
+from bnnbench.reports.read.load import Results, read, suite_folders
 from bnnbench.reports.read.uncollected import uncollected
 
 
 def bundle_folders(path: Path) -> list[Path]:
-    """Return the folders of suites in a bundle, which may itself be one, in order of their names.
+    """Return a bundle's suite folders, sorted by name; `path` may itself be one.
 
-    Raises ValueError where there is none.
+    Raises ValueError if there is none.
     """
     if not (folders := bundles.folders(path)):
         raise ValueError(
@@ -28,14 +28,14 @@ def bundle_folders(path: Path) -> list[Path]:
 
 
 def holds_bundle(path: Path) -> bool:
-    """Return whether a folder is a bundle, or holds folders that are."""
+    """Return whether a folder is a bundle, or contains bundle folders."""
     return bool(bundles.folders(path))
 
 
 def suites_in(path: Path) -> dict[str, list[Path]]:
-    """Return suite → the folders of a bundle that hold its runs; of each the first run is read.
+    """Return suite → the bundle folders with its runs; only each folder's first run is read.
 
-    Raises ValueError where there is none, and `Damaged` where a file is altered.
+    Raises ValueError if there is none, and `Damaged` if a file is altered.
     """
     folders: dict[str, list[Path]] = defaultdict(list)
     for folder in bundle_folders(path):
@@ -46,7 +46,7 @@ def suites_in(path: Path) -> dict[str, list[Path]]:
 def read_bundle(path: Path) -> dict[str, Results]:
     """Return suite → its runs, from all folders of a bundle.
 
-    Raises ValueError where there is none, and `Damaged` where a file is altered.
+    Raises ValueError if there is none, and `Damaged` if a file is altered.
     """
     by_suite: dict[str, list[Record]] = defaultdict(list)
     for folder in bundle_folders(path):
@@ -59,9 +59,9 @@ def read_bundle(path: Path) -> dict[str, Results]:
 
 
 def results_of(path: Path) -> dict[str, Results]:
-    """Return suite → its runs, in a folder of results or in a bundle.
+    """Return suite → its runs, from a folder of results or from a bundle.
 
-    Raises ValueError where there is none, and `Damaged` where a file of a bundle is altered.
+    Raises ValueError if there is none, and `Damaged` if a file of a bundle is altered.
     """
     if holds_bundle(path):
         return read_bundle(path)
@@ -71,11 +71,11 @@ def results_of(path: Path) -> dict[str, Results]:
 def records_of(folder: Path) -> tuple[Record, ...]:
     """Return the records of one folder of a bundle. Raises `Damaged`."""
     with uncollected():
-        return tuple(map(up_to_date, bundles.read(folder)))
+        return bundles.read(folder)
 
 
 def repeated_runs(path: Path) -> dict[str, Repetition]:
-    """Return key → what came of repeating this run, of a bundle's; none of a folder of results.
+    """Return key → re-run outcome, for the runs of a bundle; empty for a folder of results.
 
     Raises `Damaged`.
     """

@@ -16,13 +16,13 @@ UNUSABLE = (
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting by its path, such as `training.epochs`."""
+    """A setting, named by its path, such as `training.epochs`."""
 
     path: str
     value: str
     differs: bool | None
-    """True if it differs from the default of its class, or has none; None where the class is not
-    at hand or takes other settings today.
+    """True if it differs from its class's default, or has no default; None if the class is
+    unavailable or now takes other settings.
     """
 
 
@@ -41,10 +41,10 @@ def chosen_settings(description: object) -> tuple[Setting, ...]:
 
 
 def _differing(value: Any, prefix: str = "") -> Iterator[str]:
-    """Yield the paths of settings that differ from the defaults of the class they belong to.
+    """Yield the paths of settings that differ from the defaults of their class.
 
-    A method inside of another is compared with its own defaults, where it is of another class than
-    the default or there is none.
+    An inner method is compared with its own class's defaults if the outer default has another class
+    or is absent.
     """
     for path, new in differences(value).items():
         yield prefix + path

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 
 
 def is_constant(runs: Sequence[Record]) -> bool:
@@ -16,5 +16,5 @@ def unfinished(runs: Sequence[Record]) -> int:
 
 
 def unconverged(runs: Sequence[Record]) -> int:
-    """Return the number of completed runs whose diagnostics say that they did not converge."""
+    """Return the number of completed runs that did not converge, by their diagnostics."""
     return sum(r.status == "completed" and r.diagnostics.get("converged") == 0 for r in runs)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bnnbench.engine.declare import names
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.reports.read.benchmarks import Benchmark, has_own_network, network_description
 from bnnbench.reports.read.health import findings
 from bnnbench.reports.style import labels
@@ -36,7 +36,7 @@ FACTS = {
 
 @dataclass(frozen=True)
 class DataFacts:
-    """Facts about a data set, ranges where folds differ."""
+    """Facts about a data set; ranges if folds differ."""
 
     title: str
     origin: str
@@ -44,14 +44,14 @@ class DataFacts:
     """condition → origin of its data"""
     facts: Mapping[str, str]
     findings: tuple[str, ...] = ()
-    """Phrases about peculiarities that a reader should know before trusting a score."""
+    """Phrases about peculiarities that affect how far scores can be trusted."""
     transforms: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     """path → checksum"""
 
     @property
     def rows(self) -> str:
-        """The numbers of training and test rows in words, "" where unknown."""
+        """The numbers of training and test rows as text; "" if unknown."""
         train, test = self.facts.get("train rows"), self.facts.get("test rows")
         return f"{train} + {test} rows" if train and test else ""
 
@@ -129,9 +129,9 @@ def failures(records: Sequence[Record]) -> list[Failure]:
 
 
 def origins(records: Sequence[Record]) -> list[Origin]:
-    """Return the distinct commits, versions and machines, with the runs of each.
+    """Return the distinct commits, versions and machines, each with its runs.
 
-    Packages that only some runs' methods import make no difference.
+    Packages imported by only some runs' methods are ignored.
     """
     groups: dict[tuple[tuple[str, str], ...], list[Record]] = defaultdict(list)
     for record in records:
@@ -178,9 +178,9 @@ def settings(benchmarks: Sequence[Benchmark]) -> dict[str, dict[str, str]]:
 
 
 def networks(benchmarks: Sequence[Benchmark]) -> dict[str, list[str]]:
-    """Return data sets → the layers of their network; data sets with the same network share a key.
+    """Return data sets → their network's layers; data sets with the same network share a key.
 
-    A method's own network is listed with the method.
+    A method's custom network is listed with the method.
     """
     users: dict[tuple[str, ...], dict[str, None]] = {}
     for benchmark in benchmarks:
@@ -202,7 +202,7 @@ def networks(benchmarks: Sequence[Benchmark]) -> dict[str, list[str]]:
 
 
 def _module(module: Mapping[str, object]) -> str:
-    """Return a network of one's own in a few words."""
+    """Return a short description of a custom network."""
     structure = str(module.get("structure_sha256"))[:12]
     return (
         f"{names.class_name(str(module.get('class')))}: {module.get('parameters')} parameters, "
@@ -228,7 +228,7 @@ def _summed_up(values: Sequence[object], text_of: Callable[[object], str]) -> st
 
 
 def plain(value: object) -> str:
-    """Return a fact as it is printed."""
+    """Return a fact as printed."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -256,4 +256,4 @@ FORMATTERS: Mapping[str, Callable[[object], str]] = {
     "test_twins_in_train": _percent,
     "download_bytes": _size,
 }
-"""Fact → the function that prints it, where it is not a plain number."""
+"""Fact → the function that prints it, if it is not a plain number."""

@@ -1,11 +1,11 @@
-"""The scores and costs of kept runs as tables of pandas; no torch is imported."""
+"""The scores and costs of stored runs as pandas tables; torch is not imported."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.engine.store.tables import (
     COST_COLUMNS,
@@ -22,33 +22,33 @@ from bnnbench.reports.read.load import suite_folders
 def results(folder: str | Path) -> pd.DataFrame:
     """Return one row per score of the runs in a suite's folder, a folder of several, or a bundle.
 
-    Columns: suite, profile, dataset, origin (of the data that were scored), condition, method,
-    seed, fold, metric, value, unit and the run's key. Where runs have the same names but other
-    settings, the one last requested by a command counts. Diverged and failed runs have no score;
-    `costs` has their status. Raises ValueError for a folder without results, and `Damaged`,
-    which names the remedy, for a record that cannot be read.
+    Columns: suite, profile, dataset, origin (of the scored data), condition, method, seed, fold,
+    metric, value, unit and the run's key. If runs have the same names but different settings, the
+    one last requested by a command counts. Diverged and failed runs have no score; `costs` has
+    their status. Raises ValueError for a folder without results, and `Damaged`, with the remedy,
+    for an unreadable record.
     """
     return scores_of(_records(folder))
 
 
 def scores_of(records: Sequence[Record]) -> pd.DataFrame:
-    """Return the table of `results` for records that are at hand."""
+    """Return the table of `results` for given records."""
     return _frame(records, METRIC_COLUMNS, metric_rows)
 
 
 def costs(folder: str | Path) -> pd.DataFrame:
-    """Return one row per run whose cost is known, of the same runs as `results`.
+    """Return one row per run whose cost is known, for the same runs as `results`.
 
     Columns: suite, profile, dataset, origin, method, seed, fold, status, fit_seconds,
     compile_seconds (before the fit), predict_seconds, peak_bytes, fitted_together, fit_joules,
     fit_cpu_seconds, busy_elsewhere, predict_cpu_seconds, the units of work that methods count
-    (`methods.fitting.work.UNITS`; all NaN where they are not known), device and the run's key.
+    (`methods.fitting.work.UNITS`; all NaN if unknown), device and the run's key.
     """
     return costs_of(_records(folder))
 
 
 def costs_of(records: Sequence[Record]) -> pd.DataFrame:
-    """Return the table of `costs` for records that are at hand."""
+    """Return the table of `costs` for given records."""
     table = _frame(records, COST_COLUMNS, cost_rows)
     return table.assign(**{name: pd.to_numeric(table[name]) for name in COSTS})
 

@@ -6,10 +6,10 @@ FAR = 10.0
 """Standard deviations from the training mean beyond which an input is mentioned."""
 
 LISTED = 12
-"""Up to this many constant inputs are named one by one."""
+"""Up to this many constant inputs are listed individually."""
 
 NEEDED = ("train_rows", "test_rows", "features", "test_twins_in_train", "constant_columns")
-"""Facts that the findings are made from."""
+"""Facts that the findings are derived from."""
 
 
 def findings(facts: Sequence[Mapping[str, object]]) -> list[str]:
@@ -29,7 +29,7 @@ def _twins(facts: Sequence[Mapping[str, object]]) -> str:
 
 
 def twin_counts(facts: Sequence[Mapping[str, object]]) -> str:
-    """Return the number of test rows with a twin, as "3 to 5 of 100"; "" where there is none."""
+    """Return the number of test rows with a twin, as "3 to 5 of 100"; "" if there are none."""
     counts = [_twin_count(fold) for fold in facts]
     rows = {n for fold in facts if isinstance(n := fold.get("test_rows"), int)}
     if not any(counts):

@@ -1,31 +1,15 @@
-"""The results of a suite, read from its store; runs that cannot be read are named, not dropped."""
+"""The results of a suite, read from its store; unreadable runs are named, not dropped."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bnnbench.datasets.reading.third_party_text import shortened
-from bnnbench.engine.store.earlier.conditions import with_condition_traits
-from bnnbench.engine.store.earlier.schemas import (
-    with_arm,
-    with_declared_constants,
-    with_registered_names,
-    with_whole_claims,
-)
-from bnnbench.engine.store.record import Record, newest
+from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.store.store import Store
 
-MENDED = (
-    with_registered_names,
-    with_condition_traits,
-    with_arm,
-    with_whole_claims,
-    with_declared_constants,
-)
-"""The steps that bring an earlier record up to date, in this order."""
-
 LONGEST_MESSAGE = 10_000
-"""Characters of an error or a reason on a page."""
+"""Maximum number of characters of an error or a reason on a page."""
 
 
 @dataclass(frozen=True)
@@ -40,20 +24,20 @@ class Damage:
 
 @dataclass(frozen=True)
 class Results:
-    """All runs of one suite that could be read, and the names of the others."""
+    """All readable runs of one suite, and the names of the others."""
 
     store: Store
     records: tuple[Record, ...]
-    """One for each data set, method, fold and seed: the one last requested by a command."""
+    """One run per data set, method, fold and seed: the one last requested by a command."""
     damage: tuple[Damage, ...]
     older: tuple[Record, ...]
-    """Runs with the same names but other settings, which the store also holds."""
+    """Runs in the store with the same names but other settings."""
     places: Mapping[str, str] = field(default_factory=dict)
-    """key → name of the store it was taken from, where several stores are merged"""
+    """key → name of its source store, if several stores are merged"""
     copies: int = 0
-    """The number of runs that more than one store holds."""
+    """The number of runs held by more than one store."""
     disagreeing: tuple[str, ...] = ()
-    """The keys of copies whose scores differ from store to store."""
+    """The keys of copies whose scores differ between stores."""
 
     @property
     def superseded(self) -> int:
@@ -62,14 +46,14 @@ class Results:
 
     @property
     def suite(self) -> str:
-        """The suite's name, which is that of the folder."""
+        """The suite's name, taken from the folder."""
         return self.store.folder.resolve().name
 
 
 def suite_folders(results: Path) -> list[Path]:
     """Return the folders of suites under `results`, which may itself be one.
 
-    Raises ValueError when there is none.
+    Raises ValueError if there is none.
     """
     if not results.is_dir():
         raise ValueError(
@@ -87,13 +71,13 @@ def suite_folders(results: Path) -> list[Path]:
 
 
 def _is_store(folder: Path) -> bool:
-    """Return whether a folder has runs; those of a site are pages."""
+    """Return whether a folder has runs, unlike a site's folders, which hold pages."""
     runs = folder / "runs"
     return runs.is_dir() and not any(runs.glob("*.html"))
 
 
 def store_names(results: Sequence[Path]) -> list[str]:
-    """Return a name for each folder of results: the shortest end of its path that is unique."""
+    """Return a name for each folder of results: the shortest unique end of its path."""
     for length in range(1, max(len(path.resolve().parts) for path in results) + 1):
         names = ["/".join(path.resolve().parts[-length:]) for path in results]
         if len(set(names)) == len(names):
@@ -106,7 +90,7 @@ def store_names(results: Sequence[Path]) -> list[str]:
 def read(folder: Path) -> Results:
     """Return the results of the suite in `folder`.
 
-    Raises ValueError where it holds no record at all.
+    Raises ValueError if it holds no record at all.
     """
     store = Store(folder)
     records: list[Record] = []
@@ -114,7 +98,9 @@ def read(folder: Path) -> Results:
     keys = list(store.run_keys())
     for key in keys:
         try:
-            records.append(_brought_up_to_date(store.read(key)))
+            if (record := store.read(key)) is None:
+                raise ValueError("its folder has no record.json")
+            records.append(_with_short_messages(record))
         except (ValueError, OSError) as error:
             damage.append(Damage(key, shortened(str(error), LONGEST_MESSAGE)))
     if not any((store.runs / key / "record.json").exists() for key in keys):
@@ -128,22 +114,8 @@ def read(folder: Path) -> Results:
     return Results(store, tuple(current), tuple(damage), older)
 
 
-def _brought_up_to_date(record: Record | None) -> Record:
-    """Return the record as the present version writes it; raises ValueError where there is none."""
-    if record is None:
-        raise ValueError("its folder has no record.json")
-    return _with_short_messages(up_to_date(record))
-
-
-def up_to_date(record: Record) -> Record:
-    """Return an earlier record with what the present version adds to it."""
-    for mended in MENDED:
-        record = mended(record)
-    return record
-
-
 def _with_short_messages(record: Record) -> Record:
-    """Return the record with messages that fit on a page."""
+    """Return the record with messages shortened to fit on a page."""
     messages = (record.error or "", *record.not_scored.values())
     reasons = (reason for of in record.unanswered.values() for reason in of.values())
     if all(len(message) <= LONGEST_MESSAGE for message in (*messages, *reasons)):

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bnnbench.engine.store.record import Record, newest, preference
+from bnnbench.engine.records.record import Record, newest, preference
 from bnnbench.engine.store.store import PREDICTIONS, Store
 from bnnbench.reports.read.load import Damage, Results
 from bnnbench.reports.read.predictions.bundled import BundledStore
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MergedStore(Store):
-    """Several stores that are read as one; it is never written to."""
+    """Several stores read as one; it is never written to."""
 
     places: Mapping[str, Store]
-    """key → the store from which the record was taken"""
+    """key → the store of its record"""
 
     def predictions(self, key: str) -> "Predictions":
         """Return the predictions of a run from the store of its record."""
@@ -32,7 +32,7 @@ def store_of(store: Store, key: str) -> Store:
 
 
 def packed_bytes(store: Store, key: str) -> int:
-    """Return the size of a run's predictions; raises FileNotFoundError where there are none."""
+    """Return the size of a run's predictions; raises FileNotFoundError if there are none."""
     holder = store_of(store, key)
     if isinstance(holder, BundledStore):
         return holder.packed_bytes(key)
@@ -42,8 +42,8 @@ def packed_bytes(store: Store, key: str) -> int:
 def merged(results_by_name: Mapping[str, Results]) -> Results:
     """Return the merged results of one suite; the keys are names of stores, in order of preference.
 
-    Of several copies of a run the greatest by `preference` counts, as in `bnnbench store merge`.
-    Runs whose scores differ from store to store are named.
+    Of several copies of a run, the one with the greatest `preference` counts, as in `bnnbench store
+    merge`. Runs whose scores differ between stores are named.
     """
     if len(results_by_name) == 1:
         return next(iter(results_by_name.values()))
@@ -71,7 +71,7 @@ def merged(results_by_name: Mapping[str, Results]) -> Results:
 
 
 def _preferred(copies: Mapping[str, Record]) -> str:
-    """Return the store whose copy of a run is preferred; in a tie, the first."""
+    """Return the store with the preferred copy of a run; in a tie, the first."""
     return max(copies, key=lambda name: preference(copies[name]))
 
 

@@ -1,22 +1,22 @@
-"""How much rows that several splits share widen the error of a mean over splits."""
+"""The effect of rows shared by several splits on the error of a mean over splits."""
 
 from collections.abc import Sequence
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics.statistics import mean
 
 
 def overlap_of(records: Sequence[Record]) -> float | None:
-    r"""Return r, by which the squared error of a mean over n splits is $s^2 (1/n + r)$.
+    r"""Return r such that the squared error of a mean over n splits is $s^2 (1/n + r)$.
 
-    With a correlation ρ between the scores of two splits, r is $\rho / (1 - \rho)$. Where splits
+    With a correlation ρ between the scores of two splits, r is $\rho / (1 - \rho)$. If splits
     take all rows, ρ is estimated by the share of test rows, so that r is the ratio of test to
-    training rows (Nadeau and Bengio 2003). Splits that take m of N rows, and leave a pool, have at
-    most $\rho = m/N$ (Hoeffding 1948); the smaller one counts. Rows that are chosen by looking at
-    the whole pool are beyond that bound, and counted like others.
+    training rows (Nadeau and Bengio 2003). Splits that take m of N rows and leave a pool have at
+    most $\rho = m/N$ (Hoeffding 1948); the smaller estimate counts. The bound does not cover rows
+    chosen by looking at the whole pool; they are counted like others.
 
-    The mean over the records. 0 for generated data, which are drawn anew for every fold, and for
-    training sets that share no row; None where the facts lack the rows.
+    The result is the mean over the records: 0 for generated data, which are drawn anew for every
+    fold, and for disjoint training sets; None if the facts do not state the rows.
     """
     if records and all("disjoint_training_sets" in r.facts or _is_new(r) for r in records):
         return 0.0

@@ -1,10 +1,10 @@
-"""Runs as columns of plain data, as the scripts of pages read them."""
+"""Runs as columns of plain data, for the pages' scripts."""
 
 import json
 import math
 from collections.abc import Sequence
 
-from bnnbench.engine.store.record import COSTS, Record
+from bnnbench.engine.records.record import COSTS, Record
 from bnnbench.methods.fitting.work import UNITS
 from bnnbench.reports.read.facts import provenance_entries
 
@@ -46,7 +46,7 @@ def column_of(values: Sequence[object]) -> object:
 
 
 def _plain(value: object) -> object:
-    """Return a value that JSON can hold: numbers with six digits, non-finite ones by name."""
+    """Return a value in JSON form: numbers with six digits, non-finite ones by name."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return value
     if not math.isfinite(value):

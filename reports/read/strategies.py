@@ -1,14 +1,14 @@
-"""The arms of active learning: one method, several ways to acquire rows."""
+"""Acquisition strategies of active learning: one method with several ways to acquire rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 
 
 @dataclass(frozen=True)
 class Arm:
-    """One way to acquire rows: the method it belongs to, its own name and its rule."""
+    """One acquisition strategy: its method, its own name and its rule."""
 
     method: str
     name: str
@@ -16,14 +16,14 @@ class Arm:
 
     @property
     def random(self) -> bool:
-        """True for the arm that the others are compared with."""
+        """True for the strategy that the others are compared with."""
         return self.rule == "random"
 
 
 def arm_of(label: str, run: Record) -> Arm | None:
-    """Return the arm of a table's row, given one of its runs; None without active learning.
+    """Return the strategy in a table's row, given one of its runs; None without active learning.
 
-    After the run's own label, `label` may name settings.
+    `label` may add settings to the run's own label.
     """
     acquisition = run.run.get("acquisition")
     if not isinstance(acquisition, Mapping):

@@ -1,17 +1,17 @@
-"""Counts of the runs of a method by their ending, including those that were never begun."""
+"""Counts of a method's runs by their status, including runs that were never started."""
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.exclusions import unconverged
 
 
 @dataclass(frozen=True)
 class Success:
-    """The runs of one method; the requested ones are the folds and seeds of any method."""
+    """The runs of one method; the requested runs are the folds and seeds of any method."""
 
     method: str
     asked: int
@@ -19,21 +19,21 @@ class Success:
     diverged: int = 0
     failed: int = 0
     unconverged: int = 0
-    """Completed runs whose own diagnostics say that they did not converge."""
+    """The number of completed runs that did not converge, by their own diagnostics."""
 
     @property
     def missing(self) -> int:
-        """The number of folds and seeds that other methods have, and this one does not."""
+        """The number of folds and seeds that other methods have and this one lacks."""
         return self.asked - self.begun
 
     @property
     def begun(self) -> int:
-        """The number of runs in the store, however they ended."""
+        """The number of runs in the store, whatever their status."""
         return self.completed + self.diverged + self.failed
 
     @property
     def share(self) -> float:
-        """The share of requested runs that were completed; NaN where none was requested."""
+        """The share of requested runs that were completed; NaN if none was requested."""
         return self.completed / self.asked if self.asked else math.nan
 
     @property
@@ -42,7 +42,7 @@ class Success:
         return self.completed == self.asked
 
     def __add__(self, other: "Success") -> "Success":
-        """Return the sum of two counts, such as those on several data sets."""
+        """Return the sum of two counts, for instance on several data sets."""
         return Success(
             self.method,
             self.asked + other.asked,
@@ -54,7 +54,7 @@ class Success:
 
 
 def successes(benchmark: Benchmark, methods: Sequence[str] = ()) -> dict[str, Success]:
-    """Return method → its counts on one data set, for `methods` or all that have runs."""
+    """Return method → its counts on one data set, for `methods` or for all with runs."""
     asked = len({(r.fold, r.seed) for r in benchmark.records})
     named = methods or tuple(benchmark.runs)
     return {name: _success(name, benchmark.runs.get(name, ()), asked) for name in named}

@@ -1,4 +1,4 @@
-"""Sessions of pytest-benchmark: the time of methods per example, and changes of it."""
+"""Sessions of pytest-benchmark: the time per example of methods, and its changes."""
 
 import json
 import math
@@ -11,12 +11,12 @@ from typing import Any, Literal
 from bnnbench.datasets.reading.whole_files import read_regular
 
 BASE = "adamw"
-"""The method that others are compared with, in the same session."""
+"""The method that others in the same session are compared with."""
 
 PHASES = ("fit", "predict")
 
 LEAST = 0.1
-"""Changes below this share are ignored, however steady the timings."""
+"""Changes below this share are ignored, however stable the timings."""
 
 SPREADS = 3.0
 """A change counts if it exceeds this many times the spread of both sessions."""
@@ -25,7 +25,7 @@ ENOUGH = 8
 """With this many common timings, their typical change is attributed to the machine."""
 
 NORMAL = 1.4826
-"""The ratio of the standard deviation to the median absolute deviation, if normal."""
+"""The ratio of the standard deviation to the median absolute deviation of a normal."""
 
 Verdict = Literal["", "slower", "faster"]
 
@@ -39,16 +39,16 @@ class Timing:
     median: float
     rounds: int
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """Additional information that the benchmark recorded."""
+    """Additional information recorded by the benchmark."""
 
     @property
     def spread(self) -> float:
-        """The distance of the median above the minimum, as a share of the minimum."""
+        """The distance from the minimum to the median, as a share of the minimum."""
         return (self.median - self.minimum) / self.minimum
 
     @property
     def is_of_method(self) -> bool:
-        """True if it is the time of a method for a known number of examples."""
+        """True for the time of a method on a known number of examples."""
         examples = self.notes.get("examples")
         return (
             isinstance(self.notes.get("method"), str)
@@ -70,7 +70,7 @@ class Session:
 
 @dataclass(frozen=True)
 class Change:
-    """The ratio of a timing to that of an earlier session, with a verdict."""
+    """The ratio of a timing to its earlier value, with a verdict."""
 
     ratio: float
     verdict: Verdict
@@ -82,7 +82,7 @@ class Changes:
 
     by_name: Mapping[str, Change]
     drift: float
-    """The typical ratio, which verdicts divide out; 1 where too few timings are shared."""
+    """The typical ratio, by which verdicts divide; 1 if too few timings are shared."""
     before: Session
     gone: tuple[str, ...]
     """Benchmarks of the earlier session that the later one lacks."""
@@ -99,7 +99,7 @@ class Phase:
 
     timing: Timing
     ratio: float | None
-    """The ratio to the base's time, None where the base was not timed."""
+    """The ratio to the base's time; None if the base was not timed."""
     change: Change | None
 
     @property
@@ -109,7 +109,7 @@ class Phase:
 
     @property
     def warmup(self) -> float | None:
-        """The seconds that the first call took beyond the later ones."""
+        """The additional seconds of the first call."""
         value = self.timing.notes.get("warmup_seconds")
         return float(value) if isinstance(value, (int, float)) else None
 
@@ -123,11 +123,11 @@ class Group:
     rows: Mapping[str, Mapping[str, Phase]]
     """method → phase → its time, the shortest fits first"""
     absent: tuple[str, ...]
-    """Methods that were not timed here."""
+    """Methods without a timing here."""
 
 
 def read_session(path: Path) -> Session:
-    """Return a session; raises ValueError with the cause and the remedy."""
+    """Return a session. Raises ValueError with the cause and the remedy."""
     try:
         content = json.loads(read_regular(path).decode())
         timings = [_timing(entry) for entry in content["benchmarks"]]
@@ -151,9 +151,9 @@ def read_session(path: Path) -> Session:
 def changes(now: Session, before: Session) -> Changes:
     """Return the changes between two sessions, with verdicts on those that exceed the noise.
 
-    A ratio of minima, divided by the median ratio, counts where it differs from 1 by more than
+    A ratio of minima, divided by the median ratio, counts if it differs from 1 by more than
     `LEAST` and by more than `SPREADS` times the noise. The noise combines the spreads of both
-    timings with the scatter of all ratios, which shows how much the machine's pace varied.
+    timings with the scatter of all ratios, which shows how much the machine's speed varied.
     """
     shared = {name: before.timings[name] for name in now.timings if name in before.timings}
     ratios = {name: now.timings[name].minimum / old.minimum for name, old in shared.items()}
@@ -204,7 +204,7 @@ def _rows(
 
 
 def _pace(ratios: Sequence[float]) -> tuple[float, float]:
-    """Return the median ratio, and the standard deviation of all by their median deviation."""
+    """Return the median ratio, and the standard deviation estimated from absolute deviations."""
     if len(ratios) < ENOUGH:
         return 1.0, 0.0
     drift = median(ratios)

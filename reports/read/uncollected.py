@@ -1,4 +1,4 @@
-"""Reading without the garbage collector."""
+"""Reading with the garbage collector disabled."""
 
 import gc
 from collections.abc import Iterator
@@ -7,9 +7,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Stop the garbage collector meanwhile: of records, millions of objects that all stay, it would
-    look at every one again and again, and free none.
-    """
+    """Disable the garbage collector: with millions of live record objects, it would scan all of
+    them repeatedly without freeing any."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""The sections of a page, each in a file of its own: its tables, its figures and its texts.
+"""The sections of a page, one per file: its tables, figures and texts.
 
 A file here has a function `sections(material)` that returns the sections of one profile, or none
 if there is nothing to show. To add a kind of section, add a file and a line below.

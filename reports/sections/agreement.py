@@ -11,13 +11,13 @@ NOTE = (
     "Predictions of two methods on the same test points, whatever the targets. Agreement: the "
     "share of points with the same most probable class. Total variation: the largest difference "
     "of the probabilities that both give to any set of outcomes, averaged over points; for real "
-    "targets, to sets of small intervals, at the first 50 points. A method beside itself: two of "
-    f"its seeds. Means over at most {FOLDS} folds, first seed of each method."
+    "targets, to sets of small intervals, at the first 50 points. A method compared with itself: "
+    f"two of its seeds. Means over at most {FOLDS} folds, first seed of each method."
 )
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Yield the tables of pairs of methods, where the store holds predictions of several runs."""
+    """Yield the tables of pairs of methods, if the store holds predictions of several runs."""
     choices: list[Choice] = []
     for benchmark in material.benchmarks:
         choices += choices_of(material.store, benchmark, material.methods)
@@ -63,7 +63,7 @@ def _listing(
 
 
 def _reference(benchmark: Benchmark) -> str:
-    """Return a sentence that names the method which the suite takes for the truth."""
+    """Return a sentence that names the method used as the reference by the suite."""
     keys = {str(r.reference.get("key")) for r in benchmark.records if r.reference}
     names = dict.fromkeys(r.method for r in benchmark.records if r.key in keys)
     return f"The reference is {', '.join(names)}." if names else ""

@@ -17,7 +17,7 @@ from bnnbench.reports.style.palette import Style
 
 @dataclass(frozen=True)
 class Material:
-    """The material from which the sections of one profile are made."""
+    """The inputs for the sections of one profile."""
 
     store: Store
     benchmarks: tuple[Benchmark, ...]
@@ -52,12 +52,12 @@ class Gallery:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The methods that share a figure, to be listed in a legend; empty where none do."""
+        """The methods that share a figure, for a legend; empty if no figure is shared."""
         return tuple(dict.fromkeys(m for drawing in self.drawings for m in drawing.methods))
 
     @property
     def coloured(self) -> frozenset[str]:
-        """The methods in colour in any of the figures."""
+        """The methods coloured in any of the figures."""
         return frozenset(m for drawing in self.drawings for m in drawing.coloured)
 
     @property
@@ -67,7 +67,7 @@ class Gallery:
 
     @property
     def plain(self) -> str:
-        """The name of the plain network, "" where it is in none of the figures."""
+        """The name of the plain network; "" if it is in none of the figures."""
         return next((name for name in PLAIN if name in self.coloured), "")
 
 
@@ -79,7 +79,7 @@ class Block:
     heading: str = ""
     note: str = ""
     origin: str = ""
-    """The origin of its data, where it is shown beside the heading."""
+    """The origin of its data, if shown next to the heading."""
     counts_runs: bool = True
     """True if it shows the number of runs."""
     folded: bool = False
@@ -99,7 +99,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Choice:
-    """Blocks that are shown together: one of several choices that a reader switches between."""
+    """Blocks shown together: one of several choices between which a reader switches."""
 
     blocks: tuple[Block, ...] = ()
     by: str = ""
@@ -114,12 +114,12 @@ class Choice:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page. Figures are shown together with those of all sections."""
+    """A part of a page. Its figures are shown together with those of all other sections."""
 
     title: str = ""
     note: str = ""
     departures: tuple[str, ...] = ()
-    """Departures of the suite from the paper whose numbers are shown."""
+    """The suite's deviations from the paper whose numbers are shown."""
     choices: tuple[Choice, ...] = ()
     galleries: tuple[Gallery, ...] = ()
     damage: tuple[Damage, ...] = ()
@@ -153,5 +153,5 @@ def where_of(benchmark: Benchmark, origin: str) -> str:
 
 
 def origin_to_show(benchmark: Benchmark) -> str:
-    """Return the origin of a benchmark's data, "" for original data."""
+    """Return the origin of a benchmark's data; "" for original data."""
     return "" if benchmark.origin == "original" else benchmark.origin

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics import LISTED
 from bnnbench.reports.judge.columns import (
     COSTS,
@@ -24,7 +24,7 @@ def condition_table(
 ) -> Table:
     """Return methods by metrics under one test condition; the first condition also shows costs.
 
-    With `minor`, the table has the metrics that are otherwise left out.
+    With `minor`, the table has the metrics that are otherwise omitted.
     """
     scored = {n for r in benchmark.records for n in r.scores.get(condition, {})}
     names = [name for name in ordered(scored) if labels.is_minor(name, scored) is minor]
@@ -48,9 +48,9 @@ def condition_table(
 
 
 def _unanswered(benchmark: Benchmark, condition: str, metrics: Sequence[str]) -> tuple[str, ...]:
-    """Return the reasons why methods are not scored by metrics of a table, a line for each.
+    """Return the reasons why methods are not scored by a table's metrics, one per line.
 
-    Methods that share a reason and metrics share a line.
+    Methods with the same reason and metrics share a line.
     """
     blamed: dict[tuple[str, str], dict[str, None]] = {}
     for method, runs in benchmark.runs.items():
@@ -115,7 +115,7 @@ def table_of(
     methods: Sequence[str],
     origin: str,
 ) -> Table:
-    """Return methods by columns, each with its entries; those of costs come last."""
+    """Return methods by columns, each with its entries; cost columns come last."""
     networks = benchmark.own_networks
     rows, asked = [], len({(r.fold, r.seed) for r in benchmark.records})
     for k, method in enumerate(methods):
@@ -137,12 +137,12 @@ def table_of(
 
 
 def counts_rows_twice(runs: Sequence[Record]) -> bool:
-    """Return whether some run says that its prior comes from the rows that it was fitted to."""
+    """Return whether any run says that its prior is computed from the rows that it is fitted to."""
     return any(run.diagnostics.get("prior_rows_shared", 0.0) > 0 for run in runs)
 
 
 def elsewhere_lines(benchmark: Benchmark) -> tuple[str, ...]:
-    """Return a line for each method of another program: by whom, when, its code and its cost."""
+    """Return a line for each method of another program: submitter, date, code and cost."""
     lines = []
     for method, runs in benchmark.runs.items():
         said: dict[tuple[str, ...], set[str]] = {}
@@ -158,7 +158,7 @@ def elsewhere_lines(benchmark: Benchmark) -> tuple[str, ...]:
 
 
 def unsteady_lines(benchmark: Benchmark) -> tuple[str, ...]:
-    """Return a line for each method whose predictions are not those of each row by itself."""
+    """Return a line for each method whose predictions of a row depend on its batch."""
     conditions: dict[tuple[str, str], dict[str, None]] = {}
     for method, runs in benchmark.runs.items():
         for record in runs:

@@ -15,7 +15,7 @@ from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
 
 SCORES = ("nll", "rmse", "wasserstein2")
-"""Scores to plot against costs; the first that a data set has is used; lower is better."""
+"""Scores to plot against costs; the first one available on a data set is used; lower is better."""
 
 COSTS = {
     "fit_seconds": "seconds to fit",
@@ -33,7 +33,7 @@ def sections(material: Material) -> Iterator[Section]:
     for (benchmark, name, where), table in pairs:
         drawings += cost_drawings(benchmark, table, material.styles, name, where)
     about = (
-        "The lower left is better: a smaller error for less time or memory. The dashed line joins "
+        "Lower left is better: a smaller error for less time or memory. The dashed line joins "
         "the methods that no other method beats in both. Methods that do not train are left out. "
         "Error bars are one standard error."
     )
@@ -51,8 +51,8 @@ def cost_drawings(
 ) -> list[Drawing]:
     """Return a figure for each known cost; `table` has the scores on clean data.
 
-    Methods that do not train are left out: they cost nothing and lie far from all others. So are
-    those of a GPU where others ran on processors.
+    Methods that do not train are left out: they cost nothing and lie far from all others. Methods
+    on a GPU are left out if others ran on processors.
     """
     columns = {column.name: i for i, column in enumerate(table.columns)}
     score = next((name for name in SCORES if name in columns), None)
@@ -86,7 +86,7 @@ def _all_have(rows: Sequence[Row], columns: Mapping[str, int]) -> bool:
 
 
 def _points(rows: Sequence[Row], places: tuple[int, int], scale: float) -> dict[str, Point]:
-    """Return method → its scaled cost and its score, from these two places of the rows."""
+    """Return method → its scaled cost and its score, read from these two places of the rows."""
     points = {}
     for row in rows:
         spent, scored = (row.cells[place] for place in places)

@@ -12,7 +12,7 @@ from bnnbench.reports.style.palette import Style
 
 @dataclass(frozen=True)
 class Point:
-    """A method's mean cost and mean score, with its standard error."""
+    """A method's mean cost, and its mean score with the score's standard error."""
 
     cost: float
     score: float
@@ -20,12 +20,12 @@ class Point:
 
     @property
     def is_shown(self) -> bool:
-        """True if both can be drawn; a logarithmic axis has no place for 0."""
+        """True if both values can be drawn; a logarithmic axis cannot show 0."""
         return math.isfinite(self.score) and 0 < self.cost < math.inf
 
 
 def front(points: Mapping[str, Point]) -> list[str]:
-    """Return the Pareto front: methods that no other beats in one number without loss in the other.
+    """Return the Pareto front: methods not dominated in both numbers by any other.
 
     Lower is better; the cheapest methods come first. Equal points are all on the front.
     """

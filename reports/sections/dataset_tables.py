@@ -11,7 +11,7 @@ from bnnbench.reports.sections.suites.sizes import Family, part_tables, size_tab
 
 @dataclass(frozen=True)
 class DatasetTables:
-    """One data set: a table per condition, the metrics folded away, the fits' diagnostics."""
+    """One data set: a table per condition, the folded metrics, the fits' diagnostics."""
 
     benchmark: Benchmark
     tables: tuple[Table, ...]
@@ -24,7 +24,7 @@ class DatasetTables:
     parts: tuple[tuple[Family, tuple[Table, ...]], ...] = ()
     """Families that are summarised by a mean, with their tables."""
     part_tables: tuple[Table, ...] = ()
-    """Tables of `parts` side by side, one for each metric."""
+    """Tables of `parts` next to each other, one per metric."""
 
     @property
     def filled(self) -> tuple[Table, ...]:
@@ -38,7 +38,7 @@ class DatasetTables:
 
     @property
     def named_tables(self) -> list[tuple[str, Table]]:
-        """Condition and table, without empty tables and without conditions of families."""
+        """Condition and table, without empty tables and conditions of families."""
         in_families = {c for family, _ in self.families for c in family.sizes}
         in_families -= {self.benchmark.main}
         return [(c, t) for c, t in self._with_conditions if c not in in_families]
@@ -47,7 +47,7 @@ class DatasetTables:
     def tables_by_size(self) -> list[tuple[str, Table]]:
         """Condition and table for the conditions of families, including minor metrics.
 
-        Parts of a mean are left out; a page would have a hundred of them.
+        Parts of a mean are left out, because a page would have a hundred of them.
         """
         listed = {condition for condition, _ in self.named_tables}
         listed |= {condition for family, _ in self.parts for condition in family.sizes}

@@ -1,10 +1,10 @@
-"""The gallery of predictions over a single input, one panel for each method."""
+"""The gallery of predictions over a single input, one panel per method."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import HasMoments
 from bnnbench.reports.figures.canvas import Drawing
@@ -18,7 +18,7 @@ from bnnbench.reports.style.palette import Style
 
 @dataclass(frozen=True)
 class Panels:
-    """One fold's predictions, a drawing for each method, and the name of the reference."""
+    """One fold's predictions, a drawing per method, and the name of the reference."""
 
     drawings: tuple[Drawing, ...]
     fold: int
@@ -40,7 +40,7 @@ class Panels:
 def panels(
     store: Store, benchmark: Benchmark, styles: Mapping[str, Style], name: str, where: str
 ) -> Panels | None:
-    """Return the panels of the first fold, or None where inputs are not single numbers."""
+    """Return the panels of the first fold; None if inputs are not single numbers."""
     fold, begun = first_runs(benchmark)
     runs = {method: record for method, record in begun.items() if record.status == "completed"}
     points = points_of(store, next(iter(runs.values()))) if runs else None
@@ -78,7 +78,7 @@ def first_runs(benchmark: Benchmark) -> tuple[int, dict[str, Record]]:
 
 
 def band_of(store: Store, record: Record) -> Band | None:
-    """Return mean and standard deviation on clean data in target units; None where unknown."""
+    """Return mean and standard deviation on clean data in target units; None if unknown."""
     prediction, _ = prediction_of(store, record, "clean") or (None, None)
     if not isinstance(prediction, HasMoments):
         return None

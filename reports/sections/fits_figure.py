@@ -62,7 +62,7 @@ def draw(
         axes.plot(x, band.mean, color=style.colour)
         dots(axes, curve.train_inputs, curve.train_targets, 3.2)
         axes.set(xlabel="x", ylabel="y", ylim=ylim)
-        if x.min() < x.max():  # an input may be the same in every row
+        if x.min() < x.max():  # all rows may have the same input
             axes.set_xlim(x.min(), x.max())
         axes.locator_params(axis="both", nbins=5)
         description = (

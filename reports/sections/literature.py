@@ -1,9 +1,9 @@
-"""Our methods beside the best results of others on the same folds, fold by fold."""
+"""Our methods compared with the best published results on the same folds, fold by fold."""
 
 from collections.abc import Iterator, Sequence
 from statistics import mean
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics import METRICS
 from bnnbench.reports.judge.statistics.intervals import Interval, standard_error, t_interval
 from bnnbench.reports.papers.literature import SOURCES, Source
@@ -15,12 +15,12 @@ from bnnbench.reports.style import labels
 HEADINGS = ("Method", "Metric", "Ours", "Theirs", "Ours less theirs", "Folds", "Ours is")
 SUITE = "uci"
 SCORES = ("log_likelihood", "rmse")
-"""The scores that publications have of every fold."""
+"""The scores that are published for every fold."""
 FEWEST_FOLDS = 2
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Yield a section on the data sets whose folds a publication has scores of."""
+    """Yield a section on the data sets for whose folds scores are published."""
     choices, used = [], []
     for benchmark in material.benchmarks:
         for source in SOURCES:
@@ -36,15 +36,15 @@ def sections(material: Material) -> Iterator[Section]:
 
 
 def note(used: Sequence[Source]) -> str:
-    """Return what the sources are, and how differences are tested."""
+    """Return the description of the sources and of the tests of differences."""
     about = " ".join(
         f"{source.name}: {source.publication} ({source.repository}); {source.settings}."
         for source in dict.fromkeys(used)
     )
     return (
-        f"Published scores of every fold, beside ours on the same folds. {about} Differences are "
+        f"Published scores of every fold, next to ours on the same folds. {about} Differences are "
         "means over folds with 95 % intervals that allow for the overlap of training sets; a "
-        "verdict is given where the interval does not hold 0."
+        "verdict is given if the interval does not contain 0."
     )
 
 
@@ -91,7 +91,7 @@ def fold_means(runs: Sequence[Record], condition: str, metric: str) -> dict[int,
 
 
 def verdict(interval: Interval | None, sign: int) -> str:
-    """Return "better", "worse" or "undecided"; "" where there is no interval."""
+    """Return "better", "worse" or "undecided"; "" if there is no interval."""
     if interval is None:
         return ""
     if interval.low <= 0 <= interval.high:
@@ -100,7 +100,7 @@ def verdict(interval: Interval | None, sign: int) -> str:
 
 
 def _is_ours(benchmark: Benchmark) -> bool:
-    """Return whether the folds are those of the suite, in full."""
+    """Return whether the folds are the suite's unmodified folds."""
     sources = [record.run.get("source") for record in benchmark.records[:1]]
     return all(isinstance(source, dict) and source.get("type") == SUITE for source in sources)
 

@@ -1,4 +1,4 @@
-"""All data sets side by side: a table of methods by data sets for each of the main scores."""
+"""All data sets in one table of methods by data sets, for each main score."""
 
 from collections.abc import Iterator
 
@@ -11,18 +11,18 @@ COLUMNS = (
     *("wasserstein2", "kl_from_reference"),
     *("balanced_accuracy", "accuracy", "nll", "rmse", "log_likelihood", "fit_seconds"),
 )
-"""Scores and costs that are shown for all data sets together."""
+"""Scores and costs shown for all data sets together."""
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Yield the overviews, where there are several data sets."""
+    """Yield the overviews, if there are several data sets."""
     choices = tuple(map(_choice, overviews(material)))
     if choices:
         yield Section("All data sets", choices=choices)
 
 
 def overviews(material: Material) -> list[Table]:
-    """Return a table for each main score that any of several data sets has."""
+    """Return a table for each main score, if several data sets have any."""
     if len(material.benchmarks) < 2:
         return []
     names = {column.name for table in material.main_tables for column in table.columns}

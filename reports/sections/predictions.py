@@ -1,4 +1,4 @@
-"""Figures that are drawn from stored predictions."""
+"""Figures drawn from stored predictions."""
 
 from collections.abc import Iterator, Mapping
 
@@ -19,8 +19,8 @@ from bnnbench.reports.style.palette import Style
 from bnnbench.reports.style.words import counted
 
 BAND = (
-    "The grey band holds {} of a calibrated method with probability 95 %, for as many test points "
-    "as there are; several seeds on the same points count once."
+    "The grey band contains {} of a calibrated method with probability 95 %, for the given number "
+    "of test points; several seeds on the same points count once."
 )
 
 
@@ -72,9 +72,9 @@ def sections(material: Material) -> Iterator[Section]:
     )
     galleries += figures(
         "Squared error and coverage",
-        "The mean squared error of the test points with the least predicted variance, averaged "
-        "over runs, in percent of that of all points. The lower a curve, the better predicted "
-        "variances tell large errors from small ones; equal variances everywhere give 100 %.",
+        "The mean squared error of the test points with the smallest predicted variance, averaged "
+        "over runs, in percent of the error over all points. The lower a curve, the better the "
+        "variances separate large errors from small ones; equal variances everywhere give 100 %.",
         error_curves,
     )
     galleries += figures(
@@ -168,7 +168,7 @@ def _separation(
 def _distinct(benchmark: Benchmark, evidence: Evidence) -> float:
     """Return the number of different test rows behind a method's figures.
 
-    Random folds share rows: there are no more than the data set has.
+    Random folds share rows, so the number is at most the data set's number of rows.
     """
     facts = benchmark.records[0].facts
     rows = [facts.get(name) for name in ("train_rows", "test_rows")]

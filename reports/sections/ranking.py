@@ -11,7 +11,7 @@ from bnnbench.reports.style.numbers import number
 
 CAPTION = (
     "Each row shows the mean rank over the data sets, with a 95 % interval from resampling data "
-    "sets, folds and seeds. Bars join neighbours of which no two differ at 5 % (randomised signs "
+    "sets, folds and seeds. Bars join neighbours without a difference at 5 % (randomised signs "
     "of rank differences over data sets, adjusted for all pairs)."
 )
 HEADINGS = (

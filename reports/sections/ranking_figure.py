@@ -1,7 +1,7 @@
-"""Mean ranks over data sets, and bars that join methods that are not told apart.
+"""Mean ranks over data sets, with bars that join methods that are not separated.
 
 A critical-difference diagram on its side: each method has a row with the interval of its rank, so
-that twenty names read as a list, and the bars are beside the rows.
+that twenty names read as a list, and the bars are next to the rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -65,7 +65,7 @@ def described(ranks: Ranks) -> str:
 
 
 def packed(bars: Sequence[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
-    """Return the bars in as few columns as hold them without touching."""
+    """Return the bars in the minimum number of columns in which they do not touch."""
     columns: list[list[tuple[int, ...]]] = []
     for bar in sorted(bars):
         free = next((column for column in columns if column[-1][-1] < bar[0]), None)

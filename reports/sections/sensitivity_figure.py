@@ -1,4 +1,4 @@
-"""Held-out scores of a search's trials against each setting, side by side."""
+"""Held-out scores of a search's trials against each setting, in adjacent panels."""
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
@@ -14,13 +14,13 @@ PANEL, LEFT, HEIGHT = 1.5, 0.84, 1.5
 """Sizes in inches."""
 
 PANELS = 6
-"""Figures have at least the width of so many panels, so that all of a page have one scale."""
+"""Minimum width of a figure in panels, so that all figures of a page have one scale."""
 
 DEEPEST = 0.25
 """The vertical axis reaches down to this quantile of the finite deficits on each data set."""
 
 DASHES = ((), (4, 1.5), (1, 1.2), (6, 1.5, 1, 1.5), (3, 1, 3, 3), (8, 2))
-"""Patterns of dashes, one after another for the lines of data sets; beyond six they repeat."""
+"""Dash patterns of the lines of data sets, in turn; beyond six data sets they repeat."""
 
 
 def draw(
@@ -29,10 +29,10 @@ def draw(
     style: Style,
     identifier: str,
 ) -> Drawing:
-    """Return a row of panels, one for each setting, with a line for each data set.
+    """Return a row of panels, one per setting, with a line for each data set.
 
-    Lines are the best trial nearby, averaged over folds. The vertical axis has the scale of each
-    data set, whose worst quarter of trials lies below it.
+    Lines show the best trial nearby, averaged over folds. The vertical axis is scaled for each data
+    set, whose worst quarter of trials lies below it.
     """
     depths = {name: _depth(settings) for name, settings in by_set.items()}
     named: dict[str, dict[str, Sensitivity]] = {}
@@ -70,7 +70,7 @@ def draw(
 
 
 def line(one: Sensitivity) -> tuple[np.ndarray, np.ndarray]:
-    """Return abscissae and ordinates of the line: steps over a law, points over lengths."""
+    """Return the line's abscissae and ordinates: steps over a distribution, points over lengths."""
     if one.setting == LENGTH:
         means = one.deficits.mean(0)
         return one.places[0], np.where(np.isfinite(means), means, np.nan)
@@ -80,7 +80,7 @@ def line(one: Sensitivity) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _depth(settings: Sequence[Sensitivity]) -> float:
-    """Return how many nats below the best the worst quarter of the finite trials begins."""
+    """Return the nats between the best trial and the start of the worst finite quarter."""
     finite = np.concatenate([one.deficits[np.isfinite(one.deficits)] for one in settings])
     return max(-float(np.quantile(finite, DEEPEST)), 1e-3)
 
@@ -90,9 +90,9 @@ def _in_nats(depths: Mapping[str, float]) -> list[str]:
 
 
 def _ends(of_sets: Sequence[Sensitivity]) -> tuple[str, str]:
-    """Return what to write at the ends of a setting's axis.
+    """Return the labels for the ends of a setting's axis.
 
-    Trials are the same on all data sets, but for lengths, which can have other values on each.
+    Trials are the same on all data sets, except for lengths, whose values can differ.
     """
     ends = of_sets[0].ends
     shared = all(one.ends == ends for one in of_sets)

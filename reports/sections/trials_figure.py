@@ -20,8 +20,8 @@ def draw(
 ) -> Drawing:
     """Return each method's curve over its abscissae, with the 90 % band of resampled folds.
 
-    A curve is `folds x trials`. A method of a single trial is a level line. `names` are the labels
-    of the logarithmic abscissa and of the score.
+    A curve is `folds x trials`. A method with a single trial is a horizontal line. `names` are the
+    labels of the logarithmic abscissa and of the score.
     """
     across, up = names
     ends = [x for abscissae, _ in curves.values() for x in (abscissae[0], abscissae[-1])]

@@ -1,4 +1,4 @@
-"""Searches for settings: what they chose, what they cost, and what more trials would give.
+"""Hyperparameter searches: their choices and costs, and the expected effect of more trials.
 
 "Not achieved" is the regret: how much better the best of all refits is than the chosen one.
 """
@@ -25,34 +25,34 @@ from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import Style
 
 SCORES = ("log_likelihood", "nll", "rmse", "accuracy")
-"""Scores of trials; the first two that a data set has are drawn."""
+"""Scores of trials; the first two available on a data set are drawn."""
 
 BASE, MULTIPLES = "AdamW", (1, 4, 16)
-"""The method whose search is the unit of equal seconds, and the multiples of it."""
+"""The method whose search defines the unit of equal seconds, and its multiples."""
 
 HEADINGS = (
     *("Method", "From held-out rows", "Trials", "On an edge", "Search", "Refit", "Not achieved"),
-    "Chosen settings: median (least to largest)",
+    "Chosen settings: median (minimum to maximum)",
 )
 
 NOTE = (
-    "Every fold's settings and length, and where the table says so the noise of a regression or "
-    "the temperature of probabilities, were chosen on rows held out of that fold's own training "
-    "rows; elsewhere a method's own noise counts. No test row took part. The search is charged to "
-    "the method."
+    "Every fold's settings and length and, if the table says so, the noise of a regression or "
+    "the temperature of probabilities were chosen on rows held out from that fold's training "
+    "rows; otherwise a method's own noise counts. No test row was used. The search counts towards "
+    "the method's cost."
 )
 
 SENSITIVITY = (
-    "Held-out log likelihood, less the best of its fold, over the places of a setting in its "
+    "Held-out log likelihood, minus the best of its fold, against the position of a setting in its "
     "space. A line for each data set shows the best trial nearby, averaged over folds. The axis "
-    "reaches down to where the worst quarter of a data set's trials begins. A line that falls "
-    "towards both ends speaks for the bounds of the space, a level one for a setting that does "
+    "ends where the worst quarter of a data set's trials begins. A line that falls "
+    "towards both ends supports the bounds of the space; a level one means that the setting does "
     "not matter."
 )
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Yield a section on the data sets on which settings were searched for."""
+    """Yield a section on the data sets on which settings were searched."""
     choices, drawings, narrow = [], [], {}
     over_settings: dict[str, dict[str, list[Sensitivity]]] = {}
     for benchmark, name, where in material.figure_places("tuning"):
@@ -60,7 +60,7 @@ def sections(material: Material) -> Iterator[Section]:
         if not searches:
             continue
         listing = Listing(
-            f"Settings that were chosen on {where}",
+            f"Settings chosen on {where}",
             where,
             HEADINGS,
             tuple(_row(one, benchmark) for one in searches),
@@ -76,9 +76,9 @@ def sections(material: Material) -> Iterator[Section]:
             if one.is_narrow:
                 narrow.setdefault(one.method, []).append(where)
     about = (
-        "The test score to expect from the trial that held-out rows prefer among n, refitted to "
-        "all training rows; bands are 90 % intervals over folds. It can get worse with n, where "
-        "the held-out rows are too few."
+        "The expected test score of the trial with the best held-out score among n, refitted to "
+        "all training rows; bands are 90 % intervals over folds. It can get worse with n if "
+        "there are too few held-out rows."
     )
     galleries = figures("Best of n trials", about, drawings)
     if over_settings:
@@ -100,7 +100,7 @@ def sections(material: Material) -> Iterator[Section]:
 
 
 def equal_seconds(searches: list[Tuning], where: str) -> Listing | None:
-    """Return methods by what equal seconds of search find; None without the base's search."""
+    """Return methods by the results of equally long searches; None without the base's search."""
     base = next((one for one in searches if one.method == BASE), None)
     metric = next((n for n in SCORES if base and base.curve(n) is not None), None)
     if base is None or metric is None or len(searches) < 2:
@@ -115,7 +115,7 @@ def equal_seconds(searches: list[Tuning], where: str) -> Listing | None:
         rows.append((one.method, *("" if s is None else f"{s:.3f}" for s in scores)))
     seconds = sum(budget.values()) / len(budget)
     return Listing(
-        f"{labels.metric(metric)} of what equal seconds of search find on {where}",
+        f"{labels.metric(metric)} after equal seconds of search on {where}",
         f"{where}-seconds",
         ("Method", *(f"{times * seconds:.3g} s" for times in MULTIPLES)),
         tuple(rows),
@@ -179,7 +179,7 @@ def _seconds(one: Tuning) -> float:
 
 
 def _share(one: Tuning, seconds: float) -> float:
-    """Return a run's share of its fold's search, which the seeds of the fold have in common."""
+    """Return a run's share of its fold's search, which all seeds of the fold share."""
     folds = {choice.record.fold for choice in one.choices}
     return seconds * len(folds) / len(one.choices)
 

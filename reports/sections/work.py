@@ -1,4 +1,4 @@
-"""The work of fits, as methods count it: the same on every machine."""
+"""The work of fits as counted by methods: the same on every machine."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from bnnbench.reports.style import labels
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Yield a section with the work of a fit on every data set, where methods counted any."""
+    """Yield a section with the work of a fit on every data set, if methods counted any."""
     tables = [(b, work_table(b, material.methods)) for b in material.benchmarks]
     blocks = [
         Block(table, benchmark.title, origin=origin_to_show(benchmark), folded=True)
@@ -22,7 +22,7 @@ def sections(material: Material) -> Iterator[Section]:
     if blocks:
         units = {column.name for block in blocks for column in block.table.columns}
         meanings = [f"{labels.metric(u)}: {UNITS[u]}." for u in UNITS if u in units]
-        note = " ".join(["The work of a fit, which depends on no machine.", *meanings])
+        note = " ".join(["The work of a fit, independent of the machine.", *meanings])
         yield Section("Work of a fit", note, choices=(Choice(tuple(blocks)),), last=True)
 
 

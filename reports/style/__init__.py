@@ -1,1 +1,1 @@
-"""Colours, labels and numbers as people read them."""
+"""Colours, labels and numbers for readers."""

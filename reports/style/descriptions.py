@@ -1,4 +1,4 @@
-"""Settings as people read them: calls, flat lists, and differences between several."""
+"""Settings for readers: calls, flat lists, and differences between several."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +6,7 @@ from bnnbench.engine.declare import names
 
 
 def call(description: object) -> str:
-    """Return a description as the expression that makes it, such as `Conv2d(32, kernel=3)`."""
+    """Return a description as the expression that creates it, such as `Conv2d(32, kernel=3)`."""
     if isinstance(description, Mapping):
         fields = {name: call(item) for name, item in description.items() if name != "type"}
         arguments = ", ".join(f"{name}={text}" for name, text in fields.items())
@@ -35,7 +35,7 @@ def flatten(description: object, name: str = "") -> dict[str, str]:
 
 
 def differing(descriptions: Sequence[object]) -> list[str]:
-    """Return for each description the settings in which it differs from the others."""
+    """Return, for each description, the settings in which it differs from the others."""
     flat = [{"type": class_name(d)} | flatten(d) for d in descriptions]
     names = sorted({name for settings in flat for name in settings})
     telling = [name for name in names if len({settings.get(name) for settings in flat}) > 1]

@@ -12,7 +12,7 @@ FAMILIES = (
     *(POINT, ENSEMBLE, TRAJECTORY, LAPLACE, VARIATIONAL),
     *(FUNCTION, PROCESSES, MESSAGES, MOMENTS, SAMPLING, OTHER),
 )
-"""The families in the order of a page."""
+"""The families in page order."""
 
 METHOD_FAMILIES: Mapping[str, str] = {
     **dict.fromkeys(("marginal", "adamw", "sgd", "backprop", "sgd_last_iterate"), POINT),
@@ -40,17 +40,17 @@ METHOD_FAMILIES: Mapping[str, str] = {
 """Registered name of a method → its family."""
 
 PLAIN = ("AdamW", "MAP", "SGD", "AdamW (tempered)")
-"""The plain network, beside which others are seen: the first of these labels that was run."""
+"""Labels of the plain network, the baseline for others: the first of them that was run counts."""
 
 FLOORS = ("Class frequency", "Training mean")
-"""Labels of what knows no inputs: shown for scale, never the best of a figure."""
+"""Labels of methods that ignore inputs: shown for scale, never the best of a figure."""
 
 WRAPPERS = ("tuned", "tempered", "conformal")
-"""Methods that have the family of the method inside."""
+"""Wrappers, which have the family of the wrapped method."""
 
 
 def family_of(description: object) -> str:
-    """Return the family of a method as a record describes it, "other" where it is unknown."""
+    """Return the family of a method as described in a record; "other" if unknown."""
     name = description.get("type") if isinstance(description, Mapping) else None
     if isinstance(description, Mapping) and name in WRAPPERS:
         return family_of(description.get("method"))

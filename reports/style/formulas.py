@@ -1,4 +1,4 @@
-"""Text of docstrings as markup: code, and formulas in TeX as MathML, which needs no script."""
+"""Docstring text as markup: code, and TeX formulas as MathML, which needs no script."""
 
 import re
 
@@ -13,7 +13,7 @@ CODE_OR_FORMULA = re.compile(
 
 
 def mathml(match: re.Match[str]) -> str:
-    """Return the formula that `CODE_OR_FORMULA` found as MathML; "" where it found code."""
+    """Return the formula matched by `CODE_OR_FORMULA` as MathML; "" if it matched code."""
     tex = match["block"] or match["inline"]
     if tex is None:
         return ""
@@ -32,7 +32,7 @@ def paragraph(text: str) -> Markup:
 
 
 def inline(text: str) -> Markup:
-    """Return text as HTML, with its code and its formulas; all else is escaped."""
+    """Return text as HTML, with its code and formulas; all else is escaped."""
     parts, end = [], 0
     for match in CODE_OR_FORMULA.finditer(text):
         parts.append(escape(text[end : match.start()]))

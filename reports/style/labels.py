@@ -1,4 +1,4 @@
-"""Names of things on a page; a name without an entry is shown as it is."""
+"""Display names; a name without an entry is shown unchanged."""
 
 from collections.abc import Container
 
@@ -161,10 +161,10 @@ MINOR = frozenset({
     "joint_log_loss", "joint_log_loss_dyadic", "joint_energy_score",
     "cost_with_rejection", "cost_of_kind", "cost_of_distance",
 })  # fmt: skip
-"""Metrics that are shown in a separate, folded table."""
+"""Metrics shown in a separate, folded table."""
 
 PERCENT = frozenset({"accuracy", "balanced_accuracy", "top5_accuracy", "zero_gradient"})
-"""Metrics that are shown in percent; files hold fractions."""
+"""Metrics shown in percent; files hold fractions."""
 
 
 def is_minor(name: str, scored: Container[str]) -> bool:
@@ -201,7 +201,7 @@ def profile(name: str) -> str:
 
 
 def case(name: str, title: str = "") -> str:
-    """Return the title of a record's case, or else the title of its data."""
+    """Return the title of a record's case, or, if it has none, of its data."""
     return title or title_of(name)
 
 

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers formatted for readers."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ MOST_DECIMALS = 6
 def decimals(means: Sequence[float], errors: Sequence[float]) -> int:
     """Return the number of decimals of a column: two digits of its typical standard error.
 
-    Without standard errors, it shows four digits of its largest mean.
+    Without standard errors, four digits of its largest mean are shown.
     """
     spread = sorted(e for e in errors if math.isfinite(e) and e > 0)
     if spread:
@@ -21,13 +21,13 @@ def decimals(means: Sequence[float], errors: Sequence[float]) -> int:
 
 
 def cost_decimals(values: Sequence[float]) -> int:
-    """Return the number of decimals that show two digits of the least cost, at most three."""
+    """Return the number of decimals that show two digits of the minimum cost, at most three."""
     sizes = [v for v in values if math.isfinite(v) and v > 0]
     return min(max(1 - math.floor(math.log10(min(sizes))), 0), 3) if sizes else 0
 
 
 def number(value: float | None, places: int) -> str:
-    """Return a value in plain text: `NaN`, `inf` and `-inf` by name, None as nothing."""
+    """Return a value in plain text: `NaN`, `inf` and `-inf` by name, None as an empty text."""
     if value is None:
         return ""
     if not math.isfinite(value):
@@ -42,7 +42,7 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def amount(value: float, unit: str) -> str:
-    """Return a difference with its unit, in as many digits as it has: "0.5 points", "0.01 nats"."""
+    """Return a difference with its unit, in up to three digits: "0.5 points", "0.01 nats"."""
     return f"{value:.3g} {'points' if unit == '%' else unit}".strip()
 
 
@@ -63,7 +63,7 @@ def span(seconds: float) -> str:
 
 
 def typographic(text: str) -> str:
-    """Return the text of a number with a true minus sign and a true infinity."""
+    """Return a number's text with a true minus sign and a true infinity sign."""
     return text.replace("-", "−").replace("inf", "∞")
 
 

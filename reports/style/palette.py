@@ -1,7 +1,7 @@
 """One colour, dash and marker per method, the same in every figure and on every page.
 
-The colours are those of Okabe and Ito (2008), safe for colour-blind readers, without the
-yellow and the black, which vanish on a light or a dark page.
+The colours are from Okabe and Ito (2008), safe for colour-blind readers, without yellow and
+black, which vanish on a light or a dark page.
 """
 
 from collections.abc import Iterable, Mapping
@@ -96,16 +96,16 @@ KNOWN = {
     "Radial fVI": Style(SKY, 5),
     "Rank1 fVI": Style(BROWN, 5),
 }
-"""Methods of several suites; what only one suite has shares out what is left."""
+"""Methods of several suites; methods of only one suite share the remaining styles."""
 
 LABELS = {label.casefold(): label for label in KNOWN}
-"""A method in lower case, as printed tables name it → its label in ours."""
+"""A method in lower case, as printed tables name it → its label in our tables."""
 
 
 def in_order(labels: Iterable[str], arms: Mapping[str, Arm] | None = None) -> list[str]:
-    """Return methods in the order of the tables: known ones first, others by name.
+    """Return methods in table order: known ones first, others by name.
 
-    Arms of active learning, such as "HMC-A", take the place of their method.
+    Acquisition strategies, such as "HMC-A", take the place of their method.
     """
     arms = arms or {}
     places = {name.casefold(): place for place, name in enumerate(KNOWN)}
@@ -122,9 +122,9 @@ RANDOM_KIND = 1
 
 
 def styles(labels: Iterable[str], arms: Mapping[str, Arm] | None = None) -> dict[str, Style]:
-    """Return the style of each label; those not in `KNOWN` take styles that it does not use.
+    """Return the style of each label; labels not in `KNOWN` take styles that it does not use.
 
-    Arms of active learning have the colour of their method; the random one is dashed.
+    Acquisition strategies have the colour of their method; the random one is dashed.
     """
     arms = arms or {}
     labels = in_order(set(labels), arms)

@@ -1,4 +1,4 @@
-"""What templates of all pages share: escaped text, joined files, and the digest of a script."""
+"""Helpers for the templates of all pages: escaped text, joined files, a script's digest."""
 
 import base64
 import functools
@@ -27,5 +27,5 @@ def joined_files(*paths: Path) -> str:
 
 @functools.cache
 def digest_of(script: str) -> str:
-    """Return the SHA-256 of a script in base64, by which a page's policy lets it run."""
+    """Return the base64 SHA-256 of a script, with which a page's policy allows it."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -61,5 +61,5 @@ def all_of(count: int, noun: str) -> str:
 
 
 def quoted(name: str) -> str:
-    """Return a name for use in a list: in quotation marks if it has a comma."""
+    """Return a name for use in a list: in quotation marks if it contains a comma."""
     return f"“{name}”" if "," in name else name

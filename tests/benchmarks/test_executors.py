@@ -9,7 +9,7 @@ from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
-from bnnbench.engine.run.execute import Task
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import NEEDS, Settings
 from bnnbench.engine.workers.base import executor
 from bnnbench.engine.workers.worker import Worker

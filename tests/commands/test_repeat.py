@@ -16,8 +16,9 @@ from bnnbench.datasets.stand_ins import DigitsAsMnist
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.description import digest
 from bnnbench.engine.declare.grid import Evaluation, Run
-from bnnbench.engine.run.execute import Task, execute
+from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.measuring.provenance import Code
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.store import bundles, repetitions
 from bnnbench.engine.store.store import Damaged
 from bnnbench.methods.adamw import AdamW

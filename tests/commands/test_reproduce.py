@@ -17,16 +17,17 @@ from bnnbench.datasets.stand_ins import DigitsAsMnist, PhotographCrops
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Evaluation, Run
-from bnnbench.engine.run.execute import Task, execute
+from bnnbench.engine.records.record_json import from_json, to_json
+from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.packing import pack, unpack
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.store import bundles
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt, rebuilt_run
-from bnnbench.engine.store.record_json import from_json, to_json
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.networks.architectures import Flatten, Linear, ReLU
 from bnnbench.suites import SUITES
-from tests.engine.store.test_record import RECORD
+from tests.engine.records.test_record import RECORD
 from tests.suites.fakes import Diverging, Line, Mean, Together
 
 IMAGES = Run(

@@ -25,7 +25,7 @@ from bnnbench.commands import store as stores
 from bnnbench.commands.score import command
 from bnnbench.datasets.export import export
 from bnnbench.datasets.stand_ins import DiabetesAsUci
-from bnnbench.engine.store.record import newest
+from bnnbench.engine.records.record import newest
 from bnnbench.engine.store.store import Store
 from tests.suites.small_store import tree
 from tests.warm import python
@@ -96,7 +96,7 @@ def test_a_fold_predicted_elsewhere_stands_beside_runs_in_the_report(tmp_path):
     page = Path("results/uci/report.html").read_text()
     assert "by Ada on " in page
     assert "code: gp.py &lt;b&gt;, cost: two seconds" in page
-    assert "Scored elsewhere" in Path("results/uci/tables.md").read_text()
+    assert "External predictions" in Path("results/uci/tables.md").read_text()
     check_records(tables, truth)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from bnnbench.commands import data, short_gpu
 from bnnbench.datasets.official import cifar10
-from bnnbench.engine.store import checkpoints
+from bnnbench.engine.run import checkpoints
 from bnnbench.methods.checkpoints.files import Ledger
 from bnnbench.reports.pages.site.paper_pages import paper_page
 from bnnbench.reports.papers.coverage import coverage

@@ -6,7 +6,7 @@ from bnnbench.commands import suite as cli
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation
-from bnnbench.engine.store import checkpoints
+from bnnbench.engine.run import checkpoints
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.networks.architectures import Linear
 from tests.suites import fakes

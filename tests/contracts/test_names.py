@@ -10,7 +10,7 @@ import torch
 from bnnbench import suites
 from bnnbench.engine.declare import names
 from bnnbench.engine.declare.description import describe
-from bnnbench.engine.run.streams import stream
+from bnnbench.engine.declare.streams import stream
 from bnnbench.methods import METHODS
 
 PATHS = {name: path for table in names.TABLES for name, path in table.items()}
@@ -96,7 +96,7 @@ def test_moving_every_class_changes_no_key_and_no_stream(rehomed):
 
 
 def test_a_class_of_this_project_without_a_name_is_refused():
-    from bnnbench.engine.run.execute import Task
+    from bnnbench.engine.run.task import Task
 
     with pytest.raises(TypeError, match="no registered name: add a line"):
         names.name_of(Task)

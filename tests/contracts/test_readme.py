@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bnnbench.__main__ import COMMANDS
-from bnnbench.engine.store.record_json import from_json
+from bnnbench.engine.records.record_json import from_json
 from bnnbench.methods.base import Method
 from bnnbench.suites import SUITES
 from tests.warm import python

@@ -12,7 +12,7 @@ from sklearn.datasets import load_diabetes
 from bnnbench import suites
 from bnnbench.__main__ import COMMANDS
 from bnnbench.datasets.base import DataSource
-from bnnbench.engine.store.record_json import from_json
+from bnnbench.engine.records.record_json import from_json
 from tests.warm import python
 
 ROOT = Path(__file__).resolve().parent.parent.parent

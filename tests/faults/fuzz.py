@@ -25,9 +25,9 @@ from bnnbench.commands import store as commands
 from bnnbench.commands.planning.plan import plan
 from bnnbench.commands.report import main as report
 from bnnbench.engine.declare.description import digest
+from bnnbench.engine.records.record import Record
+from bnnbench.engine.records.record_json import from_json, to_json
 from bnnbench.engine.store.leases import Leases
-from bnnbench.engine.store.record import Record
-from bnnbench.engine.store.record_json import from_json, to_json
 from bnnbench.engine.store.store import PREDICTIONS, RECORD, Damaged, Store, sha256
 from bnnbench.reports.read.frames import costs, results
 from tests.faults.resealed import sealed

@@ -10,8 +10,8 @@ import torch
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.engine.declare.grid import Evaluation
-from bnnbench.engine.run.execute import Task
 from bnnbench.engine.run.guards import canary
+from bnnbench.engine.run.task import Task
 from bnnbench.metrics import METRICS
 from tests.faults.test_data_server import EXECUTORS, PLAIN, record, results, task
 from tests.suites.fakes import Mean

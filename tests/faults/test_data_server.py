@@ -13,9 +13,10 @@ from bnnbench.engine.declare.acquisition import Acquisition
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
 from bnnbench.engine.declare.third_party import is_foreign
-from bnnbench.engine.run.execute import Task
-from bnnbench.engine.run.guards.isolation import Keeper, answered, read_only
+from bnnbench.engine.run.guards.isolation import read_only
 from bnnbench.engine.run.packing import unpack
+from bnnbench.engine.run.rows import ServedRows, answered
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import Limits, Settings
 from bnnbench.engine.workers.base import Lost, executor
 from bnnbench.engine.workers.worker import Worker
@@ -136,7 +137,7 @@ def test_each_task_has_a_process_of_its_own(tmp_path):
 
 
 def test_runs_fitted_together_share_their_rows():
-    keeper = Keeper(answered)
+    keeper = ServedRows(answered)
     first, second = (keeper.training_rows(DiabetesAsUci(), 0) for _ in range(2))
     assert first is second
     assert len(first.test) == 0

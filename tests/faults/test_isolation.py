@@ -19,9 +19,10 @@ from bnnbench.datasets.conditions.rotated import Rotated
 from bnnbench.datasets.stand_ins import DiabetesAsUci, DigitsAsMnist
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
-from bnnbench.engine.run.execute import Task, execute
+from bnnbench.engine.declare.streams import stream
+from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.guards.global_state import restored
-from bnnbench.engine.run.streams import stream
+from bnnbench.engine.run.task import Task
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 from tests.engine.run.test_execute import outcomes

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from bnnbench.engine.run.execute import Task, execute
+from bnnbench.engine.run.execute import execute
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import Limits
 from bnnbench.engine.workers.base import Lost
 from bnnbench.methods import environments

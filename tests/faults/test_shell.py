@@ -22,9 +22,9 @@ from bnnbench.commands.suite import now_and_then
 from bnnbench.commands.terminal.display import Lines, Live
 from bnnbench.commands.terminal.terminal import say
 from bnnbench.datasets.reading.third_party_text import FORMULA, cell, legible
-from bnnbench.engine.run.execute import Outcome, Task
+from bnnbench.engine.run.task import Outcome, Task
 from bnnbench.engine.store.tables import write_tables
-from tests.engine.store.test_record import RECORD
+from tests.engine.records.test_record import RECORD
 from tests.reports.synthetic import keep, record
 from tests.suites.miniature import QUICK
 from tests.suites.small_store import RUN

@@ -11,8 +11,9 @@ from bnnbench.datasets.conditions.out_of_distribution import OutOfDistribution
 from bnnbench.datasets.stand_ins import DiabetesAsUci, DigitsAsMnist, PhotographCrops
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
-from bnnbench.engine.run.execute import Task, execute
+from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.guards.batch_dependence import TRANSDUCTIVE, UNREPEATABLE
+from bnnbench.engine.run.task import Task
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 from bnnbench.methods.predictions.quantiles import QuantilePredictive
 from bnnbench.methods.predictions.sets import IntervalPredictive

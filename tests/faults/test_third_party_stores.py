@@ -16,8 +16,8 @@ import pytest
 import bnnbench
 from bnnbench.commands.planning.plan import plan
 from bnnbench.commands.report import main as report
+from bnnbench.engine.run.checkpoints import discard
 from bnnbench.engine.store import cleaning
-from bnnbench.engine.store.checkpoints import discard
 from bnnbench.engine.store.store import Damaged, Store
 from bnnbench.methods.checkpoints.files import Ledger
 from bnnbench.reports.read.load import read

@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from bnnbench.datasets.base import Split
 from bnnbench.datasets.reading import files
-from bnnbench.engine.run.attempt import Attempt
+from bnnbench.engine.run.states import Loaded
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from tests.suites.fakes import Line
 
@@ -66,11 +66,11 @@ def look_for_test_rows(level, problem, _):
     while frame:
         rows += [len(value) for value in frame.f_locals.values() if isinstance(value, Split)]
         rows += [
-            len(attempt.start.test)
+            len(loaded.first.test)
             for value in frame.f_locals.values()
             if isinstance(value, list)
-            for attempt in value
-            if isinstance(attempt, Attempt)
+            for loaded in value
+            if isinstance(loaded, Loaded)
         ]
         frame = frame.f_back
     strange = {number for number in rows if number not in (0, len(problem.train))}

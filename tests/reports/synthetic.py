@@ -9,18 +9,13 @@ import numpy as np
 import torch
 
 from bnnbench.engine.declare.description import digest
+from bnnbench.engine.records.record import Cost, Record
+from bnnbench.engine.records.record_json import to_json
 from bnnbench.engine.run.packing import Predictions, pack
-from bnnbench.engine.store.earlier.conditions import with_condition_traits
-from bnnbench.engine.store.earlier.schemas import (
-    with_arm,
-    with_declared_constants,
-    with_whole_claims,
-)
-from bnnbench.engine.store.record import Cost, Record
-from bnnbench.engine.store.record_json import to_json
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 from bnnbench.metrics import METRICS, REGRESSION, value
+from tests.reports.condition_traits import traits_of
 
 PROVENANCE = {
     "commit": "0123456789abcdef0123456789abcdef01234567",
@@ -76,8 +71,31 @@ def record(
         "facts": {"train_rows": 900, "test_rows": 100},
         "provenance": PROVENANCE,
     }
-    made = Record(**fields | changes)
-    return with_declared_constants(with_whole_claims(with_arm(with_condition_traits(made))))
+    return filled(Record(**fields | changes))
+
+
+def filled(made: Record) -> Record:
+    """Return a record with traits of its conditions and other facts that runs always have."""
+    return replace(
+        made,
+        condition_traits=_traits(made) | dict(made.condition_traits),
+        reproduces=tuple(
+            {"whole": made.profile.startswith("paper"), **claim} for claim in made.reproduces
+        ),
+        arm=made.arm or (made.method.rpartition("-")[2] if made.run.get("acquisition") else ""),
+        diagnostics=_constant(made) | dict(made.diagnostics),
+    )
+
+
+def _traits(made: Record) -> dict[str, Mapping[str, object]]:
+    return {name: traits_of(name).as_data() for name in {*made.scores, *made.condition_origins}}
+
+
+def _constant(made: Record) -> dict[str, float]:
+    """Return the diagnostic of a method whose predictions are the same for every input."""
+    method = made.run.get("method")
+    name = method.get("type") if isinstance(method, Mapping) else ""
+    return {"ignores_inputs": 1.0} if name == "marginal" else {}
 
 
 def runs_of(scores: Mapping[str, Sequence[float]], metric: str = "nll", **fields) -> list[Record]:

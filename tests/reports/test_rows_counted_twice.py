@@ -7,7 +7,7 @@ from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.sections.condition_tables import condition_table
 from tests.reports.synthetic import keep, record
 
-WORDS = "Prior means by the rows that were fitted, which so count twice"
+WORDS = "Prior means from the fitted rows, which therefore count twice"
 
 
 def runs(shared):

@@ -12,7 +12,8 @@ from bnnbench.datasets.cuts.pool import ActivePool
 from bnnbench.engine.declare.acquisition import Acquisition
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run, Suite
-from bnnbench.engine.run.execute import Task, execute
+from bnnbench.engine.run.execute import execute
+from bnnbench.engine.run.task import Task
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from tests.suites.fakes import Line, Mean, Together
 

@@ -7,12 +7,12 @@ from bnnbench.commands import store as commands
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
-from bnnbench.engine.run.execute import Task, execute
+from bnnbench.engine.run.execute import execute
+from bnnbench.engine.run.task import Task
 from tests.suites.fakes import Diverging, Line, Mean
 
 RUN = Run("miniature", "quick", "Mean", Case(Line(), ()), Mean(), fold=0, seed=0)
 RUNS = [replace(RUN, fold=fold) for fold in range(3)]
-SCHEMA_1 = Path(__file__).parent / "record_of_schema_1.json"
 
 
 def outcomes(runs=RUNS):

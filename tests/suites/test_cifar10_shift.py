@@ -7,7 +7,7 @@ import pytest
 from bnnbench.datasets.conditions.corrupted import ALL_19
 from bnnbench.datasets.conditions.traits import families
 from bnnbench.engine.declare.attacks import Pgd
-from bnnbench.engine.store.record_json import from_json
+from bnnbench.engine.records.record_json import from_json
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.function_space.method import FunctionSpace, WeightSpace
 from bnnbench.methods.function_space.models import Dropout as DropoutModel

@@ -14,7 +14,8 @@ from bnnbench.datasets.stand_ins import DigitsAsCifar10
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
 from bnnbench.engine.run import packing
-from bnnbench.engine.run.execute import Task, execute
+from bnnbench.engine.run.execute import execute
+from bnnbench.engine.run.task import Task
 from bnnbench.methods.base import Problem
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, CategoricalSummary
 from bnnbench.metrics import CLASSIFICATION

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bnnbench.datasets.conditions.out_of_distribution import OutOfDistribution
-from bnnbench.engine.store.record_json import from_json
+from bnnbench.engine.records.record_json import from_json
 from bnnbench.methods.message_passing.method import MessagePassing
 from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential
 from bnnbench.methods.networks.architectures import Flatten

@@ -7,7 +7,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from bnnbench.datasets.conditions.rotated import Rotated, RotatedToNearest
-from bnnbench.engine.store.record_json import from_json
+from bnnbench.engine.records.record_json import from_json
 from bnnbench.methods.base import BatchedMethod
 from bnnbench.methods.function_space.index_sets import Grid, RotatedCopies
 from bnnbench.methods.function_space.method import FunctionSpace

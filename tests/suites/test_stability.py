@@ -6,7 +6,7 @@ import pytest
 
 from bnnbench.datasets.conditions.traits import families
 from bnnbench.engine.declare.attacks import Attack
-from bnnbench.engine.store.record_json import from_json
+from bnnbench.engine.records.record_json import from_json
 from bnnbench.methods.moment_propagation.method import MomentPropagation
 from bnnbench.methods.networks.architectures import BatchNorm, Linear, LogisticBernoulli, Sigmoid
 from bnnbench.suites.stability import SUITES

@@ -10,7 +10,7 @@ from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.transfer import Transfer
 from bnnbench.datasets.official import stl10
 from bnnbench.datasets.stand_ins import DigitsAsCifar10
-from bnnbench.engine.store.record_json import from_json
+from bnnbench.engine.records.record_json import from_json
 from bnnbench.methods.marginal import Marginal
 from bnnbench.reports.papers.published import table
 from bnnbench.suites.stl10_transfer import SUITES

@@ -7,7 +7,7 @@ import pytest
 from bnnbench.commands.report import main as report
 from bnnbench.datasets.generated.sine import Sine
 from bnnbench.engine.declare.names import name_of
-from bnnbench.engine.store.record_json import from_json
+from bnnbench.engine.records.record_json import from_json
 from bnnbench.methods import METHODS
 from bnnbench.methods.base import Method
 from bnnbench.methods.ciber.collapse import LastLayer

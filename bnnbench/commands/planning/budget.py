@@ -14,8 +14,8 @@ from bnnbench.commands.planning.row_visits import row_visits
 from bnnbench.commands.planning.shipped_costs import shipped_cost
 from bnnbench.engine.declare.description import canonical_json
 from bnnbench.engine.declare.grid import Run
-from bnnbench.engine.run.execute import Task
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
+from bnnbench.engine.run.task import Task
 
 Basis = Literal["same", "shipped", "scaled"]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from bnnbench.commands.terminal.counts import counted
 from bnnbench.engine.declare.grid import Run
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.measuring.fingerprint import fingerprint_of_data
-from bnnbench.engine.store.record import Record
 from bnnbench.methods.source_code import classes_of, is_other_code, is_ours, method_digest
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bnnbench.commands.planning.budget import Experience, in_words, of_fits
 from bnnbench.engine.declare.grid import Run
-from bnnbench.engine.run.execute import Task
+from bnnbench.engine.run.task import Task
 
 WEIGHT_OF_ESTIMATES = 10.0
 """Seconds of finished tasks at which they weigh as much as the initial estimates."""

@@ -10,10 +10,10 @@ from bnnbench.commands.planning.changes import changes_since
 from bnnbench.commands.running.arguments import Refit
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Evaluation, Run, Suite, after_each_fit, grouped
-from bnnbench.engine.run.execute import Task
+from bnnbench.engine.records.record import Record, newest
+from bnnbench.engine.run.checkpoints import FOLDER, discard
 from bnnbench.engine.run.measuring.provenance import code_of
-from bnnbench.engine.store.checkpoints import FOLDER, discard
-from bnnbench.engine.store.record import Record, newest
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.store.rescoring.rescore import rescore
 from bnnbench.engine.store.store import Store
 

@@ -8,8 +8,8 @@ from typing import Protocol, runtime_checkable
 from bnnbench.commands.planning.plan import Plan
 from bnnbench.commands.terminal.counts import counted
 from bnnbench.engine.declare.grid import Run
-from bnnbench.engine.run.execute import Outcome, Task
-from bnnbench.engine.store.checkpoints import FOLDER, discard
+from bnnbench.engine.run.checkpoints import FOLDER, discard
+from bnnbench.engine.run.task import Outcome, Task
 from bnnbench.engine.store.leases import Leases
 from bnnbench.engine.store.store import Store
 

@@ -14,7 +14,8 @@ from bnnbench.commands.planning.share import Share
 from bnnbench.commands.running.ledgers import FOLDER, Entry, Ledgers, write
 from bnnbench.commands.running.running import carry_out
 from bnnbench.commands.terminal.counts import counted
-from bnnbench.engine.run.execute import Task, lost
+from bnnbench.engine.run.outcomes import lost
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.store.leases import LEASES, Leases
 from bnnbench.engine.store.store import Store
 from bnnbench.engine.workers import Settings

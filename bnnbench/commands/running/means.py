@@ -5,7 +5,7 @@ from dataclasses import replace
 from statistics import fmean
 
 from bnnbench.datasets.conditions.corruption_means import means
-from bnnbench.engine.store.record import Record, distance_from_official
+from bnnbench.engine.records.record import Record, distance_from_official
 
 
 def with_means(record: Record) -> Record:

@@ -4,7 +4,8 @@ from contextlib import closing
 from typing import Protocol, runtime_checkable
 
 from bnnbench.commands.planning.share import Audience, Share
-from bnnbench.engine.run.execute import Outcome, Task, lost
+from bnnbench.engine.run.outcomes import lost
+from bnnbench.engine.run.task import Outcome, Task
 from bnnbench.engine.workers.base import Executor, Lost, Watcher
 
 

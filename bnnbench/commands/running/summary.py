@@ -18,7 +18,7 @@ from bnnbench.datasets.conditions.corruption_means import means
 from bnnbench.datasets.conditions.traits import families, from_data
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.declare.grid import Certified, Suite
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics import CERTIFIED, DISTANCES
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from bnnbench.commands.stored_runs.reproduction import reproduce
 from bnnbench.commands.terminal.counts import counted
 from bnnbench.engine.declare.grid import Run
 from bnnbench.engine.declare.names import names_in
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.inspection import inspect
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_run
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.source_code import method_digest
 

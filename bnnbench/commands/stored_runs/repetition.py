@@ -7,8 +7,8 @@ from dataclasses import replace
 from statistics import fmean, variance
 
 from bnnbench.commands.stored_runs.reproduction import Comparison, Reproduction, compare
-from bnnbench.engine.run.execute import Outcome
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
+from bnnbench.engine.run.task import Outcome
 from bnnbench.engine.store.repetitions import Repetition
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.devices import AUTO, gpus_here
-from bnnbench.engine.run.execute import Outcome, Task, execute
+from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.measuring.provenance import UNKNOWN, code_of
 from bnnbench.engine.run.packing import Predictions, unpack, vars_of
+from bnnbench.engine.run.task import Outcome, Task
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_evaluations, rebuilt_run
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.workers import Limits
 from bnnbench.engine.workers.worker import Worker
 from bnnbench.metrics import CERTIFIED, DISTANCES, FAR
@@ -116,12 +117,9 @@ def compare(record: Record, predictions: Predictions | None, outcome: Outcome) -
     results = [_exact("status", record.status, repeated.status)]
     results.append(_exact("data", record.facts.get("sha256"), repeated.facts.get("sha256")))
     missing = []
-    if record.condition_data:
-        for name in sorted(record.condition_data.keys() & repeated.condition_data.keys()):
-            recorded, now = record.condition_data[name], repeated.condition_data[name]
-            results.append(_exact(f"data of {name}", recorded, now))
-    else:
-        missing.append("checksums of the conditions' data (schema 1 has none)")
+    for name in sorted(record.condition_data.keys() & repeated.condition_data.keys()):
+        recorded, now = record.condition_data[name], repeated.condition_data[name]
+        results.append(_exact(f"data of {name}", recorded, now))
     results += _scores(record, repeated, missing)
     if predictions is not None and outcome.predictions is not None:
         results += _predictions(predictions, unpack(outcome.predictions))

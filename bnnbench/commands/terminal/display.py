@@ -12,7 +12,7 @@ from bnnbench.commands.planning.forecast import Forecast
 from bnnbench.commands.terminal.terminal import say
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.declare.grid import Run
-from bnnbench.engine.run.execute import Outcome, Task
+from bnnbench.engine.run.task import Outcome, Task
 
 SECONDS_BETWEEN_LINES = 10.0
 SECONDS_BETWEEN_FORECASTS = 1.0

@@ -1,6 +1,6 @@
 """The end of a failure's message, as a terminal shows it."""
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 
 LINES, CHARACTERS = 12, 500
 """Maximum number of traceback lines printed before the reason, and their length."""

@@ -8,7 +8,7 @@ import torch
 
 from bnnbench.datasets.base import DataSource
 from bnnbench.engine.declare.description import describe, digest
-from bnnbench.engine.run.streams import stream
+from bnnbench.engine.declare.streams import stream
 from bnnbench.methods.base import (
     Differentiable,
     InferenceDiverged,

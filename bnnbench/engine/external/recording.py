@@ -19,12 +19,12 @@ from bnnbench.engine.external.predictives import predictive_of
 from bnnbench.engine.external.reading import HandedIn
 from bnnbench.engine.external.rows import check_rows
 from bnnbench.engine.external.scoring import OF_KIND
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.guards.validation import check, check_finite, check_scores
 from bnnbench.engine.run.measuring.fingerprint import fingerprint, fingerprint_of_data
 from bnnbench.engine.run.measuring.provenance import Code, provenance
 from bnnbench.engine.run.packing import pack, stored_form, vars_of
 from bnnbench.engine.run.score import check_kind, rescaled, score
-from bnnbench.engine.store.record import Record
 from bnnbench.methods.base import InferenceDiverged
 
 NOT_HANDED_IN = "no predictions for its inputs were provided"

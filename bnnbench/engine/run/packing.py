@@ -39,8 +39,7 @@ def kind_of(name: str) -> type[Predictive]:
     """
     if name.partition(":")[2] and not name.startswith(names.PROJECT):
         return _imported(name)
-    earlier = {path.rpartition(":")[2]: path for path in PREDICTIVES.values()}
-    path = PREDICTIVES.get(name) or earlier.get(name)  # schema 2 named them by their class
+    path = PREDICTIVES.get(name)
     if path is None:
         raise ValueError(f"predictions of an unknown kind, {name!r}")
     module, _, kind = path.partition(":")

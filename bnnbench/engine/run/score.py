@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from bnnbench.datasets.base import Target
-from bnnbench.engine.run.attempt import message
+from bnnbench.engine.run.error_texts import message
 from bnnbench.engine.run.packing import name_of
 from bnnbench.methods.predictions import PREDICTIVES
 from bnnbench.methods.predictions.base import CannotAnswer, Predictive, require

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from bnnbench.datasets.reading.whole_files import whole, write_whole
-from bnnbench.engine.store.record import Record
-from bnnbench.engine.store.record_json import LaterSchema, check_identity, from_json, to_json
+from bnnbench.engine.records.record import Record
+from bnnbench.engine.records.record_json import LaterSchema, check_identity, from_json, to_json
 from bnnbench.engine.store.store import PREDICTIONS, RECORD, Damaged
 
 NAME = "runs.tar.xz"

@@ -5,7 +5,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from bnnbench.engine.store.checkpoints import FOLDER as CHECKPOINTS
+from bnnbench.engine.run.checkpoints import FOLDER as CHECKPOINTS
 from bnnbench.engine.store.durable import put, sync
 from bnnbench.engine.store.inspection import Finding, belongs_to_run, inspect, inspect_run
 from bnnbench.engine.store.leases import LEASES, Leases

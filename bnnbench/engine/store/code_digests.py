@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bnnbench.engine.declare.names import names_in
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.methods.source_code import SCHEME
 
 FILE = "code_digests.csv"

@@ -2,7 +2,6 @@
 
 import io
 import re
-import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,11 +10,10 @@ from typing import Literal
 import numpy as np
 
 from bnnbench.datasets.reading.whole_files import read_regular
-from bnnbench.engine.run.packing import NotImported, unpack
-from bnnbench.engine.store.checkpoints import FOLDER as CHECKPOINTS
+from bnnbench.engine.records.record import Record, newest
+from bnnbench.engine.records.record_json import FromTheFuture, LaterSchema
+from bnnbench.engine.run.checkpoints import FOLDER as CHECKPOINTS
 from bnnbench.engine.store.leases import DRIVER_NAME, JOBS, LEASES, Leases
-from bnnbench.engine.store.record import UNKNOWN, Record, newest
-from bnnbench.engine.store.record_json import FromTheFuture, LaterSchema
 from bnnbench.engine.store.rescoring.false_scores import false_scores
 from bnnbench.engine.store.store import PREDICTIONS, RECORD, TEMPORARY_NAME, Damaged, Store
 from bnnbench.methods.checkpoints.files import Damaged as LedgerDamaged
@@ -78,8 +76,6 @@ class Inspection:
     findings: tuple[Finding, ...]
     sound: int
     """Number of valid runs, including superseded ones."""
-    unsealed: int
-    """Number of valid runs with schema 1, without checksums: altered numbers go unnoticed."""
 
 
 def inspect(store: Store, rescore: bool = False) -> Inspection:
@@ -110,7 +106,7 @@ def inspect(store: Store, rescore: bool = False) -> Inspection:
     findings += [*inspect_curves(store), *_temporary(store.folder)]
     findings += [*_checkpoints(store, records), *_dead(store)]
     findings = [replace(f, linked=_is_linked(store.folder, f.path)) for f in findings]
-    return Inspection(tuple(findings), len(records), sum(r.schema == 1 for r in records))
+    return Inspection(tuple(findings), len(records))
 
 
 def _is_linked(folder: Path, path: Path) -> bool:
@@ -177,23 +173,9 @@ def _bad_predictions(store: Store, record: Record, names: set[str]) -> str | Non
     if PREDICTIONS not in names:
         return f"{PREDICTIONS} is missing"
     try:
-        content = store.packed(record.key)
+        store.packed(record.key)
     except Damaged as error:
         return f"{PREDICTIONS}: {error.reason}"
-    return _unreadable(content) if record.predictions_sha256 == UNKNOWN else None
-
-
-def _unreadable(content: bytes) -> str | None:
-    """Return the problem of predictions without a checksum in their record."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as members:
-            if bad := members.testzip():
-                return f"{PREDICTIONS}: {bad} in it does not match its checksum"
-        unpack(content)
-    except NotImported:
-        return None
-    except Exception as error:  # NumPy raises all kinds of errors for corrupt bytes
-        return f"{PREDICTIONS}: {error!r}"
     return None
 
 

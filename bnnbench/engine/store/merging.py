@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bnnbench.engine.records.record import Record, preference, time_chosen
 from bnnbench.engine.store.durable import sync
 from bnnbench.engine.store.inspection import inspect_curves, inspect_run, stores
-from bnnbench.engine.store.record import Record, preference, time_chosen
 from bnnbench.engine.store.store import PREDICTIONS, RECORD, Store
 from bnnbench.engine.store.tables import write_tables
 

@@ -9,7 +9,7 @@ from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.description import describe, implied_by
 from bnnbench.engine.declare.grid import Evaluation, Run
 from bnnbench.engine.declare.names import kind_of, path_of
-from bnnbench.engine.store.record import SCHEMA, Record
+from bnnbench.engine.records.record import Record
 from bnnbench.methods.names import FACTORIES
 from bnnbench.methods.networks.torch_module import TorchModule
 from bnnbench.metrics import METRICS
@@ -29,8 +29,6 @@ def rebuilt_run(record: Record, packages: Sequence[str] = ()) -> Run:
             "its predictions are external; make them again with the other program, and score them "
             "with `bnnbench score`"
         )
-    if record.schema < SCHEMA:
-        raise NotRepeatable(f"it was recorded by an earlier version; {_cure(record)}")
     description = dict(record.run)
     try:
         parts = {name: rebuilt(part, packages) for name, part in description.items()}

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bnnbench.datasets.reading.whole_files import open_regular, read_regular
-from bnnbench.engine.store.clock import Clock
+from bnnbench.engine.records.clock import Clock
+from bnnbench.engine.records.record import Record, newest, time_chosen
+from bnnbench.engine.records.record_json import check_identity, from_json, to_json
 from bnnbench.engine.store.durable import at_once, change, put, sync
-from bnnbench.engine.store.record import UNKNOWN, Record, newest, time_chosen
-from bnnbench.engine.store.record_json import check_identity, from_json, to_json
 
 if TYPE_CHECKING:
     from bnnbench.engine.run.packing import Predictions
@@ -210,7 +210,7 @@ class Store:
             except OSError as error:
                 content, reason = b"", str(error)
             else:
-                if before is None or before.predictions_sha256 in (UNKNOWN, sha256(content)):
+                if before is None or before.predictions_sha256 == sha256(content):
                     return content
                 reason = "it does not match the checksum in its record: truncated or altered"
             if self.read(key) == before:  # otherwise the run was replaced while it was read

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from bnnbench.datasets.reading.third_party_text import cell
 from bnnbench.datasets.reading.whole_files import write_whole
-from bnnbench.engine.store.record import COSTS, Record
+from bnnbench.engine.records.record import COSTS, Record
 from bnnbench.engine.store.store import Store
 from bnnbench.metrics import LISTED
 

@@ -10,8 +10,8 @@ import threadpoolctl
 import torch
 
 from bnnbench.engine.declare.grid import Run
-from bnnbench.engine.run.execute import Outcome, Task
 from bnnbench.engine.run.measuring import memory
+from bnnbench.engine.run.task import Outcome, Task
 from bnnbench.engine.workers import EXECUTORS, Settings
 
 PAUSE_SECONDS = 0.5

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from multiprocessing.connection import wait
 
 from bnnbench.datasets.base import Dataset
-from bnnbench.engine.run.guards.isolation import Keeper, Request, answered
+from bnnbench.engine.run.rows import Request, ServedRows, answered
 from bnnbench.engine.workers.channel import Channel
 from bnnbench.engine.workers.context import started
 from bnnbench.engine.workers.environment import adopt
@@ -46,7 +46,7 @@ class DataServerProcess:
         self._process.join()
 
 
-def connect_data_server(client: socket.socket) -> Keeper:
+def connect_data_server(client: socket.socket) -> ServedRows:
     """Return a client of the data server at the other end of a socket.
 
     The client's process ends if the server's has ended.
@@ -63,7 +63,7 @@ def connect_data_server(client: socket.socket) -> Keeper:
             raise answer
         return answer
 
-    return Keeper(ask)
+    return ServedRows(ask)
 
 
 def serve(control: socket.socket, environment: Mapping[str, str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 
-from bnnbench.engine.run.execute import Task
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import Settings
 from bnnbench.engine.workers.base import PAUSE_SECONDS, Result, Watcher
 from bnnbench.engine.workers.gpus import gpu_of

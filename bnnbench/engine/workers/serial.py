@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from torch import AcceleratorError
 
 from bnnbench.engine.declare.third_party import has_foreign_code
-from bnnbench.engine.run.execute import Task, execute
+from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.guards import canary
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import Limits, Settings
 from bnnbench.engine.workers.base import (
     PAUSE_SECONDS,

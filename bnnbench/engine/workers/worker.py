@@ -9,8 +9,8 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from bnnbench.engine.declare.third_party import has_foreign_code
-from bnnbench.engine.run.execute import Task
 from bnnbench.engine.run.measuring import memory
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import Limits, process_tree
 from bnnbench.engine.workers.base import Lost
 from bnnbench.engine.workers.channel import Channel

@@ -1,5 +1,5 @@
-"""Our methods beside those of other libraries, on the same data, network, settings and numbers.
+"""Comparison of our methods with other libraries' on equal data, networks, settings and numbers.
 
 `python -m docs.generate.audit --env laplace-torch=ENV/bin/python --env ...` writes
-docs/bundle/audit/comparisons.json, from which docs/same_answers.md has its table.
+docs/bundle/audit/comparisons.json, the source of the table in docs/same_answers.md.
 """

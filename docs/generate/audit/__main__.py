@@ -1,7 +1,7 @@
-"""`python -m docs.generate.audit`: compare with all installed libraries, and keep it.
+"""`python -m docs.generate.audit`: compare with all installed libraries and store the results.
 
-Comparisons of libraries without one stay as they are kept; --check keeps nothing, and exits with 1
-where a comparison that should agree does not.
+Stored comparisons with libraries that have no environment here are left as they are. --check
+stores nothing, and exits with 1 if a comparison that should agree does not.
 """
 
 import argparse
@@ -31,16 +31,16 @@ COMPARISONS: Mapping[str, tuple[tuple[str, ...], Callable[[], Iterator[Compariso
     "dropout": (("torch-uncertainty",), others.of_dropout),
     "conformal": (("mapie",), others.of_conformal_sets),
 }
-"""Name → the environments or packages that it needs, and the function that compares."""
+"""Name → the required environments or packages, and the comparing function."""
 ASIDE: Mapping[str, tuple[str, Callable[[], Mapping[str, tuple[float, float]]]]] = {
     "errors_of_kfac": ("laplace-torch", laplace.errors_of_kfac),
     "sets_of_aps": ("mapie", others.sets_of_aps),
 }
-"""Name → environment and function of numbers, with standard errors, beside a comparison."""
+"""Name → environment and function that returns additional numbers with standard errors."""
 
 
 def main() -> int:
-    """Compare, print, keep, and return the exit code."""
+    """Compare, print and store; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m docs.generate.audit", description=__doc__)
     parser.add_argument("--env", action="append", default=[], type=environments.checked)
     parser.add_argument("--only", action="append", choices=[*COMPARISONS, *ASIDE])

@@ -1,4 +1,4 @@
-"""The result of one comparison, and how it was asked of a library."""
+"""The result of one comparison, and the way a library is asked for its numbers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from bnnbench.methods.networks.architectures import Architecture, to_json
 
 INSIDE = Path(__file__).parent / "inside"
 ROUNDING = 1e-8
-"""Relative difference in double precision that rounding explains in these computations."""
+"""Largest relative difference that rounding in double precision explains here."""
 SURE = 0.99
-"""Probability with which equal answers pass a comparison by draws."""
+"""Probability that equal answers pass a comparison by draws."""
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,16 @@ class Comparison:
     method: str
     quantity: str
     difference: float
-    """Largest difference: relative to the largest value, or absolute where draws are compared."""
+    """Largest difference: relative to the largest value, or absolute if draws are compared."""
     error: float
-    """The rounding that is allowed, or the Monte-Carlo standard error of that difference."""
+    """The allowed rounding, or the Monte Carlo standard error of that difference."""
     agrees: bool
     numbers: int
-    """Numbers that were compared."""
+    """Number of compared numbers."""
     kind: str = "rounding"
-    """rounding, draws, or definition: a difference that two definitions explain."""
+    """rounding, draws, or definition: a difference explained by two definitions."""
     deviation: float | None = None
-    """Largest difference of draws in standard errors, at whichever number it is; None otherwise."""
+    """Largest difference of draws in standard errors, over all numbers; None for other kinds."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def ask(
     noise_std: float | None = None,
     **settings: Any,
 ) -> Answers:
-    """Return what a script of this folder computes in the environment of a library."""
+    """Return the output of a script of this folder in a library's environment."""
     interpreter = environments.interpreter_of(library)
     assert interpreter, f"{library} has no environment: {environments.cure(library)}"
     process = LibraryProcess(library, INSIDE / f"{script}.py", interpreter)
@@ -85,7 +85,7 @@ def equal(
     kind: str = "rounding",
     allowed: float = ROUNDING,
 ) -> Comparison:
-    """Return the comparison of numbers that only rounding, or a definition, may tell apart."""
+    """Return the comparison of numbers that may differ only by rounding or by definition."""
     a, b = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
     assert a.shape == b.shape, (method, quantity, a.shape, b.shape)
     difference = float(np.abs(a - b).max() / np.abs(a).max())
@@ -103,7 +103,7 @@ def by_draws(
 ) -> Comparison:
     """Return the comparison of estimates, each with its standard errors.
 
-    They agree if no difference is larger than one of so many would be by chance.
+    They agree if no difference is larger than the largest of so many would be by chance.
     """
     (a, error_a), (b, error_b) = (tuple(map(np.ravel, pair)) for pair in (ours, theirs))
     gaps, errors = np.abs(a - b), np.sqrt(np.square(error_a) + np.square(error_b))
@@ -119,7 +119,7 @@ def by_draws(
 def with_errors(draws: Any, batches: int = 40) -> tuple[np.ndarray, np.ndarray]:
     """Return means over draws (draws, ...), and their standard errors by means of batches.
 
-    A batch is a piece of one chain where the number of chains divides that of batches.
+    A batch is a piece of one chain if the number of chains divides the number of batches.
     """
     values = np.asarray(draws, dtype=float)
     pieces = values[: len(values) // batches * batches].reshape(batches, -1, *values.shape[1:])

@@ -1,4 +1,4 @@
-"""Laplace's approximation at one and the same trained weights: ours, laplace-torch, posteriors."""
+"""Laplace's approximation at the same trained weights: ours, laplace-torch, posteriors."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -43,12 +43,12 @@ def network(outputs: int, bias: bool) -> Architecture:
 
 
 def classes(bias: bool = True, seed: int = 0) -> Problem:
-    """Return a classification in double precision."""
+    """Return a classification problem in double precision."""
     return classification(seed, ROWS, architecture=network(3, bias), dtype=torch.float64)
 
 
 def real(bias: bool = True, seed: int = 0) -> Problem:
-    """Return a regression of known noise in double precision."""
+    """Return a regression problem with known noise in double precision."""
     problem = regression(seed, ROWS, architecture=network(1, bias), dtype=torch.float64)
     return replace(problem, likelihood=Gaussian(NOISE_STD))
 
@@ -64,7 +64,7 @@ def mode_of(problem: Problem) -> NetworkPosterior:
 
 
 def points() -> Tensor:
-    """Return inputs to predict."""
+    """Return test inputs."""
     return 1.5 * torch.randn(40, 4, generator=stream(5), dtype=torch.float64)
 
 
@@ -92,7 +92,7 @@ def theirs(
     where: Tensor | None = None,
     structures: Collection[tuple[str, str]] = tuple(OURS),
 ) -> Answers:
-    """Return what laplace-torch makes of the same weights."""
+    """Return laplace-torch's results for the same weights."""
     likelihood = problem.likelihood
     return ask(
         *("laplace-torch", "laplace_of_weights"),
@@ -111,7 +111,7 @@ def theirs(
 
 
 def of_laplace_torch() -> Iterator[Comparison]:
-    """Compare all structures with laplace-torch's."""
+    """Compare all structures with laplace-torch."""
     for title, make in PROBLEMS.items():
         for bias in (True, False):
             problem = make(bias)
@@ -155,7 +155,7 @@ def _of_structure(
 
 
 def of_a_line() -> Iterator[Comparison]:
-    """Compare KFAC of a line with the exact posterior, whose slope and offset are dependent."""
+    """Compare KFAC for a line with the exact posterior, whose slope and offset are dependent."""
     inputs = 3 + torch.linspace(-1, 1, 21, dtype=torch.float64)[:, None]
     train = Split(inputs, 0.5 * inputs - 1)
     problem = Problem(train, Gaussian(NOISE_STD), (Linear(1),))
@@ -175,9 +175,9 @@ def of_a_line() -> Iterator[Comparison]:
 
 
 def errors_of_kfac() -> dict[str, tuple[float, float]]:
-    """Return the mean relative error of variances by both KFACs, beside those of the full matrix.
+    """Return the mean relative error of variances by both KFACs, compared with the full matrix.
 
-    Each with its standard error over data sets; biases and all.
+    Each has its standard error over data sets; biases are included.
     """
     found: dict[str, list[float]] = {}
     for title, make in PROBLEMS.items():
@@ -199,7 +199,7 @@ def errors_of_kfac() -> dict[str, tuple[float, float]]:
 
 
 def of_posteriors() -> Iterator[Comparison]:
-    """Compare the Gauss-Newton matrix with that of posteriors."""
+    """Compare the Gauss-Newton matrix with the library posteriors."""
     problem = classes()
     mode = mode_of(problem)
     found = ask(

@@ -1,4 +1,4 @@
-"""Gaussian processes, ridge regression, dropout, ensembles and conformal sets beside others'."""
+"""Comparison of Gaussian processes, ridge, dropout, ensembles and conformal sets with libraries."""
 
 import itertools
 import warnings
@@ -34,12 +34,12 @@ CALIBRATED, TESTED = 200, 20_000
 
 
 def points() -> torch.Tensor:
-    """Return inputs to predict."""
+    """Return test inputs."""
     return 1.5 * torch.randn(30, 4, generator=stream(5), dtype=torch.float64)
 
 
 def of_gaussian_processes() -> Iterator[Comparison]:
-    """Compare the process with scikit-learn's, gpytorch's and the formula, by one kernel."""
+    """Compare the process with scikit-learn, gpytorch and the formula, for one kernel."""
     problem = regression(rows=50, dtype=torch.float64)
     posterior: Any = GaussianProcess(kernels=("rbf",)).fit(problem, stream(1))
     found = posterior.predict(points(), stream(2))
@@ -120,7 +120,7 @@ def of_ridge() -> Iterator[Comparison]:
 
 
 def of_dropout() -> Iterator[Comparison]:
-    """Compare probabilities under dropout with the sum over all masks, and an ensemble's."""
+    """Compare dropout with the sum over all masks, and an ensemble with the library's."""
     network = (Linear(7), ReLU(), Linear(3))
     problem = classification(rows=60, architecture=network, dtype=torch.float64)
     training = AdamW(learning_rate=3e-2, epochs=100)
@@ -152,7 +152,7 @@ def of_dropout() -> Iterator[Comparison]:
 
 
 def _over_all_masks(weights: torch.Tensor, here: torch.Tensor) -> np.ndarray:
-    """Return the mean probabilities over all masks of seven units, each by its probability."""
+    """Return the mean probabilities over all masks of seven units, weighted by mask probability."""
     first, bias, second, last = (
         part.view(shape)
         for part, shape in zip(
@@ -180,7 +180,7 @@ class Conformal:
 
     @classmethod
     def drawn(cls) -> "Conformal":
-        """Return rows of which the first 200 set thresholds."""
+        """Return rows; the first 200 set the thresholds."""
         rng = np.random.default_rng(3)
         logits = 2 * rng.standard_normal((TESTED + CALIBRATED, 5))
         probs = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
@@ -189,7 +189,7 @@ class Conformal:
         return cls(probs, labels, means, means[:, 0] + rng.standard_normal(400))
 
     def theirs(self) -> Answers:
-        """Return what MAPIE makes of them."""
+        """Return MAPIE's results for these rows."""
         cut = CALIBRATED
         arrays = {
             **{"calibration": self.probs[:cut], "labels": self.labels[:cut]},
@@ -200,7 +200,7 @@ class Conformal:
         return ask("mapie", "mapie_sets", tensors, level=LEVEL)
 
     def sets(self, name: scores.ClassScore) -> torch.Tensor:
-        """Return our sets of the rows that set no threshold."""
+        """Return our sets for the rows that set no threshold."""
         before, after = (
             CategoricalPredictive(torch.from_numpy(part).log()[None])
             for part in (self.probs[:CALIBRATED], self.probs[CALIBRATED:])
@@ -222,7 +222,7 @@ class Conformal:
 
 
 def of_conformal_sets() -> Iterator[Comparison]:
-    """Compare conformal sets and intervals with MAPIE's, for the same predictions."""
+    """Compare conformal sets and intervals with MAPIE's for the same predictions."""
     rows = Conformal.drawn()
     found = rows.theirs()
     same = "mapie", found.version, "Split conformal"

@@ -1,4 +1,4 @@
-"""Our Hamiltonian Monte Carlo beside hamiltorch, and the samplers of blackjax and NumPyro."""
+"""Our Hamiltonian Monte Carlo compared with hamiltorch and samplers of blackjax and NumPyro."""
 
 import importlib.metadata
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ NOISE_STD, PRECISION = 0.4, 1.5
 
 
 def of_two_weights() -> Problem:
-    """Return rows for a network of two weights, whose posterior a grid can hold."""
+    """Return rows for a network of two weights, whose posterior can be computed on a grid."""
     inputs = torch.linspace(-2, 2, 9, dtype=torch.float64)[:, None]
     targets = 0.9 * torch.tanh(1.3 * inputs) + 0.3 * torch.cos(5 * inputs)
     network = (Linear(1, bias=False), Tanh(), Linear(1, bias=False))
@@ -32,18 +32,18 @@ def of_two_weights() -> Problem:
 
 
 def with_unknown_precisions() -> Problem:
-    """Return rows for a network whose prior and noise have precisions to be learned."""
+    """Return rows for a network with unknown precisions of prior and noise."""
     problem = regression(rows=30, architecture=(Linear(3), Tanh(), Linear(1)), dtype=torch.float64)
     return replace(problem, prior=None)
 
 
 def points(features: int) -> torch.Tensor:
-    """Return inputs to predict."""
+    """Return test inputs."""
     return 1.5 * torch.randn(12, features, generator=stream(5), dtype=torch.float64)
 
 
 def by_quadrature(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Return posterior mean and standard deviation of outputs, by a sum over a grid of weights."""
+    """Return posterior mean and standard deviation of outputs, as sums over a grid of weights."""
     axis = np.linspace(-7, 7, 1401)
     first, second = np.meshgrid(axis, axis, indexing="ij")
     log_density = -PRECISION * (first**2 + second**2) / 2
@@ -86,7 +86,7 @@ def theirs(library: str, problem: Problem, states: torch.Tensor) -> Answers:
 
 
 def of_nuts() -> Iterator[Comparison]:
-    """Compare both samplers with ours; a network of two weights with quadrature as well."""
+    """Compare both samplers with ours, and a network of two weights with quadrature as well."""
     small, larger = of_two_weights(), with_unknown_precisions()
     mean, std = by_quadrature(small)
     exact = np.zeros_like(mean)

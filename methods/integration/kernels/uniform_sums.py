@@ -1,7 +1,7 @@
 """Antiderivatives of the density of a sum of independent uniforms, one row of widths at a time.
 
-The widest uniforms are peeled off one by one, as differences; the rest has a cosine series on
-its support. Everything is relative to the widest.
+The widest uniforms are peeled off one by one, as differences; the rest is represented by a cosine
+series on its support. All lengths are relative to the widest uniform.
 """
 
 import math
@@ -11,27 +11,27 @@ import numpy as np
 from bnnbench.methods.compiled.numba_code import compiled, reordered
 
 NEGLIGIBLE = 1e-13
-"""A width of this share of the widest one moves no density by more than rounding does."""
+"""A width below this share of the widest changes the density by less than rounding does."""
 PEELED = 3
-"""Number of uniforms that are peeled off any longer sum."""
+"""Number of uniforms peeled off every longer sum."""
 MOST_PEELED = 5
-"""Sums of so many are peeled to the end, without a series."""
+"""Sums of up to this many uniforms are peeled completely, without a series."""
 AMPLIFIED = 1e6
-"""More are peeled off as long as differences magnify rounding errors by less."""
+"""More uniforms are peeled off while differences magnify rounding errors by less than this."""
 MOMENTS_UP_TO = 7
-"""Orders of antiderivatives for which moments up to the sixth suffice, with the series'."""
+"""Maximum order of antiderivatives, including the series', that needs no moment above the sixth."""
 MOST_HARMONICS = 256
 DROPPED = 1e-16
-"""The series ends where what follows is below this share of the peak."""
+"""The series ends when the remainder is below this share of the peak."""
 
-# What is kept of a row of widths: a few numbers, then a column for each number of uniforms
-# peeled off, then the series.
+# Layout of a row's prepared numbers: a few scalars, then a column for each number of peeled
+# uniforms, then the series.
 _SCALE, _LEVELS, _HARMONICS = 0, 1, 2
 _WIDTH, _REACH, _SECOND, _FOURTH, _SIXTH = (3 + (MOST_PEELED + 1) * i for i in range(5))
 _CONSTANTS = _SIXTH + MOST_PEELED + 1
 _SERIES = _CONSTANTS + MOMENTS_UP_TO + 1
 PREPARED = _SERIES + MOST_HARMONICS + 1
-"""Numbers that are kept of a row of widths."""
+"""Number of values stored per row of widths."""
 NODES = 2 ** (MOST_PEELED + 1) - 1
 
 _exact = compiled()
@@ -61,7 +61,7 @@ def prepare(widths, order):
 
 @_exact
 def evaluate(x, prepared, order):
-    """Return the antiderivative of this order at each row's points, of prepared widths."""
+    """Return the antiderivative of this order at each row's points, given prepared widths."""
     values, tree = np.empty_like(x), np.empty((2, NODES))
     for row in range(len(x)):
         for column in range(x.shape[1]):
@@ -99,7 +99,7 @@ def _prepare(widths, order, prepared, space):
 
 @_exact
 def _relative_widths(widths, prepared, relative):
-    """Fill widths relative to the widest, without those that are negligible; return how many."""
+    """Fill widths relative to the widest, omitting negligible ones; return their number."""
     widest, finite = 0.0, True
     for width in widths:
         widest = max(widest, abs(width))
@@ -125,7 +125,7 @@ def _swap_widest_to_front(widths):
 
 @_exact
 def _reaches_and_moments(widths, levels, prepared):
-    """Fill half the support and the central moments of the sum without its widest, level by level.
+    """Fill, for every level, half the support and central moments of the sum without its widest.
 
     Cumulants of a uniform of width t: t²/12, -t⁴/120, t⁶/252.
     """
@@ -143,7 +143,7 @@ def _reaches_and_moments(widths, levels, prepared):
 
 @_exact
 def _fill(prepared, level, reach, second, fourth, sixth):
-    """Keep half the support, and moments out of cumulants."""
+    """Store half the support, and moments computed from cumulants."""
     prepared[_REACH + level] = reach
     prepared[_SECOND + level] = second
     prepared[_FOURTH + level] = fourth + 3.0 * second * second
@@ -175,7 +175,7 @@ def _power(x, exponent):
 
 @_exact
 def _harmonics(widths, levels, reach):
-    """Return how many cosines keep the truncation below `DROPPED`, within `MOST_HARMONICS`.
+    """Return how many cosines keep the truncation error below `DROPPED`, up to `MOST_HARMONICS`.
 
     Coefficients are bounded by the product of min(1, 1 / (π k t / period)).
     """
@@ -197,7 +197,7 @@ def _harmonics(widths, levels, reach):
 def _constants(order, level, prepared):
     """Fill the coefficients c of the series' polynomial, sum of c[order - i] x^i / i!.
 
-    Each makes the mean over a period that of the antiderivative itself.
+    Each coefficient makes the mean over a period equal to the antiderivative's.
     """
     reach = prepared[_REACH + level]
     period = 2.0 * reach
@@ -213,7 +213,7 @@ def _constants(order, level, prepared):
 def _characteristic(widths, period, space, series):
     """Fill the products of sin(kθ) / (kθ), θ = π t / period: the characteristic function.
 
-    sin(kθ) / θ and cos(kθ) follow from those of k - 1 by a rotation.
+    sin(kθ) / θ and cos(kθ) follow from the values for k - 1 by a rotation.
     """
     sines, cosines, first, cosine, turn = space[0], space[1], space[2], space[3], space[4]
     for i in range(len(widths)):
@@ -233,14 +233,14 @@ def _characteristic(widths, period, space, series):
 
 @_exact
 def _antiderivative(x, order, prepared, tree):
-    """Return the antiderivative at a point: a binary tree of differences, peeled level by level."""
+    """Return the antiderivative at a point: a binary tree of differences, one level per uniform."""
     points, values = tree
     levels, nodes, level = int(prepared[_LEVELS]), 2 ** (int(prepared[_LEVELS]) + 1) - 1, -1
     points[0] = x / prepared[_SCALE]
     if np.isnan(points[0]):
         return np.nan
     for node in range(nodes):
-        # The children of a node stand at twice its place, plus 1 and 2; NaN: not needed.
+        # The children of node i are nodes 2 i + 1 and 2 i + 2; NaN marks nodes that are not needed.
         level += node + 1 == 2 ** (level + 1)
         point, reach = points[node], prepared[_REACH + level]
         inside = abs(point) < reach
@@ -263,7 +263,7 @@ def _antiderivative(x, order, prepared, tree):
 
 @_exact
 def _series(x, order, level, prepared):
-    """Return the antiderivative inside the support of what is not peeled off."""
+    """Return the antiderivative inside the support of the sum that is not peeled off."""
     value = 0.0
     for i in range(order + 1):
         value += prepared[_CONSTANTS + order - i] * _power(x, i)

@@ -1,1 +1,1 @@
-"""Groups of examples whose messages know of each other."""
+"""Groups of examples whose messages take each other into account."""

@@ -1,11 +1,11 @@
-r"""The coupled update of a group: every example's force allows for the moves of the others.
+r"""The coupled update of a group: each example's force allows for the moves of the others.
 
 In one layer and output, new forces h move the means of the pre-activations by
 $C (h - h_{old})$, $C = X \operatorname{diag}(s) X^T + s_b 1 1^T$ over the rows of the group.
-The forces of independent examples h0 are replaced by the solution of
-$(I + \operatorname{diag}(g)\, C_{off}) (h - h_{old}) = h_0 - h_{old}$, $C_{off}$ being C without
-its diagonal: of a first layer with Gaussian targets, the exact joint posterior. It leaves the
-fixed points where they are, and a group of one row as it is.
+The forces h0, computed as if examples were independent, are replaced by the solution of
+$(I + \operatorname{diag}(g)\, C_{off}) (h - h_{old}) = h_0 - h_{old}$, where C_off is C without
+its diagonal. In a first layer with Gaussian targets this is the exact joint posterior. The update
+leaves fixed points unchanged, and groups of one row too.
 """
 
 from dataclasses import dataclass
@@ -19,22 +19,22 @@ from bnnbench.methods.message_passing.maps.base import Inputs, LinearMap, Values
 
 @dataclass(frozen=True)
 class Coupling:
-    """The moves of pre-activations in a group that forces of its rows cause."""
+    """The moves of a group's pre-activations caused by the forces of its rows."""
 
     map: LinearMap
     x: Inputs
     variance: Weights
     bias_variance: Tensor | None
-    """`members outputs`; 0 where there is no bias. None where kernels read precisions."""
+    """`members outputs`; 0 if there is no bias. None if kernels read precisions."""
     by_weights: Values
     """Variance of each pre-activation due to this layer's weights."""
     by_inputs: Values | None
     """Variance of each pre-activation due to the layers below; None: inputs are observed."""
     bias_precision: Tensor | None = None
-    """`members 1 outputs`; None where there is no bias."""
+    """`members 1 outputs`; None if there is no bias."""
 
     def moves(self, u: Values, total: Tensor) -> tuple[Values, Tensor]:
-        """Return X s X' u, and the move by the bias; `total` is the sum of u by example."""
+        """Return X s X' u, and the move due to the bias; `total` is the sum of u per example."""
         assert self.bias_variance is not None
         moved = self.moves_by_weights(u)
         return moved, (self.bias_variance * total.sum(1))[:, None]
@@ -53,11 +53,11 @@ def couple(
     iterations: int,
     kernels: ModuleType,
 ) -> None:
-    """Replace forces of independent examples by those of the coupled update.
+    """Replace forces computed as if examples were independent by the coupled update's, in place.
 
     The method is conjugate gradients: with q = √g, (I + q C_off q) u = -q C_off r is
-    solved for every output; the forces are h + q u, r = h - old. Where g = 0 a row sends what it
-    would send alone.
+    solved for every output; the forces are h + q u, r = h - old. Where g = 0, a row sends what it
+    would send without coupling.
     """
     room = [coupling.map.values_room(g, 1) for _ in range(7)]
     diagonal, scale, scaled, residual, direction, image, u = room
@@ -90,7 +90,7 @@ def couple_fused(
     iterations: int,
     kernels: ModuleType,
 ) -> None:
-    """Do as `couple` does, in kernels that add up for themselves what the last one left.
+    """Do the same as `couple`, in kernels that sum the previous kernel's output themselves.
 
     `stored`, if given, is filled with forces `damping` of the way from the old ones to the new. The
     coupling needs precisions of biases.
@@ -115,5 +115,5 @@ def couple_fused(
 
 
 def _quotient(above: Tensor, below: Tensor) -> Tensor:
-    """Return above/below, and 0 where that is not positive."""
+    """Return above/below, or 0 where below is not positive."""
     return torch.where(below > 0, above / below, 0.0)

@@ -1,11 +1,12 @@
-r"""Precisions of the messages of a whole group to its weights, as of the joint posterior.
+r"""Precisions of the messages of a whole group to its weights, from the joint posterior.
 
-The messages of rows, a convolution's positions, count as independent, and their precisions are
-summed: similar rows are counted as often as there are. If pre-activations are observed with the
+The messages of rows (a convolution's positions) are treated as independent and their precisions
+are summed, which counts similar rows several times. If pre-activations are observed with the
 precisions r, the group's exact posterior has the precision $A = \operatorname{diag}(1/s) +
-X^T \operatorname{diag}(r) X$, and its marginal of weight k one of $1/[A^{-1}]_{kk}$, which is
-$1/s_k$ more than the group says of it. With $q_{nk} = \sqrt{r_n s_k}\, x_{nk}$ and
-$L L^T = 1 + q q^T$, the group says $c_k / ((1 - c_k) s_k)$, $c_k = \sum_n [L^{-1} q]_{nk}^2$.
+X^T \operatorname{diag}(r) X$. Its marginal of weight k has the precision $1/[A^{-1}]_{kk}$, which
+exceeds the group's contribution by $1/s_k$. With $q_{nk} = \sqrt{r_n s_k}\, x_{nk}$ and
+$L L^T = 1 + q q^T$, the group contributes $c_k / ((1 - c_k) s_k)$,
+$c_k = \sum_n [L^{-1} q]_{nk}^2$.
 """
 
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from bnnbench.methods.message_passing.maps.convolution import Convolution
 from bnnbench.methods.networks.torch_layers import affine
 
 AT_ONCE = 2**22
-"""Largest number of values in a matrix of rows by inputs by outputs; it holds only some outputs."""
+"""Maximum number of values in a matrix of rows by inputs by outputs; outputs are split to fit."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,9 @@ def joint_precisions(
 ) -> JointPrecisions:
     """Return the precisions of a group's joint messages to every weight and bias.
 
-    `observed` has the precisions of pre-activations; the variances are those of weights without
-    the group. Exact, but for a convolution with more positions than inputs and several outputs:
-    the outputs share the weights of positions, their mean over outputs, up to a factor.
+    `observed` has the precisions of pre-activations; the variances are of weights without the
+    group. Exact, except for a convolution with more positions than inputs and several outputs: all
+    outputs then use the same position weights (their mean over outputs), up to a factor.
     """
     rows, r = map.rows(x), map.output_rows(observed).mT.double()
     s = map.weight_rows(variance).double()
@@ -60,12 +61,12 @@ def joint_precisions(
 
 
 def with_precision(message: Gaussian, mean: Tensor, precision: Float[Tensor, "*shape"]) -> Gaussian:
-    """Return the message of another precision and the same force, tau - precision mean."""
+    """Return the message with another precision and the same force, tau - precision mean."""
     return Gaussian(message.tau + mean * (precision - message.rho), precision)
 
 
 def shared_out(total: Tensor, rho: Float[Tensor, "members examples *weights"]) -> Tensor:
-    """Return the total of a group's precisions in the proportions of its examples'."""
+    """Return a group's total precision, divided in proportion to its examples' precisions."""
     return rho * (total / rho.sum(1).clamp_min(torch.finfo(rho.dtype).tiny))[:, None]
 
 
@@ -82,7 +83,7 @@ def _precisions(
 
 
 def _fewer(rows: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
-    """Return as many rows as inputs, of the same Gram matrix, weighted alike in all outputs."""
+    """Return as many rows as inputs, with the same Gram matrix and equal weights in all outputs."""
     weights = r.mean(1)
     weighted = rows * weights.to(rows.dtype).sqrt()[..., None]
     values, vectors = torch.linalg.eigh((weighted.mT @ weighted).double())

@@ -1,1 +1,1 @@
-"""The factors of the graph: stateless, elementwise over any shape, both directions together."""
+"""The factors of the graph: stateless, elementwise over any shape, with messages both ways."""

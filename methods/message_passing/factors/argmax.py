@@ -1,7 +1,7 @@
-"""The factor of a class label: the output of the true class is the largest.
+"""The factor of a class label: the true class has the largest output.
 
 Each other class is compared with the true one under a little noise. Source: paper 000, table 3;
-the damping of the losing side and the regulariser are those of its authors' experiments.
+the damping of the losing side and the regulariser follow its authors' experiments.
 """
 
 import torch
@@ -27,7 +27,7 @@ def backward(
     """Return the messages to the outputs of all classes, in the last dimension of z.
 
     All pairs are computed from the messages z at once. The message to a losing class is scaled by
-    the probability that it does lose. `target_variance` None leaves out the regulariser.
+    the probability that it loses. If `target_variance` is None, there is no regulariser.
     """
     mean, variance = moments(z)
     index = labels.long().unsqueeze(-1)
@@ -36,7 +36,7 @@ def backward(
     root = total.sqrt()
     x = (true_mean - mean) / root
     positive = truncated(x)
-    # The message to either side of the difference, in the mean of that side and of the other.
+    # The message to either side of the difference, given its own mean and the other side's.
     to_true = _to_term(x, positive, root, true_mean, -mean)
     to_other = -_to_term(x, positive, root, -mean, true_mean)
     true_divisor = variance + noise_variance + positive.variance * true_variance
@@ -82,10 +82,10 @@ def log_largest(
     variance: Float[Tensor, "*points classes"],
     noise_variance: float = NOISE_VARIANCE,
 ) -> Float[Tensor, "*points classes"]:
-    r"""Return the log probability that each class's output is the largest, each with noise.
+    r"""Return the log probability that each class's noisy output is the largest.
 
-    Half the noise of a difference on each output gives every pair the probability it has in
-    `log_probabilities`, but lets pairs that share an output depend on each other:
+    With half of a difference's noise on each output, every pair has the same probability as in
+    `log_probabilities`, but pairs that share an output depend on each other:
     $\int N(u; \mu_c, s_c) \prod_{j \ne c} \Phi((u - \mu_j) / \sqrt{s_j})\, du$, by the
     trapezoidal rule over 12 standard deviations on either side.
     """
@@ -104,9 +104,9 @@ def log_largest(
 
 
 def _to_term(x: Tensor, positive: Truncated, root: Tensor, tau: Tensor, other: Tensor) -> Tensor:
-    """Return the tau of the message to one term of a sum of two, before its divisor.
+    """Return the tau of the message to one of two summands, before its divisor.
 
-    Both forms are equal; neither cancels on its side of 0.
+    Both forms are equal; each is free of cancellation on its side of 0.
     """
     return torch.where(
         x > 0,
@@ -116,7 +116,7 @@ def _to_term(x: Tensor, positive: Truncated, root: Tensor, tau: Tensor, other: T
 
 
 def _sum_of_others(terms: Tensor, is_true: Tensor) -> Tensor:
-    """Return the sum over the last dimension without the true class, in the order of classes."""
+    """Return the sum over the last dimension without the true class, summed in class order."""
     terms = torch.where(is_true, 0.0, terms)
     total = terms[..., :1]
     for k in range(1, terms.shape[-1]):

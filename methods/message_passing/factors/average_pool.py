@@ -6,7 +6,7 @@ from bnnbench.methods.message_passing.gaussian import Gaussian
 
 
 def forward(z: Gaussian, size: int | None) -> Gaussian:
-    """Return the message to the mean of each window, or with None of the whole image (1 x 1).
+    """Return the message to the mean of each window, or of the whole image (1 x 1) for None.
 
     Its precision is at least 1e-8. A ragged border is dropped.
     """
@@ -15,7 +15,7 @@ def forward(z: Gaussian, size: int | None) -> Gaussian:
 
 
 def backward(z: Gaussian, back: Gaussian, size: int | None) -> Gaussian:
-    """Return the message to each input, of a precision of at least 1e-8.
+    """Return the message to each input, with a precision of at least 1e-8.
 
     Inputs in the border that pooling dropped get a uniform message.
     """

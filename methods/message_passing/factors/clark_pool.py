@@ -1,9 +1,10 @@
-r"""Max-pooling with the moments of a maximum, by a tree of pairs, and a linear message back.
+r"""Max-pooling with the moments of a maximum, by a tree of pairs, and a linear backward message.
 
-Each pair of a tree counts as normal and independent, as its result does. Source: Clark (1961), "The
-Greatest of a Finite Set of Random Variables". The message back treats the maximum as linear in its
-inputs: by Stein's lemma $\mathrm{Cov}(x_j, w) = s_j c_j$, with $s_j$ the variance of input j and
-$c_j$ the product of the probabilities, along the tree, that its branch is the greater.
+The members of each pair, and the result, are treated as normal and independent. Source: Clark
+(1961), "The Greatest of a Finite Set of Random Variables". The backward message treats the maximum
+as linear in its inputs: by Stein's lemma $\mathrm{Cov}(x_j, w) = s_j c_j$, with $s_j$ the variance
+of input j and $c_j$ the product of the probabilities, along the tree, that its branch is the
+greater.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ LEAST_VARIANCE = 1e-30
 
 @dataclass(frozen=True)
 class _Maximum:
-    """Moments of the maximum of some inputs, and how much of it each input is."""
+    """Moments of the maximum of some inputs, and each input's share in it."""
 
     mean: Tensor
     variance: Tensor
@@ -29,7 +30,7 @@ class _Maximum:
 
 
 def forward(z: Gaussian, size: int) -> Gaussian:
-    """Return the message of the moments of each maximum; a ragged border is dropped."""
+    """Return the moment-matched message to each maximum; a ragged border is dropped."""
     whole, _ = _maxima(z, size)
     return narrowed(Gaussian.of(whole.mean, whole.variance), z)
 
@@ -37,7 +38,7 @@ def forward(z: Gaussian, size: int) -> Gaussian:
 def backward(z: Gaussian, back: Gaussian, size: int) -> Gaussian:
     r"""Return the message to each input: uniform in the border that pooling dropped.
 
-    With the message $(\tau, \rho)$ to a maximum of mean M and variance V:
+    For a message $(\tau, \rho)$ to a maximum of mean M and variance V:
 
     $$ \rho_j = c_j^2 \rho / D, \quad \tau_j = c_j (\tau - \rho (M - c_j m_j)) / D, \quad
        D = 1 + \rho \max(0, V - c_j^2 s_j). $$
@@ -53,7 +54,7 @@ def backward(z: Gaussian, back: Gaussian, size: int) -> Gaussian:
 
 
 def _maxima(z: Gaussian, size: int) -> tuple[_Maximum, list[tuple[Tensor, Tensor]]]:
-    """Return the maximum of each window, and moments of the inputs, row by row."""
+    """Return the maximum of each window, and the moments of its inputs, row by row."""
     leaves = [moments(term) for term in windows(z, size)]
     ones = [_Maximum(mean, variance, (1.0,)) for mean, variance in leaves]
     rows = [_tree(ones[start : start + size]) for start in range(0, size * size, size)]
@@ -61,7 +62,7 @@ def _maxima(z: Gaussian, size: int) -> tuple[_Maximum, list[tuple[Tensor, Tensor
 
 
 def _tree(nodes: Sequence[_Maximum]) -> _Maximum:
-    """Return the maximum, neighbours joined first; a last one without a neighbour goes up."""
+    """Return the maximum, joining neighbours first; a last input without a neighbour moves up."""
     while len(nodes) > 1:
         pairs = [_joined(*nodes[k : k + 2]) for k in range(0, len(nodes) - 1, 2)]
         nodes = [*pairs, *nodes[2 * len(pairs) :]]

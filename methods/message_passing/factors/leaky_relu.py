@@ -15,17 +15,17 @@ from bnnbench.methods.message_passing.factors.truncation import Truncated, cdf, 
 from bnnbench.methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
 
 LEAST_LOG_MASS = {"forward": log(1e-8), "backward": -700.0}
-"""The logarithm of a joint density below which two messages contradict one another."""
+"""The log of the joint density below which two messages contradict each other."""
 TOLERANCE = 1e-5
-"""At equality the forward precision is the sum of the two; rounding must not decide there."""
+"""At equality the forward precision is the sum of both; this keeps rounding from deciding."""
 WEAK = 2e-8
-"""A negative back message below this precision is too weak to inform a unit."""
+"""A negative backward message below this precision is too weak to inform a unit."""
 DEGENERATE = 1e8
-"""A ReLU that is off is the point 0; this many times the precision of z stands for it."""
+"""A ReLU that is off is the point 0, represented by this many times the precision of z."""
 
 
 def direct(z: Gaussian, slope: float) -> Gaussian:
-    """Return the Gaussian with the moments of LeakyReLU(z); it is uniform where z is.
+    """Return the Gaussian with the moments of LeakyReLU(z); uniform where z is.
 
     Source: paper 000, equations 6 and 7, in sums of positive terms.
     """
@@ -33,13 +33,13 @@ def direct(z: Gaussian, slope: float) -> Gaussian:
 
 
 def forward(z: Gaussian, a: Gaussian, slope: float) -> tuple[Gaussian, Bool[Tensor, "*shape"]]:
-    """Return the message to a, and where a guard made it `direct` although a is informative.
+    """Return the message to a, and where a guard replaced it although a is informative.
 
-    The message is the marginal of a, moment-matched, divided by the message from a. The direct
-    message replaces it where z and a contradict one another (density of both below 1e-8), where a
+    The message is the marginal of a, moment-matched, divided by the message from a. The `direct`
+    message replaces it where z and a contradict each other (density of both below 1e-8), where a
     would be less certain than z and a together, and where it is not finite. It also replaces it
-    where a is uniform, or nearly so as behind a maximum that another input attains, and where a
-    ReLU is certainly off: there nothing is lost, and nothing counted.
+    where a is uniform, or nearly so (behind a maximum that another input attains), and where a
+    ReLU is certainly off. In these cases nothing is lost and nothing is counted.
     """
     wide_z, wide_a = widened(z), widened(a)
     marginal = _Marginal.of(wide_z, wide_a, slope)
@@ -61,7 +61,7 @@ def backward(z: Gaussian, a: Gaussian, slope: float) -> tuple[Gaussian, Bool[Ten
 
     The marginal of z, moment-matched, divided by the message from z. A precision below 1e-8,
     often a negative one, becomes 1e-8 at the same marginal mean. N(0, 1e8) replaces the message
-    where z and a contradict one another, where a is negative and says next to nothing, and where
+    where z and a contradict each other, where a is negative and almost uninformative, and where
     it is not finite.
     """
     wide_z, wide_a = widened(z), widened(a)
@@ -105,7 +105,7 @@ def _direct(z: Gaussian, slope: float) -> Gaussian:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One side of 0: the distance t = |z| from it is N(x/root, 1/root²) given t > 0."""
+    """One side of 0: the distance t = |z| is distributed as N(x/root, 1/root²) given t > 0."""
 
     weight: Float[Tensor, "*shape"]
     precision: Float[Tensor, "*shape"]
@@ -154,7 +154,7 @@ class _Marginal:
             + (minus_root / plus_root).log()
         )
         plus_weight, minus_weight = 1 / (1 + (-odds).exp()), 1 / (1 + odds.exp())
-        # The density of the larger side and its share give the whole density.
+        # The density of the larger side, divided by its share, is the whole density.
         larger_slope = torch.where(odds > 0, 1.0, slope)
         variance = larger_slope.square() / z.rho + 1 / a.rho
         apart = larger_slope * z.mean - a.mean
@@ -171,7 +171,7 @@ class _Marginal:
         )
 
     def forward(self, z: Gaussian, a: Gaussian) -> Gaussian:
-        """Return the exact quotient of the marginal of a and the message from a."""
+        """Return the exact quotient of the marginal of a by the message from a."""
         plus, minus, slope = self.plus, self.minus, self.slope
         apart = plus.weight * minus.weight * (plus.mean + slope * minus.mean).square()
         variance = plus.weight * plus.variance + minus.weight * (slope**2 * minus.variance) + apart
@@ -188,7 +188,7 @@ class _Marginal:
         return Gaussian(tau / variance, rho / variance)
 
     def backward(self, z: Gaussian, a: Gaussian) -> tuple[Gaussian, Tensor]:
-        """Return the exact quotient of the marginal of z and the message from z, and its mean."""
+        """Return the exact quotient of the marginal of z by the message from z, and its mean."""
         plus, minus, slope = self.plus, self.minus, self.slope
         apart = plus.weight * minus.weight * (plus.mean + minus.mean).square()
         variance = plus.weight * plus.variance + minus.weight * minus.variance + apart
@@ -207,6 +207,6 @@ class _Marginal:
 
 
 def _log_scaled_mass(x: Tensor, hazard: Tensor) -> Tensor:
-    """Return log Φ(x) + x²/2 + log √(2π), which for negative x is free of large terms."""
+    """Return log Φ(x) + x²/2 + log √(2π), in which no large terms cancel for negative x."""
     above = torch.special.log_ndtr(x) + 0.5 * x.square() + 0.5 * log(2 * pi)
     return torch.where(x > 0, above, -hazard.log())

@@ -1,8 +1,8 @@
 """Max-pooling as a sum weighted by the probability that each input is the largest.
 
-Not the moments of a maximum: four equal inputs of variance s give variance s/4. Source: the
-experiments of paper 000's authors; the paper does not describe it. The comparison of two inputs
-has the noise of the argmax factor.
+These are not the moments of a maximum: four equal inputs of variance s give variance s/4. Source:
+the experiments of paper 000's authors; the paper does not describe it. Two inputs are compared
+under the noise of the argmax factor.
 """
 
 from math import prod
@@ -34,14 +34,14 @@ def windows(z: Gaussian, size: int) -> list[Gaussian]:
     """Return the size² inputs of all windows, row by row, each as one tensor of windows."""
     height, width = (length // size * size for length in z.shape[-2:])
     if not prod((height, width)):
-        raise ValueError(f"windows of {size} x {size} need larger inputs than {tuple(z.shape)}")
+        raise ValueError(f"needed inputs of at least {size} x {size} to pool; got {tuple(z.shape)}")
     return [
         z[..., row:height:size, column:width:size] for row in range(size) for column in range(size)
     ]
 
 
 def scattered(messages: list[Gaussian], z: Gaussian, size: int) -> Gaussian:
-    """Return the messages of all windows where their inputs stand; `windows` undone."""
+    """Return the messages of all windows at their inputs' places: the inverse of `windows`."""
     whole = Gaussian.uniform(*z.shape, pattern=messages[0].rho)
     for message, view in zip(messages, windows(whole, size), strict=True):
         view.tau.copy_(message.tau)

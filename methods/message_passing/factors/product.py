@@ -8,7 +8,7 @@ from bnnbench.methods.message_passing.gaussian import Gaussian
 
 
 def forward(a: Gaussian, b: Gaussian) -> Gaussian:
-    """Return the message to c, of the mean and variance of a product of independent variables."""
+    """Return the message to c: mean and variance of a product of independent variables."""
     a_mean, a_variance = moments(a)
     b_mean, b_variance = moments(b)
     variance = a_variance * (b_variance + b_mean.square()) + a_mean.square() * b_variance

@@ -1,7 +1,7 @@
-r"""The factor $\mathcal N(y; z, \gamma^{-1})$: observed targets, of known or of learned noise.
+r"""The factor $\mathcal N(y; z, \gamma^{-1})$: observed targets with known or learned noise.
 
 A learned noise precision γ has a Gamma posterior, updated by variational message passing: the
-marginals of z and of γ are taken as independent. Source: paper 000, table 3; Winn and Bishop
+marginals of z and γ are treated as independent. Source: paper 000, table 3; Winn and Bishop
 (2005), "Variational Message Passing", section 3.
 """
 
@@ -15,9 +15,9 @@ from bnnbench.methods.message_passing.gaussian import Gaussian
 
 
 def backward(targets: Float[Tensor, "*shape"], noise_variance: Tensor | float) -> Gaussian:
-    """Return the message to z: N(targets, noise variance), which broadcasts over targets.
+    """Return the message to z: N(targets, noise variance), broadcast over targets.
 
-    With a learned noise the variance is 1/`Gamma.mean`.
+    If the noise is learned, the variance is 1/`Gamma.mean`.
     """
     variance = torch.as_tensor(noise_variance, dtype=targets.dtype, device=targets.device)
     return Gaussian.of(targets, variance.expand(targets.shape))
@@ -27,8 +27,8 @@ def backward(targets: Float[Tensor, "*shape"], noise_variance: Tensor | float) -
 class Gamma:
     r"""Increments of a Gamma density $\gamma^{shape - 1} e^{-rate\,\gamma}$, one per member.
 
-    A message holds its increments alone: the product of a prior and messages adds both numbers,
-    and a quotient subtracts them again. The uniform message is Gamma(0, 0).
+    A message holds only its increments: multiplying a prior and messages adds both numbers, and
+    dividing subtracts them. The uniform message is Gamma(0, 0).
     """
 
     shape: Float[Tensor, " members"]
@@ -51,7 +51,7 @@ class Gamma:
         return Gamma(self.shape - other.shape, self.rate - other.rate)
 
     def moved(self, towards: "Gamma", step: float) -> "Gamma":
-        """Return the increments a share `step` of the way to another message's."""
+        """Return the increments moved a share `step` of the way to another message's."""
         return Gamma(
             torch.lerp(self.shape, towards.shape, step), torch.lerp(self.rate, towards.rate, step)
         )
@@ -63,10 +63,10 @@ def message_to_precision(targets: Float[Tensor, "members rows outputs"], z: Gaus
     $$ \Delta shape = n/2, \qquad
        \Delta rate = \tfrac12 \sum (y - \mathrm E[z])^2 + \mathrm{Var}[z] $$
 
-    over its n targets, with the moments of the *marginals* z. Store it: the next visit of the
-    batch divides it out.
+    over its n targets, with the moments of the *marginals* z. The caller stores it: the next visit
+    of the batch divides it out.
     """
     surprise = (targets - z.mean).square() + z.variance
-    # One member at a time, so that a sum does not depend on its company.
+    # One member at a time, so that a sum does not depend on the other members.
     rate = torch.stack([0.5 * member.flatten().sum() for member in surprise.contiguous()])
     return Gamma(torch.full_like(rate, 0.5 * targets[0].numel()), rate)

@@ -1,8 +1,8 @@
 r"""The factor $\delta(a - \max(z, 0))$. Source: paper 000, appendix B.1.
 
-The limit of `leaky_relu` at slope 0. Where a unit is certainly off its output is the point 0,
-which no proper message says: there the direct message stands, and the variance that stands for a
-point is 1e-8 of that of z.
+The limit of `leaky_relu` at slope 0. The output of a unit that is certainly off is the point 0,
+which no proper message can represent: the direct message is used instead, and the point's variance
+is set to 1e-8 times the variance of z.
 """
 
 from jaxtyping import Bool
@@ -18,7 +18,7 @@ def direct(z: Gaussian) -> Gaussian:
 
 
 def forward(z: Gaussian, a: Gaussian) -> tuple[Gaussian, Bool[Tensor, "*shape"]]:
-    """Return the message to a, and where a guard made it `direct` although a is informative."""
+    """Return the message to a, and where a guard replaced it although a is informative."""
     return leaky_relu.forward(z, a, 0.0)
 
 

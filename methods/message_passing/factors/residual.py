@@ -1,4 +1,4 @@
-r"""The factor $\delta(s - u - v)$ that joins two branches: a weighted sum of coefficients 1."""
+r"""The factor $\delta(s - u - v)$ that joins two branches: a weighted sum with coefficients 1."""
 
 from bnnbench.methods.message_passing.factors import weighted_sum
 from bnnbench.methods.message_passing.gaussian import Gaussian
@@ -10,6 +10,6 @@ def forward(left: Gaussian, right: Gaussian) -> Gaussian:
 
 
 def backward(left: Gaussian, right: Gaussian, back: Gaussian) -> tuple[Gaussian, Gaussian]:
-    """Return the messages to both branches, given those from both and the one from the sum."""
+    """Return the messages to both branches, given the branches' messages and the sum's."""
     to_left, to_right = weighted_sum.backward((1.0, 1.0), (left, right), back)
     return to_left, to_right

@@ -1,8 +1,8 @@
 r"""The factor of a class label under a softmax. Source: paper 000, appendix B.3.
 
-With the other outputs at their probit-adjusted means $t_j$, one output z meets the likelihood
+With the other outputs at their probit-adjusted means $t_j$, the likelihood of one output z is
 $\sigma(\pm(z - c_k))$, $c_k = \log \sum_{j \neq k} e^{t_j}$, up to a constant. Its moments under
-N(z) come from Gauss-Legendre nodes at fixed places relative to z and to $c_k$.
+N(z) come from Gauss-Legendre nodes at fixed positions relative to z and to $c_k$.
 """
 
 from math import log, pi
@@ -21,13 +21,13 @@ AROUND_MEAN = tuple(range(-10, 11, 2))
 AROUND_STEP = (-32, -16, -8, -4, -2, 0, 2, 4, 8, 16, 32)
 """Further edges around c, where the likelihood bends."""
 LEAST_LOG_MASS = log(1e-12)
-"""Below it z and the label contradict one another: the message is uniform."""
+"""Below this log mass, z and the label contradict each other and the message is uniform."""
 
 
 def backward(z: Gaussian, labels: Int[Tensor, "*points"]) -> Gaussian:
     """Return the messages to the outputs of all classes, in the last dimension of z.
 
-    The likelihood is log-concave, so that no precision is negative.
+    The likelihood is log-concave, so no precision is negative.
     """
     mean, variance = moments(z)
     adjusted = _adjusted(mean, variance)
@@ -52,7 +52,7 @@ def log_probabilities(
 ) -> Float[Tensor, "*points classes"]:
     r"""Return the log softmax of $\mu / \sqrt{1 + \pi s/8}$, the probit approximation.
 
-    The paper prints it without the root, its authors' experiments have it.
+    The paper omits the square root; its authors' experiments include it.
     """
     return _adjusted(mean, variance).log_softmax(-1)
 
@@ -62,7 +62,7 @@ def _adjusted(mean: Tensor, variance: Tensor) -> Tensor:
 
 
 def _log_sum_of_others(scores: Tensor) -> Tensor:
-    """Return log Σ_{j≠k} exp(score_j) for each class k, summed in the order of classes."""
+    """Return log Σ_{j≠k} exp(score_j) for each class k, summed in class order."""
     classes = scores.shape[-1]
     itself = torch.eye(classes, dtype=torch.bool, device=scores.device)
     others = scores.unsqueeze(-2).expand(*scores.shape[:-1], classes, classes)

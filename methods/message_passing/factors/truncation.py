@@ -1,4 +1,4 @@
-r"""The factor $\mathbb{1}[d > 0]$, and the moments of truncated Gaussians that others build on."""
+r"""The factor $\mathbb{1}[d > 0]$, and the moments of truncated Gaussians that others use."""
 
 from math import pi, sqrt
 from typing import NamedTuple
@@ -11,15 +11,15 @@ from bnnbench.methods.message_passing.factors.double import LEAST, narrowed, wid
 from bnnbench.methods.message_passing.gaussian import Gaussian
 
 FAR = -5.0
-"""Below it 1 - hazard (hazard + x) would cancel, and the continued fraction converges at once."""
+"""Below this, 1 - hazard (hazard + x) would cancel; the continued fraction converges quickly."""
 DEPTH = 24
 
 
 class Truncated(NamedTuple):
     """N(x, 1) given that it is positive.
 
-    `hazard` is φ(x)/Φ(x), `mean` x + hazard, `variance` 1 - `lost`, and `lost` hazard times mean:
-    each is computed without cancellation, so that all are accurate relative to themselves.
+    `hazard` is φ(x)/Φ(x), `mean` is x + hazard, `variance` is 1 - `lost`, and `lost` is hazard
+    times mean. Each is computed without cancellation, so its relative error is small.
     """
 
     hazard: Float[Tensor, "*shape"]
@@ -50,14 +50,14 @@ def truncated(x: Float[Tensor, "*shape"]) -> Truncated:
 
 
 def cdf(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Return Φ(x) to its own relative precision; `torch.special.ndtr` underflows below -8."""
+    """Return Φ(x) with a small relative error; `torch.special.ndtr` underflows below -8."""
     return 0.5 * torch.special.erfc(x * -sqrt(0.5))
 
 
 def backward(d: Gaussian) -> Gaussian:
     """Return the message to d: N(d) truncated to d > 0, moment-matched, divided by N(d).
 
-    Its precision is never negative. A uniform d is taken as N(0, 1e30).
+    Its precision is never negative. A uniform d is treated as N(0, 1e30).
     """
     wide = widened(d)
     rho = wide.rho.clamp_min(LEAST)

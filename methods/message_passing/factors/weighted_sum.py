@@ -1,7 +1,7 @@
-r"""The factor $\delta(s - \sum_i c_i v_i)$ of constants c, exact. Source: paper 000, table 2.
+r"""The factor $\delta(s - \sum_i c_i v_i)$ with constants c, exact. Source: paper 000, table 2.
 
-Sums run over the terms in their order, element by element, so that the result of an element does
-not depend on where in a tensor it stands.
+Terms are summed in order, element by element, so that an element's result does not depend on its
+position in a tensor.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def backward(
 ) -> list[Gaussian]:
     """Return the message to each term, given the message from the sum.
 
-    The other terms are summed, rather than subtracted from the whole, so that nothing cancels. A
+    The other terms are summed rather than subtracted from the total, so that nothing cancels. A
     uniform message from the sum, or a coefficient 0, gives uniform messages.
     """
     pairs = _scaled(coefficients, terms)

@@ -1,1 +1,1 @@
-"""Bulk operations on messages, one backend per module, all of the same functions."""
+"""Bulk operations on messages: one module per backend, all with the same functions."""

@@ -1,9 +1,9 @@
-"""The fused operations in plain torch, and all others in C: what a GPU does in fewer launches.
+"""The fused operations, which save a GPU launches, in plain torch; all others in C.
 
-Coupled updates read the sums that the step before left, biases and their cavities are taken in by
-the operations that use them, and counts add up where they are. They equal the other backends to
-rounding: sums over examples run in another order. Axes and words are those of units.py; `bias` are
-marginals `members outputs`, or in a coupled update their precisions.
+Coupled updates read the previous step's sums, the operations that use biases compute their
+cavities, and counts are accumulated in place. Results equal the other backends' to rounding: sums
+over examples run in another order. Axes and terms are defined in units.py; `bias` are marginals
+`members outputs` or, in a coupled update, their precisions.
 """
 
 import torch
@@ -62,7 +62,7 @@ def coupled_residual(
     residual: Tensor,
     direction: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """Fill the residual and all that begins with it (units.fill_residual)."""
+    """Fill the residual and the first direction (units.fill_residual)."""
     shift = _shift(total, bias)
     return units.fill_residual(moved, shift, diagonal, scale, scaled, residual, direction)
 
@@ -88,7 +88,7 @@ def coupled_step(
     u: Tensor,
     residual: Tensor,
 ) -> Tensor:
-    """Go as far along the direction as lowers the residual most (units.step)."""
+    """Step along the direction to where the residual is smallest (units.step)."""
     return units.step(_quotient(square, curvature), direction, image, u, residual)
 
 
@@ -100,14 +100,14 @@ def coupled_turn(
     direction: Tensor,
     scaled: Tensor,
 ) -> Tensor:
-    """Turn the direction by the sums of residual² now and before the step (units.turn)."""
+    """Turn the direction, given the sums of residual² now and before the step (units.turn)."""
     return units.turn(residual, _quotient(square, before), scale, direction, scaled)
 
 
 def coupled_finish(
     g: Tensor, u: Tensor, old: Tensor | None, h: Tensor, stored: Tensor | None, damping: float
 ) -> None:
-    """Add √g u to `h`; fill `stored`, if given, with forces `damping` of the way from the old."""
+    """Add √g u to `h`; fill `stored`, if given, `damping` of the way from `old` to `h`."""
     units.finish(g, u, h)
     if stored is not None:
         stored.copy_(h if old is None else torch.lerp(old, h, damping))
@@ -120,7 +120,7 @@ def biased_outputs(
     bias: Gaussian | None,
     old: Gaussian | None,
 ) -> Gaussian:
-    """Return the messages with the moments of biases added, without an example's own message."""
+    """Return the messages with biases' moments added, without an example's own message."""
     bias_mean, variance = _cavity(bias, old, mean)
     return units.output_messages(mean, by_weights, by_inputs, bias_mean, variance)
 
@@ -134,10 +134,10 @@ def exchange_bias(
     total: Gaussian | None,
     damping: float,
 ) -> tuple[Gaussian, Gaussian, Gaussian]:
-    """Return the examples' messages to biases, their product, and the marginals with it.
+    """Return the examples' messages to biases, their product, and the updated marginals.
 
-    Messages go `damping` of the way from the old ones, whose product is `old_sum`. Where given,
-    `total` gets the new product as a factor.
+    Messages move `damping` of the way from the old ones, whose product is `old_sum`. `total`, if
+    given, is multiplied by the new product.
     """
     messages = units.bias_messages(g, h, *_cavity(bias, old, g))
     if old:
@@ -158,7 +158,7 @@ def exchange_sums(
     stored: Gaussian | None,
     damping: float,
 ) -> None:
-    """Exchange the message to weights of these means that sums over examples make."""
+    """Exchange the message, formed by sums over examples, to weights with these means."""
     new = Gaussian(
         sums.force + mean * sums.gain_of_square, sums.gain_of_square + sums.gain_of_variance
     )
@@ -166,33 +166,33 @@ def exchange_sums(
 
 
 def counted_forward(z: Gaussian, a: Gaussian | None, slope: float, counts: Tensor) -> Gaussian:
-    """Return the messages to a = LeakyReLU(z), and add fall-backs to the members' counts."""
+    """Return the messages to a = LeakyReLU(z), and add replacements to the members' counts."""
     out, replaced = compiled.leaky_relu_forward(z, a, slope)
     counts.add_(replaced)
     return out
 
 
 def counted_backward(z: Gaussian, a: Gaussian, slope: float, counts: Tensor) -> Gaussian:
-    """Return the messages to z, and add those that a guard replaced to the members' counts."""
+    """Return the messages to z, and add replacements by a guard to the members' counts."""
     out, replaced = compiled.leaky_relu_backward(z, a, slope)
     counts.add_(replaced)
     return out
 
 
 def argmax_loss(z: Gaussian, labels: Tensor, noise_variance: float) -> Tensor:
-    """Return minus the log probability of each label, `members examples`."""
+    """Return the negative log probability of each label, `members examples`."""
     log_probs = argmax.log_probabilities(z.mean, z.variance, noise_variance)
     return -log_probs.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
 
 
 def _shift(total: Tensor, bias: Tensor | None) -> Tensor:
-    """Return how far the biases move pre-activations; `total` has sums by example."""
+    """Return how far the biases move pre-activations; `total` has sums per example."""
     whole = total.sum(1, keepdim=True)
     return torch.zeros_like(whole) if bias is None else whole / bias
 
 
 def _quotient(above: Tensor, below: Tensor) -> Tensor:
-    """Return the quotient of the sums over examples, and 0 where that is not positive."""
+    """Return the quotient of the sums over examples, or 0 where `below` is not positive."""
     above, below = above.sum(1, keepdim=True), below.sum(1, keepdim=True)
     return torch.where(below > 0, above / below, 0.0)
 

@@ -1,4 +1,4 @@
-"""The work in Python of the fused kernels (fused.py), which only a GPU has."""
+"""The Python part of the fused kernels (fused.py), which exist only for GPUs."""
 
 from math import prod
 
@@ -18,13 +18,13 @@ from bnnbench.methods.message_passing.stacks import LaterWeightSums
 
 Pair = tuple[Tensor | None, Tensor | None]
 PARTS = 4
-"""Parts of an example's positions, where there are many."""
+"""Number of parts into which an example's positions are split, if they are many."""
 SPLIT_FROM = 256
-"""The fewest positions that are split."""
+"""Minimum number of positions that are split."""
 
 
 class FusedOperations(Operations):
-    """Every function of `fused`, each one launch, but for that of biases, which is two."""
+    """Every function of `fused`, each as one launch; the exchange of biases takes two."""
 
     FUSED = True
     FEW_ROWS = 0
@@ -121,7 +121,7 @@ class FusedOperations(Operations):
         stored: Tensor | None,
         damping: float,
     ) -> None:
-        """Add √g u to `h`, and fill what the next round reads of it."""
+        """Add √g u to `h`, and fill the values that the next round reads."""
         self._run("coupled_finish_all", (g, u, old), (h, stored), float(damping))
 
     def biased_outputs(
@@ -132,7 +132,7 @@ class FusedOperations(Operations):
         bias: Gaussian | None,
         old: Gaussian | None,
     ) -> Gaussian:
-        """Return the messages with the moments of biases added, without an example's own."""
+        """Return the messages with biases' moments added, without an example's own message."""
         out = _alike(features_last(mean))
         inputs = (mean, by_weights, by_inputs, *_shared(bias), *_pair(old))
         self._run("biased_outputs_all", inputs, (out.tau, out.rho))
@@ -168,7 +168,7 @@ class FusedOperations(Operations):
         stored: Gaussian | None,
         damping: float,
     ) -> None:
-        """Exchange the message that sums over examples make (maps/sums.py)."""
+        """Exchange the message formed by sums over examples (maps/sums.py)."""
         filled = (*_pair(stored), *_pair(total), marginal.tau, marginal.rho)
         inputs = (mean, sums.force, sums.gain_of_square, sums.gain_of_variance, *_pair(old))
         given = laid_as(marginal.rho, inputs, filled)
@@ -178,7 +178,7 @@ class FusedOperations(Operations):
     def counted_forward(
         self, z: Gaussian, a: Gaussian | None, slope: float, counts: Tensor
     ) -> Gaussian:
-        """Return the messages to a = LeakyReLU(z), and add their fall-backs to the counts."""
+        """Return the messages to a = LeakyReLU(z), and add replacements to the counts."""
         if a is None:
             inputs, out = alike(z.tau, z.rho)
             arguments = (z.rho.numel(), float(slope), *inputs, out.tau, out.rho)
@@ -187,11 +187,11 @@ class FusedOperations(Operations):
         return self._counted("leaky_relu_forward_all", z, a, slope, counts)
 
     def counted_backward(self, z: Gaussian, a: Gaussian, slope: float, counts: Tensor) -> Gaussian:
-        """Return the messages to z, and add those that a guard replaced to the counts."""
+        """Return the messages to z, and add replacements by a guard to the counts."""
         return self._counted("leaky_relu_backward_all", z, a, slope, counts)
 
     def argmax_loss(self, z: Gaussian, labels: Tensor, noise_variance: float) -> Tensor:
-        """Return minus the log probability of each label."""
+        """Return the negative log probability of each label."""
         (labels,) = contiguous(z.rho, z.shape[:-1], labels, dtype=torch.int64)
         inputs = contiguous(z.tau, z.shape, z.tau, z.rho)
         loss = torch.empty_like(labels, dtype=z.rho.dtype)
@@ -205,7 +205,7 @@ class FusedOperations(Operations):
         inputs: tuple[Tensor | None, ...],
         outputs: tuple[Tensor | None, ...],
     ) -> None:
-        """Run a kernel whose sums over positions are those of an example's parts."""
+        """Run a kernel whose sums over positions cover one part of an example each."""
         first = inputs[0]
         assert first is not None
         self._run(name, inputs, outputs, parts=parts_of(first))
@@ -221,22 +221,22 @@ class FusedOperations(Operations):
 
 
 def parts_of(values: Tensor) -> int:
-    """Return into how many parts the positions of an example are split.
+    """Return the number of parts into which the positions of an example are split.
 
-    They are worked at side by side: many positions of few examples leave a GPU idle.
+    Parts are processed in parallel: many positions of few examples leave a GPU idle.
     """
     count = prod(values.shape[3:])
     return PARTS if count >= SPLIT_FROM and count % PARTS == 0 else 1
 
 
 def _sums_of_parts(values: Tensor) -> Tensor:
-    """Return room for the sums over positions of every example's parts."""
+    """Return a buffer for the sums over positions of every example's parts."""
     members, examples, features = values.shape[:3]
     return values.new_empty(members, examples * parts_of(values), features)
 
 
 def _sums(values: Tensor) -> Tensor:
-    """Return room for the sums over positions of every example."""
+    """Return a buffer for the sums over positions of every example."""
     return values.new_empty(values.shape[:3])
 
 
@@ -249,5 +249,5 @@ def _pair(message: Gaussian | None) -> Pair:
 
 
 def _shared(message: Gaussian | None) -> Pair:
-    """Return numbers of features that all examples share."""
+    """Return features' natural parameters, shared by all examples."""
     return (message.tau[:, None], message.rho[:, None]) if message else (None, None)

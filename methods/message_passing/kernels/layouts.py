@@ -1,4 +1,4 @@
-"""Tensors as kernels read them: dense, alike, and copied only where they are not so already."""
+"""Tensors in the layouts that kernels read: dense and equal; copied only if necessary."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +11,14 @@ from torch import Tensor
 from bnnbench.methods.message_passing.gaussian import Gaussian
 
 MOST_POOL = 11
-"""The largest side of a window: products of 120 numbers below 2 are finite in any type."""
+"""Maximum side of a window: products of 120 numbers below 2 are finite in any type."""
 
 
 def alike(*tensors: Tensor) -> tuple[list[Tensor], Gaussian]:
-    """Return tensors of one shape in one dense layout, and a result to be filled in it.
+    """Return tensors of one shape in one dense layout, and a result buffer.
 
-    The layout is that of the first tensor if its members lie apart, and contiguous otherwise.
+    The layout is the first tensor's if its members are stored one after another, and contiguous
+    otherwise.
     """
     first = tensors[0]
     _check(first, first.shape, *tensors)
@@ -30,7 +31,7 @@ def alike(*tensors: Tensor) -> tuple[list[Tensor], Gaussian]:
 def laid_as(
     pattern: Tensor, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor | None]
 ) -> list[Tensor | None]:
-    """Return tensors in the dense layout of `pattern`, copied where they have another one.
+    """Return tensors in the dense layout of `pattern`, copied if theirs differs.
 
     The layout of outputs, which cannot be copied, is only checked.
     """
@@ -45,9 +46,9 @@ def laid_as(
 def contiguous(
     pattern: Tensor, shape: Sequence[int], *tensors: Tensor, dtype: torch.dtype | None = None
 ) -> list[Tensor]:
-    """Return tensors of a shape, checked, with their last axis innermost.
+    """Return contiguous tensors, checked to have this shape.
 
-    Where `dtype` is given, they are converted to it; otherwise it is that of `pattern`.
+    If `dtype` is given, they are converted to it; otherwise it must be the type of `pattern`.
     """
     if dtype is not None:
         tensors = tuple(t.to(dtype) for t in tensors)
@@ -63,11 +64,11 @@ def by_rows(
 ) -> tuple[tuple[int, ...], list[Tensor | None]]:
     """Return lengths and strides of tensors of units as rows of features, and the tensors.
 
-    Shapes are `members examples features *positions`, that of `pattern`. A tensor without
-    positions, or with one example, is read again at each. Each example may count as several, its
-    `parts`, which have as many positions each; then a tensor without positions has the parts as
-    its examples. Inputs are copied where features do not follow one another, or parts do not;
-    outputs (`features_last`) do not need that.
+    Their shape is `members examples features *positions`, like `pattern`. A tensor without
+    positions, or with one example, is reread for each. An example may be split into several
+    `parts` with equal numbers of positions; then a tensor without positions has parts instead of
+    examples. Inputs are copied if their features are not contiguous or their parts not evenly
+    spaced; outputs (`features_last`) never need that.
     """
     tensors: list[Tensor | None] = [*inputs, *outputs]
     layouts = []
@@ -92,7 +93,7 @@ def by_rows(
 def _row_numbers(
     whole: torch.Size, layouts: tuple[tuple[torch.Size, tuple[int, ...]] | None, ...], parts: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return lengths and strides, and the places of tensors without strides of rows."""
+    """Return lengths and strides, and the indices of tensors that are not rows of features."""
     positions = prod(whole[3:])
     numbers, scattered = [whole[0], whole[1] * parts, positions // parts, whole[2]], []
     for k, layout in enumerate(layouts):
@@ -104,7 +105,7 @@ def _row_numbers(
 
 
 def features_last(pattern: Tensor) -> Tensor:
-    """Return room in which features follow one another, as channels last of images."""
+    """Return a buffer in which features are contiguous, like channels-last images."""
     strides = _features_last(pattern.shape)
     return torch.empty_strided(pattern.shape, strides, dtype=pattern.dtype, device=pattern.device)
 
@@ -119,9 +120,9 @@ def _features_last(shape: torch.Size) -> tuple[int, ...]:
 def _row_strides(
     whole: torch.Size, shape: torch.Size, strides: tuple[int, ...], parts: int
 ) -> tuple[int, int, int] | None:
-    """Return how far apart members, examples, or their parts, and positions stand.
+    """Return the strides of members, of examples or their parts, and of positions.
 
-    None where features do not follow one another, or positions are not evenly spaced.
+    None if features are not contiguous, or positions or parts are not evenly spaced.
     """
     members, examples, features = whole[:3]
     if shape not in (whole, (members, examples * parts, features), (members, 1, features)):
@@ -146,7 +147,7 @@ def _row_strides(
 def _check(
     pattern: Tensor, shape: Sequence[int], *tensors: Tensor, dtype: torch.dtype | None = None
 ) -> None:
-    """Kernels read memory unchecked, so shapes, types and devices are checked here."""
+    """Check shapes, types and devices, because kernels read memory unchecked."""
     dtype = dtype or pattern.dtype
     for t in tensors:
         if t.shape != shape or t.dtype != dtype or t.device != pattern.device:
@@ -158,7 +159,7 @@ def _check(
 
 @cache
 def _is_laid_as(shape: torch.Size, pattern: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Return whether a pattern leaves no room between elements, and strides are the same."""
+    """Return whether a pattern has no gaps between elements and the strides equal its own."""
     sides = [each for each in zip(pattern, shape, strides, strict=True) if each[1] > 1]
     room = 1
     for apart, side, stride in sorted(sides):
@@ -174,16 +175,16 @@ def _laid_as(pattern: Tensor, t: Tensor) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """Messages as `images channels height width`, in one of the two layouts of images."""
+    """Messages as `images channels height width`, channels first or last in memory."""
 
     inputs: list[Tensor]
     size: int
     shape: tuple[int, ...]
-    """The shape that the caller gave."""
+    """The caller's shape."""
 
     @classmethod
     def of(cls, z: Gaussian, size: int) -> "Images":
-        """Return messages of any number of leading axes for pooling by squares of this size."""
+        """Return messages with any number of leading axes, for pooling by squares of this size."""
         shape = tuple(z.rho.shape)
         height, width = shape[-2:]
         if not 0 < size <= min(MOST_POOL, height, width):
@@ -203,7 +204,7 @@ class Images:
 
     @property
     def layout(self) -> tuple[int, int, int, int, int]:
-        """Channels, height, width, side of the windows, and whether channels lie last."""
+        """Channels, height, width, side of the windows, and whether channels are last."""
         last = _layout(self.inputs[0]) == torch.channels_last
         _, channels, height, width = self.inputs[0].shape
         return channels, height, width, self.size, int(last)
@@ -220,7 +221,7 @@ class Images:
         return [_as_images(t).contiguous(memory_format=layout) for t in (back.tau, back.rho)]
 
     def to_windows(self) -> Gaussian:
-        """Return messages to the windows, to be filled."""
+        """Return a buffer for messages to the windows."""
         z = self.inputs[0]
         tau = torch.empty(
             (*z.shape[:2], *self.pooled[-2:]),
@@ -231,14 +232,14 @@ class Images:
         return Gaussian(tau, torch.empty_like(tau))
 
     def to_inputs(self) -> Gaussian:
-        """Return messages to the inputs, to be filled; uniform where no window reaches."""
+        """Return a buffer for messages to the inputs; uniform where no window reaches."""
         z = self.inputs[0]
         ragged = prod(self.pooled) * self.size**2 != z.numel()
         make = torch.zeros_like if ragged else torch.empty_like
         return Gaussian(make(z), make(z))
 
     def shaped(self, filled: Gaussian) -> Gaussian:
-        """Return filled messages with the leading axes that the caller gave."""
+        """Return filled messages with the caller's leading axes."""
         lead = self.shape[:-2]
         return Gaussian(*(_with_leading(t, lead) for t in (filled.tau, filled.rho)))
 

@@ -1,6 +1,6 @@
-"""The kernels' work in Python, which is the same in main memory and on a device.
+"""The Python part of the kernels, the same in main memory and on a device.
 
-Tensors are checked and laid out, results allocated, and addresses handed on.
+It checks tensors and their layouts, allocates results, and passes addresses on.
 """
 
 import torch
@@ -18,12 +18,12 @@ Units = Float[Tensor, "members rows outputs"]
 
 
 class Operations(UnitOperations, WeightOperations):
-    """Every kernel of `reference`, of compiled code that `call` finds by its name."""
+    """Every kernel of `reference`, in compiled code that `call` finds by name."""
 
     def leaky_relu_forward(
         self, z: Gaussian, a: Gaussian | None, slope: float
     ) -> tuple[Gaussian, Int[Tensor, " members"]]:
-        """Return the messages to a = LeakyReLU(z), and the fall-backs of each member."""
+        """Return the messages to a = LeakyReLU(z), and each member's number of replacements."""
         if a is not None:
             return self._activation("leaky_relu_forward_all", z, a, slope)
         inputs, out = alike(z.tau, z.rho)
@@ -35,7 +35,7 @@ class Operations(UnitOperations, WeightOperations):
     def leaky_relu_backward(
         self, z: Gaussian, a: Gaussian, slope: float
     ) -> tuple[Gaussian, Int[Tensor, " members"]]:
-        """Return the messages to z, and how often a guard replaced them, for each member."""
+        """Return the messages to z, and each member's number of replacements by a guard."""
         return self._activation("leaky_relu_backward_all", z, a, slope)
 
     def max_pool_forward(self, z: Gaussian, size: int) -> Gaussian:
@@ -80,7 +80,7 @@ class Operations(UnitOperations, WeightOperations):
         g: Units,
         h: Units,
     ) -> Gaussian:
-        """Return the messages of all rows to each weight, multiplied; None: observed inputs."""
+        """Return the product of all rows' messages to each weight; None: observed inputs."""
         rows, weights, units = (input_mean, input_variance), (weight_mean, weight_variance), (g, h)
         return self._sums("exact_weight_sums_all", rows, weights, units, _empty(weight_mean))
 
@@ -93,14 +93,14 @@ class Operations(UnitOperations, WeightOperations):
         g: Units,
         h: Units,
     ) -> Gaussian:
-        """Return the messages of all outputs to each input of a later layer, multiplied."""
+        """Return the product of all outputs' messages to each input of a later layer."""
         rows, weights, units = (input_mean, input_variance), (weight_mean, weight_variance), (g, h)
         return self._sums("exact_input_sums_all", rows, weights, units, _empty(input_mean))
 
     def exact_first_forward(
         self, x: Rows, weight_mean: Weights, weight_variance: Weights, g: Units, h: Units
     ) -> tuple[Units, Units]:
-        """Return the weights' part of mean and variance of a first layer, under cavities."""
+        """Return the weights' part of a first layer's mean and variance, under cavities."""
         weights = (weight_mean, weight_variance)
         sums = self._sums("exact_first_forward_all", (x,), weights, (g, h), _empty(g))
         return sums.tau, sums.rho
@@ -115,7 +115,7 @@ class Operations(UnitOperations, WeightOperations):
         g: Units,
         h: Units,
     ) -> Gaussian:
-        """Return the messages of all rows to each weight of a first layer, multiplied."""
+        """Return the product of all rows' messages to each weight of a first layer."""
         weights, units = (weight_mean, weight_variance), (g_old, h_old, g, h)
         return self._sums("exact_first_weight_sums_all", (x,), weights, units, _empty(weight_mean))
 
@@ -132,7 +132,7 @@ class Operations(UnitOperations, WeightOperations):
 
     def _pool(self, name: str, images: Images, *tensors: Tensor) -> None:
         if self.call(name, tensors[0].dtype, images.count, images.layout, *tensors):
-            raise MemoryError("no memory for the places of an image's windows")
+            raise MemoryError("no memory for the offsets of an image's windows")
 
     def _sums(
         self,

@@ -1,9 +1,9 @@
-"""The meaning of every kernel, in plain torch and in the type of the messages.
+"""The definition of every kernel, in plain torch and in the type of the messages.
 
 Axes: weights `members outputs inputs`, rows `members rows ...`. (g, h) of a unit are the two
-numbers of its back message (tau, rho) at forward moments (M, V): g = rho/(1 + rho V) and
-h = (tau - rho M)/(1 + rho V). Sums run in one order, so that a member does not depend on its
-company, and no tensor has the size rows x inputs x outputs. Source: paper 000, table 2.
+numbers of its backward message (tau, rho) at forward moments (M, V): g = rho/(1 + rho V) and
+h = (tau - rho M)/(1 + rho V). Sums run in a fixed order, so that a member does not depend on the
+others, and no tensor has the size rows x inputs x outputs. Source: paper 000, table 2.
 """
 
 from collections.abc import Iterator
@@ -17,9 +17,9 @@ from bnnbench.methods.message_passing.gaussian import Gaussian
 from bnnbench.methods.message_passing.kernels import units, weights
 
 CHUNK = 2**18
-"""The most elements of a member's temporary, unless one slice of its result has more.
+"""Maximum size of a member's temporary, unless one slice of its result has more elements.
 
-It is the member's, so that the order of sums does not depend on how many members there are.
+The limit is per member, so that the order of sums does not depend on the number of members.
 """
 
 fill_moments = units.fill_moments
@@ -49,7 +49,7 @@ Units = Float[Tensor, "members rows outputs"]
 def leaky_relu_forward(
     z: Gaussian, a: Gaussian | None, slope: float
 ) -> tuple[Gaussian, Int[Tensor, " members"]]:
-    """Return `leaky_relu.forward`, without a `direct`, and the fall-backs of each member."""
+    """Return `leaky_relu.forward` (`direct` without a), and each member's replacement count."""
     if a is None:
         none = torch.zeros(z.shape[0], dtype=torch.int64, device=z.rho.device)
         return leaky_relu.direct(z, slope), none
@@ -60,7 +60,7 @@ def leaky_relu_forward(
 def leaky_relu_backward(
     z: Gaussian, a: Gaussian, slope: float
 ) -> tuple[Gaussian, Int[Tensor, " members"]]:
-    """Return `leaky_relu.backward` and how often a guard replaced it, for each member."""
+    """Return `leaky_relu.backward`, and each member's count of replacements by a guard."""
     message, replaced = leaky_relu.backward(z, a, slope)
     return message, replaced.flatten(1).sum(1)
 
@@ -93,9 +93,9 @@ def exact_weight_sums(
     g: Units,
     h: Units,
 ) -> Gaussian:
-    r"""Return the messages of all rows to each weight, multiplied.
+    r"""Return the product of all rows' messages to each weight.
 
-    Inputs without a variance are observed, and the weights' moments those of cavities.
+    Inputs without a variance are observed; the weights' moments are then their cavities'.
 
     With p and v the moments of the product of input and weight, and q = 1 - g v,
     $\rho = \sum_n \mathrm E[a^2] g/q$ and $\tau = \sum_n \mathrm E[a] (h + g p)/q$.
@@ -124,9 +124,9 @@ def exact_input_sums(
     g: Units,
     h: Units,
 ) -> Gaussian:
-    r"""Return the messages of all outputs to each input of a later layer, multiplied.
+    r"""Return the product of all outputs' messages to each input of a later layer.
 
-    As `exact_weight_sums`, with $\rho = \sum_o \mathrm E[w^2] g/q$ and
+    Like `exact_weight_sums`, with $\rho = \sum_o \mathrm E[w^2] g/q$ and
     $\tau = \sum_o \mathrm E[w] (h + g p)/q$. No floor is applied.
     """
     square = input_mean.square()
@@ -148,13 +148,13 @@ def exact_input_sums(
 def exact_first_forward(
     x: Rows, weight_mean: Weights, weight_variance: Weights, g: Units, h: Units
 ) -> tuple[Units, Units]:
-    r"""Return the weights' part of mean and variance of a first layer, under cavities.
+    r"""Return the weights' part of a first layer's mean and variance, under cavities.
 
-    The cavity of a weight of variance s and mean m for a row is rebuilt from the (g, h) of the
-    message that the marginal contains: $s_c = 2s/(1 + \sqrt{1 - 4 g x^2 s})$,
-    $m_c = m - s_c x h$. It is the marginal where g = h = 0, and exact where the message explained
-    at most half of the output's variance, $g x^2 s_c \le 1/2$; beyond, another cavity has the
-    same marginal, and layers of very few inputs should store their messages instead.
+    For a weight of variance s and mean m, a row's cavity is rebuilt from the (g, h) of the row's
+    message in the marginal: $s_c = 2s/(1 + \sqrt{1 - 4 g x^2 s})$, $m_c = m - s_c x h$. It equals
+    the marginal if g = h = 0, and is exact if the message explained at most half of the output's
+    variance, $g x^2 s_c \le 1/2$. Beyond that, another cavity has the same marginal; layers with
+    very few inputs should store their messages instead.
     """
     total = _Total(g)
     for inputs in _chunks(x.shape[2], g):
@@ -176,7 +176,7 @@ def exact_first_weight_sums(
     g: Units,
     h: Units,
 ) -> Gaussian:
-    r"""Return the messages of all rows to each weight of a first layer, multiplied.
+    r"""Return the product of all rows' messages to each weight of a first layer.
 
     With the cavities $m_c, s_c$ rebuilt from the old (g, h) and q = 1 - g x² s_c,
     $\rho = \sum_n x^2 g/q$ and $\tau = \sum_n x (h + g x m_c)/q$.
@@ -203,8 +203,8 @@ def exact_first_weight_sums(
 class _Total:
     """Sums over the second dimension of chunks, in float64.
 
-    By halves, because adding slices one by one is slow and the order of `Tensor.sum` depends on
-    the shape of the whole tensor, company included.
+    Halves are added repeatedly, because adding slices one by one is slow and the order of
+    `Tensor.sum` depends on the shape of the whole tensor, including other members.
     """
 
     def __init__(self, pattern: Tensor) -> None:
@@ -233,14 +233,14 @@ def _chunks(length: int, part: Tensor) -> Iterator[slice]:
 
 
 def _remaining(explained: Tensor) -> Tensor:
-    """Return 1 - g v, which is positive but for rounding."""
+    """Return 1 - g v, which is positive except for rounding."""
     return (1 - explained).clamp_min(torch.finfo(explained.dtype).eps)
 
 
 def _cavity(
     x: Tensor, mean: Tensor, variance: Tensor, g: Tensor, h: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return mean and variance of a weight without the message of one row."""
+    """Return mean and variance of a weight without one row's message."""
     root = (1 - 4 * g * (x.square() * variance)).clamp_min(0.0).sqrt()
     cavity_variance = 2 * variance / (1 + root)
     return mean - cavity_variance * (x * h), cavity_variance

@@ -1,4 +1,4 @@
-"""The work in Python of the kernels of units (units.py), which is the same on a device."""
+"""The Python part of the kernels on units (units.py), the same on every device."""
 
 from abc import ABC, abstractmethod
 
@@ -13,11 +13,11 @@ Argument = Tensor | tuple[int, ...] | int | float | None
 
 
 class UnitOperations(ABC):
-    """Every function of `units`, of compiled code that `call` finds by its name."""
+    """Every function of `units`, in compiled code that `call` finds by name."""
 
     @abstractmethod
     def call(self, name: str, dtype: torch.dtype, *arguments: Argument) -> int:
-        """Run compiled code for messages of a type; return its status, 0 if all went well."""
+        """Run compiled code for messages of a type and return its status; 0 is success."""
 
     def fill_moments(
         self,
@@ -27,7 +27,7 @@ class UnitOperations(ABC):
         square: Tensor,
         variance: Tensor,
     ) -> None:
-        """Fill mean, its square, and variance of the product of messages."""
+        """Fill mean, squared mean, and variance of the product of messages."""
         others = (sent.tau, sent.rho) if sent else (None, None)
         self._run("fill_moments_all", (message.tau, message.rho, *others), (mean, square, variance))
 
@@ -39,7 +39,7 @@ class UnitOperations(ABC):
         bias_mean: Tensor,
         bias_variance: Tensor,
     ) -> Gaussian:
-        """Return the messages of these means and variances with the moments of biases added."""
+        """Return the messages with these means and variances and the biases' moments added."""
         out = _alike(features_last(mean))
         inputs = (mean, by_weights, by_inputs, bias_mean, bias_variance)
         self._run("output_messages_all", inputs, (out.tau, out.rho))
@@ -48,7 +48,7 @@ class UnitOperations(ABC):
     def fill_pulls(
         self, z: Gaussian, back: Gaussian, h: Tensor, g: Tensor, again: Tensor | None
     ) -> None:
-        """Fill forces h and gains g of messages back, `again` with gains."""
+        """Fill forces h and gains g of backward messages, and `again` with a copy of the gains."""
         self._run("fill_pulls_all", (z.tau, z.rho, back.tau, back.rho), (again, h, g))
 
     def fill_pulls_without_own(
@@ -62,19 +62,19 @@ class UnitOperations(ABC):
         g: Tensor,
         again: Tensor | None,
     ) -> None:
-        """Fill forces and gains, the forces that examples sent last taken out of their means."""
+        """Fill forces and gains, with each example's last force removed from its mean."""
         inputs = (z.tau, z.rho, back.tau, back.rho, by_weights, by_inputs, old)
         self._run("fill_pulls_without_own_all", inputs, (again, h, g))
 
     def input_messages(self, mean: Tensor, sums: InputSums) -> Gaussian:
-        """Return the messages to inputs of these means, floored."""
+        """Return the messages to inputs with these means, floored."""
         out = _alike(features_last(mean))
         inputs = (mean, sums.force, sums.gain_of_variance, sums.precision)
         self._run("input_messages_all", inputs, (out.tau, out.rho))
         return out
 
     def bias_messages(self, g: Tensor, h: Tensor, mean: Tensor, variance: Tensor) -> Gaussian:
-        """Return the messages of examples to biases of these cavities."""
+        """Return the messages of examples to biases with these cavities."""
         out = _alike(_per_example(g))
         self._run("bias_messages_all", (g, h, mean, variance), (out.tau, out.rho))
         return out
@@ -129,7 +129,7 @@ class UnitOperations(ABC):
     def step(
         self, length: Tensor, direction: Tensor, image: Tensor, u: Tensor, residual: Tensor
     ) -> Tensor:
-        """Add length direction to `u`, take length image from `residual`; return its squares."""
+        """Move `u` and `residual` by length; return the sums of residual²."""
         total = _per_example(residual)
         self._run("step_all", (direction, length, image), (u, residual, total))
         return total
@@ -137,7 +137,7 @@ class UnitOperations(ABC):
     def turn(
         self, residual: Tensor, ratio: Tensor, scale: Tensor, direction: Tensor, scaled: Tensor
     ) -> Tensor:
-        """Let `direction` be residual + ratio direction; return the sums of `scaled`."""
+        """Set `direction` to residual + ratio direction; return the sums of `scaled`."""
         total = _per_example(residual)
         self._run("turn_all", (residual, ratio, scale), (direction, scaled, total))
         return total

@@ -1,7 +1,7 @@
-"""The operations on single units of a layer, in plain torch: inputs, outputs and biases.
+"""The operations on single units of a layer (inputs, outputs and biases), in plain torch.
 
-Axes: `members examples features *positions`. Biases have no positions, and one example where all
-examples share their moments. Tensors that one product takes together are a stack (stacks.py).
+Axes: `members examples features *positions`. Biases have no positions, and one example if all
+examples share their moments. Tensors that one product processes together are a stack (stacks.py).
 """
 
 import torch
@@ -11,15 +11,15 @@ from bnnbench.methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
 from bnnbench.methods.message_passing.stacks import InputSums
 
 NO_VARIANCE = 1e-20
-"""The least variance of a message to a pre-activation."""
+"""The minimum variance of a message to a pre-activation."""
 
 
 def fill_moments(
     message: Gaussian, sent: Gaussian | None, mean: Tensor, square: Tensor, variance: Tensor
 ) -> None:
-    """Fill mean, its square, and variance of the product of messages.
+    """Fill mean, squared mean, and variance of the product of messages.
 
-    The precision of the product is floored, and its mean retained; a uniform product has mean 0.
+    The precision of the product is floored and its mean retained; a uniform product has mean 0.
     """
     whole = message * sent if sent else message
     mean.copy_(whole.tau / torch.where(whole.rho > 0, whole.rho, LEAST_PRECISION))
@@ -34,7 +34,7 @@ def output_messages(
     bias_mean: Tensor,
     bias_variance: Tensor,
 ) -> Gaussian:
-    """Return the messages of these means and variances with the moments of biases added.
+    """Return the messages with these means and variances and the biases' moments added.
 
     Variances are due to the layer's weights and to its inputs.
     """
@@ -45,7 +45,7 @@ def output_messages(
 
 
 def fill_pulls(z: Gaussian, back: Gaussian, h: Tensor, g: Tensor, again: Tensor | None) -> None:
-    """Fill forces h and gains g of messages back, `again` with gains (maps/sums.py)."""
+    """Fill forces h and gains g of backward messages, `again` with a copy of g (maps/sums.py)."""
     whole = z.rho + back.rho
     share = z.rho / whole
     h.copy_(back.tau * share - back.rho / whole * z.tau)
@@ -64,7 +64,7 @@ def fill_pulls_without_own(
     g: Tensor,
     again: Tensor | None,
 ) -> None:
-    """Fill forces and gains, the forces `old` that examples sent last taken out of their means.
+    """Fill forces and gains, with each example's last force, `old`, removed from its mean.
 
     Variances of the pre-activations are due to the layer's weights and to its inputs.
     """
@@ -73,7 +73,7 @@ def fill_pulls_without_own(
 
 
 def input_messages(mean: Tensor, sums: InputSums) -> Gaussian:
-    """Return the messages to inputs of these means, floored.
+    """Return the messages to inputs with these means, floored.
 
     rho = Σ g E[w²] and tau = Σ h w + mean Σ g w², where w² = E[w²] - s_w.
     """
@@ -82,7 +82,7 @@ def input_messages(mean: Tensor, sums: InputSums) -> Gaussian:
 
 
 def bias_messages(g: Tensor, h: Tensor, mean: Tensor, variance: Tensor) -> Gaussian:
-    """Return the messages of examples to biases of these cavities, `members examples features`."""
+    """Return the messages of examples to biases with these cavities."""
     share = 1 - g * spread(variance, g)
     return Gaussian(per_example((h + g * spread(mean, g)) / share), per_example(g / share))
 
@@ -143,7 +143,7 @@ def fill_image(
 
 
 def step(length: Tensor, direction: Tensor, image: Tensor, u: Tensor, residual: Tensor) -> Tensor:
-    """Add length direction to `u`, and take length image from `residual`.
+    """Add length direction to `u`, and subtract length image from `residual`.
 
     Returns the sum of residual² over each example's positions.
     """
@@ -156,7 +156,7 @@ def step(length: Tensor, direction: Tensor, image: Tensor, u: Tensor, residual: 
 def turn(
     residual: Tensor, ratio: Tensor, scale: Tensor, direction: Tensor, scaled: Tensor
 ) -> Tensor:
-    """Let `direction` be residual + ratio direction, and `scaled` its product with a scale.
+    """Set `direction` to residual + ratio direction, and `scaled` to scale direction.
 
     Returns the sum of `scaled` over each example's positions.
     """
@@ -171,7 +171,7 @@ def finish(g: Tensor, u: Tensor, h: Tensor) -> None:
 
 
 def spread(bias: Tensor, values: Tensor) -> Tensor:
-    """Return one number per feature as it broadcasts over positions."""
+    """Return one number per feature, shaped to broadcast over positions."""
     return bias[(..., *[None] * (values.dim() - 3))]
 
 

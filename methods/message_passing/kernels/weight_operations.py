@@ -1,4 +1,4 @@
-"""The work in Python of the kernels of weights (weights.py), which is the same on a device."""
+"""The Python part of the kernels on weights (weights.py), the same on every device."""
 
 from abc import ABC, abstractmethod
 
@@ -12,11 +12,11 @@ from bnnbench.methods.message_passing.stacks import InputMoments, InputSums, Lat
 
 
 class WeightOperations(ABC):
-    """Every function of `weights`, of compiled code that `call` finds by its name."""
+    """Every function of `weights`, in compiled code that `call` finds by name."""
 
     @abstractmethod
     def call(self, name: str, dtype: torch.dtype, *arguments: Argument) -> int:
-        """Run compiled code for messages of a type; return its status, 0 if all went well."""
+        """Run compiled code for messages of a type and return its status; 0 is success."""
 
     def fill_weight_moments(
         self, weight: Gaussian, mean: Tensor, variance: Tensor, second: Tensor
@@ -36,7 +36,7 @@ class WeightOperations(ABC):
         stored: Gaussian | None,
         damping: float,
     ) -> None:
-        """Let a group's message move `damping` of the way from the old to the new one, in place."""
+        """Move a group's message `damping` of the way from the old to the new one, in place."""
         filled = (*_parts(stored), *_parts(total), marginal.tau, marginal.rho)
         given = laid_as(marginal.rho, (new.tau, new.rho, *_parts(old)), filled)
         count, dtype = marginal.rho.numel(), marginal.rho.dtype
@@ -45,7 +45,7 @@ class WeightOperations(ABC):
     def dense_sums(
         self, weight: Gaussian, inputs: InputMoments, variance: Tensor | None
     ) -> LaterSums:
-        """Return the moments of Σ a w of every output; fill `variance` with that of the weights."""
+        """Return the moments of Σ a w for every output; fill `variance` with the weights'."""
         sizes, (moments,) = _sizes(weight, inputs)
         given = laid_as(weight.rho, (weight.tau, weight.rho), (variance,))
         members, rows, _, outputs = sizes
@@ -82,11 +82,11 @@ def _parts(message: Gaussian | None) -> tuple[Tensor | None, Tensor | None]:
 def _sizes(
     weight: Gaussian, moments: InputMoments, *units: Tensor
 ) -> tuple[tuple[int, int, int, int], list[Tensor]]:
-    """Return members, rows, inputs and outputs, and all tensors with rows, checked."""
+    """Return numbers of members, rows, inputs and outputs, and the checked tensors with rows."""
     members, outputs, inputs = weight.shape
     rows = moments.stacked.shape[1]
     tensors = contiguous(weight.rho, (3 * members, rows, inputs), moments.stacked)
     tensors += contiguous(weight.rho, (members, rows, outputs), *units)
     if not weight.rho.is_contiguous():
-        raise ValueError(f"needed weights by rows; got strides {weight.rho.stride()}")
+        raise ValueError(f"needed contiguous weights; got strides {weight.rho.stride()}")
     return (members, rows, inputs, outputs), tensors

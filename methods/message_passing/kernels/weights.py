@@ -21,7 +21,7 @@ from bnnbench.methods.networks.torch_layers import affine
 Units = Float[Tensor, "members rows outputs"]
 
 FEW_ROWS = 0
-"""`dense_sums` and `dense_messages` are faster than products for groups of at most so many rows."""
+"""Up to this many rows, `dense_sums` and `dense_messages` are faster than matrix products."""
 
 
 def fill_weight_moments(weight: Gaussian, mean: Tensor, variance: Tensor, second: Tensor) -> None:
@@ -39,11 +39,11 @@ def exchange(
     stored: Gaussian | None,
     damping: float,
 ) -> None:
-    """Let a group's message move `damping` of the way from the old to the new one, in place.
+    """Move a group's message `damping` of the way from the old to the new one, in place.
 
-    The marginal then contains the moved message instead of the old one. Where given, `total`,
-    the product of the groups' messages, gets it as a factor, and `stored` is filled with it, which
-    may be `old` itself.
+    The marginal then contains the moved message instead of the old one. If given, `total`, the
+    product of the groups' messages, is multiplied by it, and `stored`, which may be `old` itself,
+    is filled with it.
     """
     for name in ("tau", "rho"):
         target = getattr(new, name)
@@ -57,7 +57,7 @@ def exchange(
 
 
 def dense_sums(weight: Gaussian, inputs: InputMoments, variance: Tensor | None) -> LaterSums:
-    """Return the moments of Σ a w of every output; fill `variance` with that of the weights."""
+    """Return the moments of Σ a w for every output; fill `variance` with the weights'."""
     weights = _moments(weight)
     if variance is not None:
         variance.copy_(weights.variance)
@@ -76,7 +76,7 @@ def dense_messages(
 ) -> InputSums:
     """Exchange the messages of rows to weights, to zeroth order in g v; return sums for inputs.
 
-    These sums use the marginals before the exchange (maps/sums.py).
+    These sums use the marginals from before the exchange (maps/sums.py).
     """
     weights = _moments(marginal)
     pulls = LaterPulls.of(torch.cat([h, g, g]))

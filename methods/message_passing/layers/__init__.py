@@ -1,1 +1,1 @@
-"""Layers of the factor graph: each holds the messages of the active batch at its place."""
+"""Layers of the factor graph; each holds its messages of the active batch."""

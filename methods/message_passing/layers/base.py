@@ -1,4 +1,4 @@
-"""The layers of the factor graph, passes through them, and the visit of a batch."""
+"""The layers of the factor graph, passes through them, and the state of a visit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,13 +20,13 @@ class Visit:
     members: int
     examples: int
     iterations: int | None = None
-    """The number of iterations in the visit; None where that is not known."""
+    """The number of iterations in the visit; None if unknown."""
     iteration: int = 0
     group: int = 0
     sent: int = 0
     """Forward messages of activations of each member, in this iteration."""
     counters: Int[Tensor, "2 members"] | None = None
-    """Replaced messages of this iteration, forward and backward, where kernels add them up."""
+    """Replaced messages of this iteration, forward and backward, if kernels count them."""
     _replaced: list[Tensor] = field(default_factory=list)
     _floored: list[Tensor] = field(default_factory=list)
 
@@ -57,13 +57,13 @@ class Visit:
         return 1.0 if self.is_first else self.schedule.damping
 
     def start(self, iteration: int) -> None:
-        """Begin an iteration, in which nothing has been counted."""
+        """Begin an iteration and reset its counts."""
         self.iteration, self.sent = iteration, 0
         self._replaced, self._floored = [], []
         self.counters = None
 
     def counters_like(self, values: Tensor) -> Int[Tensor, "2 members"]:
-        """Return the counters, at 0 in the iteration's first call, on the device of the values."""
+        """Return the counters on the device of the values; 0 in the iteration's first call."""
         if self.counters is None:
             shape = 2, self.members
             self.counters = torch.zeros(shape, dtype=torch.int64, device=values.device)
@@ -95,9 +95,9 @@ def _sum(counts: list[Tensor]) -> Tensor | None:
 
 @runtime_checkable
 class Layer(Protocol):
-    """A layer with the stored messages of one visit; `open` discards those of the last.
+    """A layer with the stored messages of one visit; `open` discards the previous visit's.
 
-    The message from below is a `Gaussian`, or the inputs themselves where they are observed.
+    The message from below is a `Gaussian`, or the inputs themselves if they are observed.
     """
 
     def open(self, visit: Visit) -> None:
@@ -107,14 +107,15 @@ class Layer(Protocol):
     def forward(self, message: Any, visit: Visit) -> tuple[Any, Any]:
         """Return the message of the visit's group to the layer above, and a residue.
 
-        The residue holds all that `backward` needs of this call; each layer has its own type.
+        The residue holds the values of this call that `backward` needs; each layer has its own
+        type.
         """
         ...
 
     def backward(self, residue: Any, message: Any, visit: Visit) -> Gaussian | None:
-        """Return the message to the layer below, given the one from above.
+        """Return the message to the layer below, given the message from above.
 
-        The residue is that of the `forward` of the same group in the same iteration.
+        The residue comes from the `forward` of the same group in the same iteration.
         """
         ...
 
@@ -135,9 +136,9 @@ def forward(layers: Sequence[Layer], message: Any, visit: Visit) -> tuple[Any, l
 def backward(
     layers: Sequence[Layer], residues: list[Any], message: Gaussian, visit: Visit
 ) -> Gaussian | None:
-    """Return the message below the first layer; None if that observes its inputs.
+    """Return the message below the first layer; None if it observes its inputs.
 
-    Empties `residues`, so that each is freed when its layer has used it.
+    Empties `residues`, so that each is freed once its layer has used it.
     """
     below: Gaussian | None = message
     for layer in reversed(layers):
@@ -149,7 +150,7 @@ def backward(
 
 @dataclass
 class Slots:
-    """Numbers stored for the examples of a visit, group by group, between iterations."""
+    """Values stored for the examples of a visit, group by group, between iterations."""
 
     values: dict[tuple[str, int], Tensor] = field(default_factory=dict)
 

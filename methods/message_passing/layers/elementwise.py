@@ -1,4 +1,4 @@
-"""Layers without weights, each input of which enters one factor."""
+"""Layers without weights in which each input enters one factor."""
 
 from types import ModuleType
 from typing import Any
@@ -12,8 +12,8 @@ from bnnbench.methods.message_passing.layers.base import Slots, Visit
 class Activation:
     """LeakyReLU; a slope of 0 is ReLU.
 
-    The forward message is the quotient of the output's marginal, by its moments, and the last
-    message from above; an example's first in a visit has the moments of the output itself.
+    The forward message is the output's moment-matched marginal divided by the last message from
+    above; an example's first message in a visit has the moments of the output itself.
     Source: paper 000, appendix B.
     """
 
@@ -21,11 +21,11 @@ class Activation:
         self.slope, self.kernels = slope, kernels
 
     def open(self, visit: Visit) -> None:
-        """Begin a visit: no message from above is known."""
+        """Begin a visit without messages from above."""
         self.slots = Slots()
 
     def forward(self, message: Gaussian, visit: Visit) -> tuple[Gaussian, Gaussian]:
-        """Return the messages to the outputs, and count those that a guard replaced.
+        """Return the messages to the outputs, and count the messages that a guard replaced.
 
         The residue is the message from below.
         """
@@ -40,7 +40,7 @@ class Activation:
         return out, message
 
     def backward(self, residue: Gaussian, message: Gaussian, visit: Visit) -> Gaussian:
-        """Return the messages to the inputs, and store those from above."""
+        """Return the messages to the inputs, and store the messages from above."""
         self.slots.put_message("above", visit, message)
         if self.kernels.FUSED:
             counts = visit.counters_like(message.rho)[1]
@@ -50,12 +50,12 @@ class Activation:
         return below
 
     def predict(self, message: Gaussian) -> Gaussian:
-        """Return messages of the moments of the outputs."""
+        """Return messages with the moments of the outputs."""
         return self.kernels.leaky_relu_forward(message, None, self.slope)[0]
 
 
 class MaxPool:
-    """The maximum of each square, as a sum whose weights are probabilities to be largest."""
+    """The maximum of each square, as a sum weighted by the probability to be the largest."""
 
     def __init__(self, size: int, kernels: ModuleType) -> None:
         self.size, self.kernels = size, kernels
@@ -77,7 +77,7 @@ class MaxPool:
 
 
 class Flatten:
-    """An image as a vector, channel slowest."""
+    """An image as a vector; the channel varies slowest."""
 
     def open(self, visit: Visit) -> None:
         """Begin a visit; this layer stores no messages."""

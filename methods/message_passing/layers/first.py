@@ -1,7 +1,7 @@
 """A linear or convolutional layer whose inputs are observed: Gaussian belief propagation.
 
-Every example needs the weights without its own message. The cavity is rebuilt from two numbers
-per row and output, or found exactly from the stored messages of each example.
+Every example needs the weights' marginal without its own message. This cavity is rebuilt from two
+numbers per row and output, or computed exactly from each example's stored messages.
 """
 
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ from bnnbench.methods.networks.torch_layers import affine
 
 @dataclass(frozen=True)
 class FirstResidue:
-    """A forward pass of a first layer, as its backward pass needs it."""
+    """Values of a first layer's forward pass that its backward pass needs."""
 
     x: Tensor
     """The inputs."""
     weights: Any
-    """`RowWeights` of a `FirstLayer`, `Moments` of each example of a `FirstLayerOfExamples`."""
+    """`RowWeights` in a `FirstLayer`, each example's `Moments` in a `FirstLayerOfExamples`."""
     bias: Moments | None
-    """The cavities of the biases; None where fused kernels find them."""
+    """The cavities of the biases; None if fused kernels compute them."""
     z: Gaussian
     """The messages to the pre-activations."""
 
@@ -40,14 +40,14 @@ class RowWeights:
 
     moments: WeightMoments
     powers: Powers | None
-    """Powers of the inputs; None where sums are exact and need none."""
+    """Powers of the inputs; None if sums are exact and need none."""
 
 
 class FirstLayer(WeightedLayer):
-    """z = Σ w x + b of observed x; cavities are those of rows (a convolution's positions).
+    """z = Σ w x + b with observed x; there is one cavity per row (a convolution's position).
 
-    A rebuilt cavity assumes that the example's message is the one it would send now. That is exact
-    at a fixed point and in a visit's first iteration; in between it is off by the move of the
+    A rebuilt cavity assumes that the example's message is the one it would send now. This is exact
+    at a fixed point and in a visit's first iteration; otherwise its error is the change of the
     cavity since the message was sent.
     """
 
@@ -80,7 +80,7 @@ class FirstLayer(WeightedLayer):
         return self._with_bias(sums.mean, sums.variance, None, None)[0]
 
     def _store_pulls(self, pulls: FirstPulls, moved: Tensor | None, visit: Visit) -> None:
-        """Store gains and forces, from which cavities are rebuilt and coupled updates start."""
+        """Store gains and forces: cavities are rebuilt, and coupled updates start, from them."""
         self._store("g", pulls.gain, visit)
         self._store("h", pulls.force, visit, moved)
 
@@ -89,7 +89,7 @@ class FirstLayer(WeightedLayer):
         return self.slots.get("g", visit), self.slots.get("h", visit)
 
     def _weights_part(self, x: Tensor, visit: Visit) -> tuple[Moments, Any]:
-        """Return the moments of Σ w x under the cavities, and the residue's weights."""
+        """Return the moments of Σ w x under the cavities, and the weights for the residue."""
         moments = self._weight_moments()
         g, h = self._old(visit)
         if self.order == "exact" and g is not None and h is not None:
@@ -111,7 +111,7 @@ class FirstLayer(WeightedLayer):
         return powers
 
     def _sums(self, powers: Powers, moments: WeightMoments) -> FirstSums:
-        """Return mean and variance of Σ w x under common moments of the weights."""
+        """Return mean and variance of Σ w x if all rows share the weights' moments."""
         return FirstSums.by(
             self.map.forward, self.map.separates_parts(powers.value), powers, moments
         )
@@ -128,7 +128,7 @@ class FirstLayer(WeightedLayer):
         return with_precision(new, residue.weights.moments.mean, joint.weight) if joint else new
 
     def _independent(self, residue: FirstResidue, pulls: FirstPulls, visit: Visit) -> Gaussian:
-        """Return the product of the messages of rows, each for itself."""
+        """Return the product of the rows' messages, treated as independent."""
         old_g, old_h = self._old(visit)
         moments: WeightMoments = residue.weights.moments
         powers: Powers | None = residue.weights.powers
@@ -155,12 +155,12 @@ class FirstLayer(WeightedLayer):
 class FirstLayerOfExamples(FirstLayer):
     """A first layer with a cavity for every example, from its stored message.
 
-    The published form. Memory: the weights once for every example of the batch.
+    The published form. Memory: one copy of the weights per example of the batch.
     """
 
     def _weights_part(self, x: Tensor, visit: Visit) -> tuple[Moments, Any]:
         weight, old = self.marginal.weight, self.slots.message("weight", visit)
-        if old is None:  # one cavity of all examples
+        if old is None:  # all examples share one cavity
             moments = self._weight_moments()
             cavities = Moments(*(part[:, None] for part in self._weight_rows(moments)))
             sums = self._sums(self._with_square(x), moments)
@@ -185,7 +185,7 @@ class FirstLayerOfExamples(FirstLayer):
         visit: Visit,
         joint: JointPrecisions | None,
     ) -> Gaussian:
-        assert joint is None  # a share of a joint message is not what a cavity lacks
+        assert joint is None  # a joint message cannot be divided into the examples' own messages
         cavities: Moments = residue.weights
         rows = self._patches(residue.x)
         weights = (
@@ -211,7 +211,7 @@ class FirstLayerOfExamples(FirstLayer):
     def _send_to_weights(self, new: Gaussian, visit: Visit) -> None:
         old, room = self._old_and_room(visit)
         marginal, total = self.marginal.weight, self._total
-        self.kernels.exchange(marginal, total, new, old, room, 1.0)  # damped by example already
+        self.kernels.exchange(marginal, total, new, old, room, 1.0)  # already damped per example
 
     def _outputs_of_examples(self, rows: Tensor, weights: Tensor) -> Tensor:
         """Return each example's outputs under its own weights."""

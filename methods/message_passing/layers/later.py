@@ -24,25 +24,25 @@ from bnnbench.methods.message_passing.stacks import (
 
 @dataclass(frozen=True)
 class LaterResidue:
-    """A forward pass of a later layer, as its backward pass needs it."""
+    """Values of a later layer's forward pass that its backward pass needs."""
 
     inputs: InputMoments
     weights: WeightMoments | None
-    """Moments of the weights; None where kernels of few rows compute them again."""
+    """Moments of the weights; None if kernels for few rows recompute them."""
     weight_variance: Tensor | None
-    """Variance of the weights; None where no forces are coupled."""
+    """Variance of the weights; None if no forces are coupled."""
     sums: LaterSums
     bias: Moments | None
-    """The cavities of the biases; None where fused kernels find them."""
+    """The cavities of the biases; None if fused kernels compute them."""
     z: Gaussian
     """The messages to the pre-activations."""
 
 
 class LaterLayer(WeightedLayer):
-    """z = Σ w a + b; messages to a factor contain the marginal of the other one.
+    """z = Σ w a + b; messages to a factor contain the marginal of the other factor.
 
     The marginal of an input contains the message that this layer sent to it in the visit's last
-    iteration, that of a weight the message of the example itself.
+    iteration; the marginal of a weight contains the example's own message.
     """
 
     def forward(self, message: Gaussian, visit: Visit) -> tuple[Gaussian, LaterResidue]:
@@ -61,7 +61,7 @@ class LaterLayer(WeightedLayer):
         return z, LaterResidue(inputs, weights, variance, sums, bias, z)
 
     def backward(self, residue: LaterResidue, message: Gaussian, visit: Visit) -> Gaussian:
-        """Return the messages to the inputs, and send those to weights and biases."""
+        """Return the messages to the inputs, and send the messages to weights and biases."""
         schedule, sums = visit.schedule, residue.sums
         pulls = LaterPulls.of(self.map.values_room(message.rho, 3))
         h, g = pulls.force, pulls.gain
@@ -96,20 +96,20 @@ class LaterLayer(WeightedLayer):
     def _fill_pulls(
         self, residue: LaterResidue, message: Gaussian, pulls: LaterPulls, visit: Visit
     ) -> None:
-        """Fill the forces and gains of messages back, own forces taken out where that is wanted."""
+        """Fill forces and gains of backward messages; own forces are removed if so scheduled."""
         h, g, again = pulls.force, pulls.gain, pulls.gain_again
         sums, z = residue.sums, residue.z
         removes = visit.schedule.without_own_force and not visit.is_first
         old = self.slots.previous("h", visit) if removes else None
         if old is None:
             self.kernels.fill_pulls(z, message, h, g, again)
-        else:  # the bias has a cavity already
+        else:  # the bias already has a cavity
             self.kernels.fill_pulls_without_own(
                 z, message, sums.by_weights, sums.by_inputs, old, h, g, again
             )
 
     def _alone(self, mean: Tensor) -> Tensor:
-        """Return means without what lies between them in their stack: they are read often."""
+        """Return means contiguous, not interleaved in their stack, as they are read often."""
         room = self.map.values_room(mean, 1)
         if self.kernels.FUSED and room.stride() == mean.stride():
             return mean
@@ -122,7 +122,7 @@ class LaterLayer(WeightedLayer):
         joint: JointPrecisions | None,
         visit: Visit,
     ) -> Gaussian:
-        """Send the messages to the weights; return those to the inputs."""
+        """Send the messages to the weights and return the messages to the inputs."""
         inputs, weights = residue.inputs, residue.weights
         if weights is None:
             old, room = self._old_and_room(visit)
@@ -144,13 +144,13 @@ class LaterLayer(WeightedLayer):
         return to_inputs
 
     def _has_few_rows(self, visit: Visit) -> bool:
-        """Return whether the group's sums are made by kernels of few rows (weights.py)."""
+        """Return whether the group's sums use kernels for few rows (weights.py)."""
         few = visit.rows.stop - visit.rows.start <= self.kernels.FEW_ROWS
         zeroth = self.order == "zeroth" and not visit.schedule.joint_precisions
         return few and zeroth and isinstance(self.map, Dense)
 
     def _input_moments(self, message: Gaussian, sent: Gaussian | None) -> InputMoments:
-        """Return the moments of the inputs, given the messages from below and from here."""
+        """Return the moments of the inputs, given the messages from below and from this layer."""
         moments = InputMoments.of(self.map.values_room(message.rho, 3))
         parts = moments.mean, moments.square, moments.variance
         self.kernels.fill_moments(message, sent, *parts)

@@ -1,4 +1,4 @@
-"""Means of squares or of whole channels, and maxima with the moments of maxima."""
+"""Means of squares or of whole channels, and maxima by moment matching."""
 
 from bnnbench.methods.message_passing.factors import average_pool, clark_pool
 from bnnbench.methods.message_passing.gaussian import Gaussian

@@ -23,8 +23,8 @@ class BranchResidues:
 class Residual:
     """body(x) + shortcut(x); an empty branch is the identity.
 
-    Both branches see the message from below as it is. Belief propagation would multiply it by the
-    other branch's last message, which is left out here.
+    Both branches get the message from below unchanged. Belief propagation would multiply it by the
+    other branch's last message, which is omitted here.
     """
 
     def __init__(self, body: Sequence[Layer], shortcut: Sequence[Layer]) -> None:
@@ -47,7 +47,7 @@ class Residual:
         body, shortcut = residual.backward(residue.body_end, residue.shortcut_end, message)
         body = base.backward(self.body, residue.body, body, visit)
         shortcut = base.backward(self.shortcut, residue.shortcut, shortcut, visit)
-        assert body is not None  # inputs of branches are random
+        assert body is not None  # branches always have random inputs
         assert shortcut is not None
         return body * shortcut
 

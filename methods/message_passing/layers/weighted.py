@@ -1,4 +1,4 @@
-"""The part of linear and convolutional layers that is the same for observed and random inputs."""
+"""The common part of linear and convolutional layers with observed or random inputs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -64,8 +64,8 @@ class Weights:
 class WeightedLayer(ABC):
     """The messages that a layer's weights and biases get from the examples of a visit.
 
-    `marginal` contains every message exactly once at all times. Cavities of biases are those of
-    examples, not of positions.
+    `marginal` contains every message exactly once at all times. Biases have one cavity per example,
+    not per position.
     """
 
     def __init__(self, map: LinearMap, order: Order, kernels: ModuleType) -> None:
@@ -74,16 +74,16 @@ class WeightedLayer(ABC):
         self.prior: Weights
         self.marginal: Weights
         self._bias_total: Gaussian | None = None
-        """The product of the messages to biases, where fused kernels add it up."""
+        """The product of the messages to biases, if fused kernels accumulate it."""
         self._total: Gaussian | None = None
         """The product of the stored messages; None in a first iteration (`aggregate`)."""
 
     def start_from(self, prior: Weights) -> None:
-        """Let weights have these marginals before the first message of a visit."""
+        """Set the weights' marginals before the first message of a visit."""
         self.prior = self.marginal = prior
 
     def open(self, visit: Visit) -> None:
-        """Begin a visit; `start_from` precedes it."""
+        """Begin a visit; call `start_from` first."""
         self.slots = Slots()
         self.prior = Weights(self._laid(self.prior.weight), self.prior.bias)
         weight = self.prior.weight
@@ -99,7 +99,7 @@ class WeightedLayer(ABC):
 
     @abstractmethod
     def backward(self, residue: Any, message: Gaussian, visit: Visit) -> Gaussian | None:
-        """Send messages to weights and biases, and return those to the inputs."""
+        """Send messages to weights and biases, and return the messages to the inputs."""
 
     @abstractmethod
     def predict(self, message: Any) -> Gaussian:
@@ -108,9 +108,9 @@ class WeightedLayer(ABC):
     def aggregate(self) -> Weights:
         """Return the product of all messages of the visit.
 
-        In a first iteration to rounding of the marginal, not of the product: half a unit in the
-        marginal's last place for every group. That is 0.3 % of a message in float32 where it is
-        one of 50,000 equal ones, and less of later iterations, which replace it.
+        In a first iteration its rounding error is the marginal's, not the product's: half a unit in
+        the marginal's last place per group. In float32 that is 0.3 % of a message that is one of
+        50,000 equal ones. Later iterations, which replace the message, have smaller errors.
         """
         if self._total is None:
             return self.marginal / self.prior
@@ -135,9 +135,9 @@ class WeightedLayer(ABC):
     def _with_bias(
         self, mean: Tensor, by_weights: Tensor, by_inputs: Tensor | None, visit: Visit | None
     ) -> tuple[Gaussian, Moments | None]:
-        """Return the messages to the pre-activations, and the cavities of biases in a visit.
+        """Return the messages to the pre-activations and, in a visit, the cavities of biases.
 
-        Fused kernels find the cavities for themselves.
+        Fused kernels compute the cavities themselves.
         """
         variances, marginal = (by_weights, by_inputs), self.marginal.bias
         if self.kernels.FUSED:
@@ -206,7 +206,7 @@ class WeightedLayer(ABC):
         self.marginal = Weights(self.marginal.weight, bias * (new / old if old else new))
 
     def _exchange_bias(self, bias: Gaussian, g: Tensor, h: Tensor, visit: Visit) -> None:
-        """Likewise, by fused kernels, which find the cavities for themselves."""
+        """Do the same in fused kernels, which compute the cavities themselves."""
         if visit.group == 0 and not visit.is_first:
             self._bias_total = Gaussian(*bias.rho.new_zeros(2, *bias.shape))
         old, old_sum = self.slots.message("bias", visit), self.bias_sums[visit.group]
@@ -223,17 +223,17 @@ class WeightedLayer(ABC):
         self.kernels.exchange(marginal, total, new, old, room, visit.damping)
 
     def _laid(self, weight: Gaussian) -> Gaussian:
-        """Return the same weights in the layout that products need."""
+        """Return the same weights in the memory layout that products need."""
         room = [self.map.weights_room(t, 1) for t in (weight.tau, weight.rho)]
         pairs = zip((weight.tau, weight.rho), room, strict=True)
         return Gaussian(*(t if t.stride() == r.stride() else r.copy_(t) for t, r in pairs))
 
     def _old_and_room(self, visit: Visit) -> tuple[Gaussian | None, Gaussian | None]:
-        """Return the product of the group's old messages, and room for that of the new ones.
+        """Return the product of the group's old messages, and a buffer for the new product.
 
-        There is no old product in a first iteration, and no room in a last one; in between the
-        room is that of the old product. The first group begins a new total. A first iteration
-        needs no total, because it takes no message back: the marginal over the prior is the same.
+        There is no old product in a first iteration, and no buffer in a last one; in between, the
+        buffer is the old product's. The first group begins a new total. A first iteration needs no
+        total, because it divides no message out: the marginal divided by the prior is the same.
         """
         weight = self.marginal.weight
         if visit.group == 0:
@@ -255,9 +255,9 @@ class WeightedLayer(ABC):
         h: Tensor,
         visit: Visit,
     ) -> Tensor | None:
-        """Couple the group's forces h, starting from those of the last iteration (coupling.py).
+        """Couple the group's forces h, starting from the last iteration's forces (coupling.py).
 
-        Fused kernels return the forces that `_store` is to store, if it is.
+        Fused kernels return the forces for `_store`, unless the iteration is the last.
         """
         old, iterations = self.slots.get("h", visit), visit.schedule.solver_iterations
         variances = by_weights, by_inputs
@@ -275,7 +275,7 @@ class WeightedLayer(ABC):
     def _store(self, name: str, new: Tensor, visit: Visit, moved: Tensor | None = None) -> None:
         """Store gains or forces of the messages that the marginals now contain.
 
-        `moved` is what is stored, where that is known already.
+        `moved`, if given, is the value to store.
         """
         if visit.is_last:
             return

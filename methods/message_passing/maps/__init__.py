@@ -1,1 +1,1 @@
-"""The linear maps of layers, their adjoints, and sums of messages through them."""
+"""The linear maps of layers, their adjoints, and sums of messages."""

@@ -1,8 +1,8 @@
-"""The linear map of a layer, of its inputs and its weights, and both its adjoints.
+"""A layer's linear map, in its inputs and in its weights, and both adjoints.
 
-All sums of a layer are made of these: matrix products for a dense layer, convolutions of the
-library for a convolution (convolution.py). Tensors have a leading axis of members, networks side
-by side. A stack, which one call of the library multiplies, has several times as many (stacks.py).
+A layer computes all its sums with these: matrix products in a dense layer, library convolutions in
+a convolution (convolution.py). Tensors have a leading axis of members: networks side by side. A
+stack, multiplied in one library call, has several times as many (stacks.py).
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class LinearMap(Protocol):
 
     @property
     def layer(self) -> Linear | Conv2d:
-        """The layer whose map it is."""
+        """The layer that the map belongs to."""
         ...
 
     @property
@@ -42,11 +42,11 @@ class LinearMap(Protocol):
         ...
 
     def values_room(self, values: Tensor, count: int) -> Tensor:
-        """Return empty room for `count` times the members of inputs or values."""
+        """Return an uninitialised buffer for `count` times the members of inputs or values."""
         ...
 
     def weights_room(self, weights: Tensor, count: int) -> Tensor:
-        """Return empty room for `count` times the members of weights."""
+        """Return an uninitialised buffer for `count` times the members of weights."""
         ...
 
     def separates_parts(self, values: Values) -> bool:
@@ -54,7 +54,7 @@ class LinearMap(Protocol):
         ...
 
     def forward(self, x: Inputs, w: Weights) -> Values:
-        """Return Σ x w of every output."""
+        """Return Σ x w for every output."""
         ...
 
     def to_inputs(self, z: Values, w: Weights) -> Inputs:
@@ -70,7 +70,7 @@ class LinearMap(Protocol):
         ...
 
     def spread(self, b: Biases) -> Values:
-        """Return one number per output as it broadcasts over positions."""
+        """Return one number per output, shaped to broadcast over positions."""
         ...
 
     def rows(self, x: Inputs) -> Float[Tensor, "members rows fan_in"]:
@@ -82,11 +82,11 @@ class LinearMap(Protocol):
         ...
 
     def from_rows(self, rows: Float[Tensor, "members outputs fan_in"]) -> Weights:
-        """Return weights, given as `weight_rows`."""
+        """Return weights from the format of `weight_rows`: its inverse."""
         ...
 
     def sum_rows(self, rows: Float[Tensor, "members rows fan_in"], x: Inputs) -> Inputs:
-        """Return the sums over all rows that an input is part of: the adjoint of `rows`."""
+        """Return the sum for each input over all rows that contain it: the adjoint of `rows`."""
         ...
 
     def output_rows(self, z: Values) -> Float[Tensor, "members rows outputs"]:
@@ -129,7 +129,7 @@ class Dense:
             return torch.bmm(z.mT, x)
         if z.shape[1] % 4 or z.shape[2] % 4 or x.shape[2] == 1:
             return affine(z.mT, x.mT)
-        return torch.bmm(z.mT, x)  # `affine` would compute a large one transposed, and copy it
+        return torch.bmm(z.mT, x)  # `affine` would compute a large product transposed, and copy it
 
     def per_example(self, z: Values) -> Biases:
         return z
@@ -154,9 +154,9 @@ class Dense:
 
 
 def as_on_a_gpu(values: Tensor) -> bool:
-    """Return whether products are those of a GPU's library, which needs no room between matrices.
+    """Return whether a GPU's library makes the products; it needs no contiguous members.
 
-    There images of members lie apart and are convolved one by one.
+    On a GPU, images of members are stored apart and convolved one by one.
     """
     return values.is_cuda
 

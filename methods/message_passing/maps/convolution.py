@@ -1,7 +1,7 @@
-"""The map of a convolution, by convolutions of the library.
+"""The map of a convolution, by library convolutions.
 
-Members, or the tensors that a sum takes together, are groups of its channels: they lie side
-by side in every pixel, channels last, and one call makes the products of all.
+Members, or the tensors that a sum stacks, are groups of its channels: they lie side by side in
+every pixel, channels last, and one call makes all products.
 """
 
 from collections.abc import Callable
@@ -17,13 +17,13 @@ from bnnbench.methods.networks.architectures import Conv2d
 from bnnbench.methods.networks.torch_layers import is_strided_pointwise, pad, strided
 
 FEW_CHANNELS = 4
-"""The most input channels for which a GPU multiplies rows in place of the library's gradient of
-weights, which is slow there. Measured at three, on an H100."""
+"""Maximum number of input channels for which a GPU multiplies rows instead of using the library's
+gradient of weights, which is slow there. Measured with three channels on an H100."""
 
 
 @dataclass(frozen=True)
 class Convolution:
-    """The map of a convolution; where borders differ, or mirror, images are padded first."""
+    """The map of a convolution; images are padded first if borders are unequal or mirrored."""
 
     layer: Conv2d
     input_shape: tuple[int, ...]
@@ -42,7 +42,7 @@ class Convolution:
 
     @property
     def _padding(self) -> int | None:
-        """The border that the library pads, or None where images are padded first."""
+        """The border that the library pads; None if images are padded first."""
         before, after = self.layer.borders
         return before if before == after and self.layer.padding_mode == "zeros" else None
 
@@ -160,15 +160,15 @@ class Convolution:
 
 
 def one_by_one(product: Callable[[Tensor, Tensor], Tensor], a: Tensor, b: Tensor) -> Tensor:
-    """Return a product of each member by itself, channels last: as a GPU takes convolutions."""
+    """Return the product of each member separately, channels last, as a GPU's library needs."""
     parts = [product(*pair) for pair in zip(a.split(1), b.split(1), strict=True)]
     return torch.cat([part.movedim(2, -1) for part in parts]).movedim(-1, 2)
 
 
 def _as_groups(x: Tensor) -> Tensor:
-    """Return images that have the channels of all members.
+    """Return images with the channels of all members.
 
-    The strides are those of channels last even where there is one image and any stride would do:
+    The strides are channels-last even for a single image, for which any stride would do:
     the library's gradient of weights in float64, and of 1 x 1 kernels, is wrong for others.
     """
     members, examples, channels, *sides = x.shape
@@ -184,7 +184,7 @@ def _as_members(x: Tensor, members: int) -> Tensor:
 
 
 def _room(shape: tuple[int, ...], values: Tensor) -> Tensor:
-    """Return a tensor of which the library reads shape and layout alone."""
+    """Return a tensor of which the library reads only shape and layout."""
     return torch.empty(
         shape, dtype=values.dtype, device=values.device, memory_format=torch.channels_last
     )

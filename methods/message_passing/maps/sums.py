@@ -3,8 +3,8 @@ r"""Sums of a layer's messages over examples or outputs, without a tensor of all
 A unit with forward mean M and variance V that gets the message (tau, rho) pulls with the force
 $h = (\tau - \rho M) / (1 + \rho V)$ and the gain $g = \rho / (1 + \rho V)$. The message to its
 term of mean p and variance v is $\rho_c = g / (1 - g v)$, $\tau_c = (h + g p) / (1 - g v)$. Only
-the denominator does not separate: exactly, in compiled loops; to the first order, or to the
-zeroth, which is off by g v, of the size of one over the fan-in, in a few products.
+the denominator does not factorise. It is computed exactly, in compiled loops, or in a few products
+to first or zeroth order. The zeroth order has an error of g v, about one over the fan-in.
 """
 
 from types import ModuleType
@@ -40,9 +40,9 @@ def messages(
     pulls: LaterPulls,
     kernels: ModuleType,
 ) -> tuple[Gaussian, Gaussian]:
-    """Return the sum over examples of messages to weights, and over outputs to inputs, floored.
+    """Return the sums of messages to weights over examples, and to inputs over outputs, floored.
 
-    They are the messages of products, with the moments of the other factor's marginal.
+    These are messages of products, with the moments of the other factor's marginal.
     """
     if order == "exact":
         to_weights, to_inputs = _exact(map, inputs, weights, pulls, kernels)
@@ -57,20 +57,20 @@ def messages(
         more_to_weights, more_to_inputs = _first(map, inputs, weights, pulls)
         to_weights = to_weights * more_to_weights
         sums_of_inputs.force.add_(more_to_inputs.tau)
-        # The rest of the precision has its force by the mean.
+        # The other part of the precision contributes its force via the mean.
         sums_of_inputs.gain_of_variance.add_(more_to_inputs.rho)
         sums_of_inputs.precision.add_(more_to_inputs.rho)
     return to_weights, kernels.input_messages(inputs.mean, sums_of_inputs)
 
 
 def later_weight_sums(map: LinearMap, inputs: InputMoments, pulls: LaterPulls) -> LaterWeightSums:
-    """Return the sums over examples from which messages to weights are made."""
+    """Return the sums over examples that form the messages to weights."""
     apart = map.separates_parts(pulls.force)
     return LaterWeightSums.by(map.to_weights, apart, pulls, inputs)
 
 
 def input_sums(map: LinearMap, weights: WeightMoments, pulls: LaterPulls) -> InputSums:
-    """Return the sums over outputs from which messages to inputs are made."""
+    """Return the sums over outputs that form the messages to inputs."""
     return InputSums.by(map.to_inputs, map.separates_parts(pulls.force), pulls, weights)
 
 
@@ -100,7 +100,7 @@ def _exact(
 def _first(
     map: LinearMap, inputs: InputMoments, weights: WeightMoments, pulls: LaterPulls
 ) -> tuple[Gaussian, Gaussian]:
-    """Return the terms that 1/(1 - g v) = 1 + g v adds, where v = s_a E[w²] + E[a]² s_w."""
+    """Return the terms added by 1/(1 - g v) = 1 + g v, where v = s_a E[w²] + E[a]² s_w."""
     h, g = pulls.force, pulls.gain
     a, a_square, s_a = inputs.mean, inputs.square, inputs.variance
     w, s_w, m2_w = weights.mean, weights.variance, weights.second
@@ -127,8 +127,8 @@ def first_layer_cavities(
 ) -> Moments:
     """Return mean and variance of Σ x w under cavities per row, to first order in g x² s.
 
-    `variance` and `sums` belong to the marginals of the weights, which contain each row's message
-    of force h and gain g.
+    `variance` and `sums` come from the marginals of the weights, which contain each row's message
+    with force h and gain g.
     """
     spread = sums.variance + g * map.forward(powers.square.square(), variance.square())
     return Moments(sums.mean - h * spread, spread)
@@ -142,9 +142,9 @@ def first_layer_messages(
     old_h: Values | None,
     pulls: FirstPulls,
 ) -> Gaussian:
-    """Return the sum over rows of the messages to weights of a layer with observed inputs.
+    """Return the sum over rows of the messages to the weights of a layer with observed inputs.
 
-    To first order in g x² s, with the cavities of `first_layer_cavities`.
+    It is accurate to first order in g x² s, with the cavities of `first_layer_cavities`.
     """
     h, g = pulls.force, pulls.gain
     apart = map.separates_parts(h)

@@ -1,8 +1,8 @@
 """Units with all their covariances.
 
-As all jointly random units, they pass through `TorchNetwork` as `Moments` do, and know how they
-pass linear maps, functions of a unit and functions of a pair; which of these a layer is, the
-rules say.
+Like all jointly random units, they pass through `TorchNetwork` in the same way as `Moments`. They
+implement linear maps, functions of a unit and functions of a pair; the rules say which of these a
+layer is.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ from bnnbench.methods.moments.units.standard import LEAST_VARIANCE
 
 
 class JointlyRandom:
-    """The base of both forms; a residual connection is refused."""
+    """The base class of both forms; residual connections are not supported."""
 
     mean: Any
 
@@ -31,8 +31,8 @@ class JointlyRandom:
 
     def __add__(self, other: object) -> "JointlyRandom":
         raise Unsupported(
-            "covariances between the branches of a Residual are not known: take moments of "
-            "independent units, without Covariances"
+            "needed a network without Residual, whose branches have unknown covariances; "
+            "use moments of independent units, without Covariances"
         )
 
     __radd__ = __add__
@@ -45,7 +45,7 @@ class JointlyRandom:
 
 @dataclass(frozen=True)
 class CorrelatedMoments(JointlyRandom):
-    """Jointly random units with all their covariances, of units in the order of Flatten."""
+    """Jointly random units with all their covariances, in the order of Flatten."""
 
     mean: Float[Tensor, "members points *units"]
     covariance: Float[Tensor, "members points all all"]
@@ -60,7 +60,7 @@ class CorrelatedMoments(JointlyRandom):
     def behind(
         cls, x: Moments, mean: Tensor, maps: Sequence[LinearMap], extra: Tensor | None = None
     ) -> "CorrelatedMoments":
-        """Return `of(x).mapped(mean, maps, extra)` of dense layers, without x's covariances."""
+        """Return `of(x).mapped(mean, maps, extra)` for dense layers without x's covariances."""
         assert x.variance is not None
         rows = [
             of_images(m.apply, m.weight * variance.unsqueeze(1), 2)
@@ -74,7 +74,7 @@ class CorrelatedMoments(JointlyRandom):
         return self.covariance.diagonal(dim1=-2, dim2=-1).reshape(self.shape)
 
     def expand(self, *sizes: int) -> "CorrelatedMoments":
-        """Return the moments for so many members, without a copy."""
+        """Return the moments for this number of members, without a copy."""
         members = sizes[0]
         covariance = self.covariance.expand(members, *self.covariance.shape[1:])
         return CorrelatedMoments(self.mean.expand(*sizes), covariance)
@@ -86,7 +86,7 @@ class CorrelatedMoments(JointlyRandom):
     def mapped(
         self, mean: Tensor, maps: Sequence[LinearMap], extra: Tensor | None = None
     ) -> "CorrelatedMoments":
-        """Return A Σ Aᵀ, with each member's map, and `extra` independent variance."""
+        """Return A Σ Aᵀ with each member's map, plus `extra` independent variance."""
         rows = [
             _both_sides(m.apply, c, m.inputs) for m, c in zip(maps, self.covariance, strict=True)
         ]
@@ -95,12 +95,12 @@ class CorrelatedMoments(JointlyRandom):
     def averaged(
         self, mean: Tensor, average: Callable[[Tensor], Tensor], count: int
     ) -> "CorrelatedMoments":
-        """Return averages over disjoint windows of `count` units, which `average` takes."""
+        """Return the averages, computed by `average`, over disjoint windows of `count` units."""
         rows = [_both_sides(average, c, self.shape[2:]) for c in self.covariance]
         return CorrelatedMoments(mean, torch.stack(rows))
 
     def unitwise(self, y: Moments, expansion: Expansion) -> "CorrelatedMoments":
-        """Return functions of each unit alone, of moments `y`."""
+        """Return a function of each single unit; `y` has its moments."""
         assert y.variance is not None
         covariance = _outer(expansion.slope) * self.covariance
         if expansion.higher:
@@ -119,7 +119,7 @@ class CorrelatedMoments(JointlyRandom):
     def joined(
         self, i: Tensor, j: Tensor, y: Moments, share: Float[Tensor, "members points pairs"]
     ) -> "CorrelatedMoments":
-        """Return functions of the pairs (i, j), of moments `y`; E of the gradient: `share` of i."""
+        """Return functions, with moments `y`, of the pairs (i, j); `share` is E of i's gradient."""
         assert y.variance is not None
         half = mix(self.covariance, i, j, share.unsqueeze(-2))
         whole = mix(half.mT, i, j, share.unsqueeze(-2))
@@ -127,7 +127,7 @@ class CorrelatedMoments(JointlyRandom):
 
 
 def of_images(apply: Callable[[Tensor], Tensor], x: Tensor, axes: int) -> Tensor:
-    """Return `apply` of what lies behind the first `axes` axes, taken as one axis of images."""
+    """Return `apply(x)`, with the first `axes` axes merged into one axis of images."""
     leading = x.shape[:axes]
     if not prod(leading):
         return apply(x.new_zeros(1, *x.shape[axes:]))[:0].unflatten(0, leading)
@@ -137,7 +137,7 @@ def of_images(apply: Callable[[Tensor], Tensor], x: Tensor, axes: int) -> Tensor
 def _both_sides(
     apply: Callable[[Tensor], Tensor], covariance: Tensor, units: Sequence[int]
 ) -> Tensor:
-    """Return A Σ Aᵀ of each point, where `apply` takes images of these units."""
+    """Return A Σ Aᵀ for each point; `apply` maps images of these units."""
     for _ in range(2):
         images = covariance.unflatten(-1, tuple(units))
         covariance = of_images(apply, images, 2).flatten(2).mT

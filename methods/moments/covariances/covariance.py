@@ -1,8 +1,8 @@
-"""Moments with the covariances between units: beyond paper 001, which leaves them out.
+"""Moments with the covariances between units, which paper 001 neglects.
 
-Linear maps are exact. Units count as jointly normal where they enter a nonlinear layer: their
+Linear maps are exact. Units that enter a nonlinear layer are treated as jointly normal: their
 covariances pass it by the first terms of an expansion (see `hermite`), and their means and
-variances are those of `moment_rules`.
+variances come from `moment_rules`.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,21 +28,21 @@ from bnnbench.methods.networks.passes import Parameters, Pass, Rule
 from bnnbench.methods.networks.torch_layers import RULES, channel_map, one_by_one, per_channel
 
 Expand = Callable[[Any, Sequence[Parameters], Moments], Expansion]
-"""layer, its parameters out of each stack of weights, input -> how covariances pass."""
+"""layer, its parameters out of each stack of weights, input -> expansion for covariances."""
 
 
 @dataclass(frozen=True)
 class Covariances:
-    """The covariances that are propagated, and the way in which they pass nonlinear units.
+    """The propagated covariances, and how they pass nonlinear units.
 
-    All of them where `rank` is None, which takes units² numbers per point: for dense networks
-    and small convolutional ones. Otherwise those along `rank` directions at each linear layer,
-    which are all of them where a layer has no more inputs or outputs than that.
+    If `rank` is None, all covariances are propagated, which takes units² numbers per point: for
+    dense networks and small convolutional ones. Otherwise covariances are propagated along `rank`
+    directions at each linear layer, which loses nothing if it has no more inputs or outputs.
     """
 
     rank: int | None = None
     order: int = 1
-    """Terms of the expansion; more than one only of all covariances."""
+    """Number of terms of the expansion; more than one only if `rank` is None."""
 
     def __post_init__(self) -> None:
         require_count(self, "order")
@@ -51,11 +51,11 @@ class Covariances:
         require_count(self, "rank")
         if self.order > 1:
             raise ValueError(
-                f"Covariances of a rank needs order=1, which keeps the rank; got {self.order}"
+                f"Covariances with a rank needs order=1, which preserves it; got {self.order}"
             )
 
     def of(self, x: Moments) -> Joint:
-        """Return independent units in the form in which these covariances are carried."""
+        """Return independent units in the form that carries these covariances."""
         if self.rank is None:
             return CorrelatedMoments.of(x)
         return LowRankMoments.of(x, self.rank)
@@ -114,7 +114,7 @@ def _expansions(order: int, formulas: Formulas) -> dict[type[vocabulary.Layer], 
 
 
 def _added_noise(layer: object, _: Sequence[Parameters], x: Moments) -> Expansion:
-    """Return the expansion of a layer that adds independent noise to each unit, of mean 0."""
+    """Return the expansion of a layer that adds independent noise with mean 0 to each unit."""
     return Expansion(x.mean.new_ones(()).expand_as(x.mean))
 
 
@@ -136,7 +136,7 @@ def _unitwise(independent_rule: Rule, expand: Expand) -> Rule:
         if isinstance(x, Moments):
             return independent_rule(layer, stacks, x, context)
         if context.training and isinstance(layer, vocabulary.BatchNorm):
-            raise Unsupported("BatchNorm passes covariances in evaluation alone: got training")
+            raise Unsupported("BatchNorm propagates covariances only in evaluation; got training")
         before = _marginals(x)
         after = independent_rule(layer, stacks, before, context)
         expansion = expand(layer, stacks, before)
@@ -192,7 +192,7 @@ def _pool(independent_rule: Rule, formulas: Formulas) -> Rule:
         if isinstance(x, Moments):
             return independent_rule(layer, stacks, x, context)
         if formulas.variance != "exact":
-            raise Unsupported('maxima of correlated units need Formulas(variance="exact")')
+            raise Unsupported('needed Formulas(variance="exact") for maxima of correlated units')
         return max_pool(x, layer.size)
 
     return rule
@@ -214,7 +214,7 @@ def _marginals(x: Moments | Joint) -> Moments:
 def _certain(layer: object, stacks: Sequence[Parameters]) -> Parameters:
     if len(stacks) > 1:
         raise Unsupported(
-            f"Gaussian weights of {layer} give covariances that are not known: take moments of "
-            "independent units, without Covariances"
+            f"needed fixed weights; got Gaussian weights of {layer}, with unknown covariances of "
+            "outputs; use moments of independent units, without Covariances"
         )
     return stacks[0]

@@ -1,4 +1,4 @@
-"""The directions of its inputs that a linear map amplifies most."""
+"""The input directions that a linear map amplifies most."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from bnnbench.methods.networks.passes import Pass
 from bnnbench.methods.networks.torch_layers import RULES
 
 SPARE, ROUNDS = 8, 4
-"""Directions beyond those asked for, and blocks of the Krylov space."""
+"""Number of extra directions, and number of blocks of the Krylov space."""
 
 
 MOST_KEPT = 32
@@ -22,7 +22,7 @@ STILL = Pass(training=False, noise="off", rngs=None)
 
 
 class DirectionCache:
-    """Cache of directions of the latest maps, for maps that come again with equal weights."""
+    """Cache of the latest maps' directions, for maps that recur with equal weights."""
 
     def __init__(self) -> None:
         self._directions: dict[Hashable, Tensor] = {}
@@ -51,11 +51,11 @@ class LinearMap:
         return self._with(self.weight, images)
 
     def squared(self, images: Tensor) -> Tensor:
-        """Return the same with squared weights: variances, of those of independent inputs."""
+        """Return the output with squared weights: variances, given those of independent inputs."""
         return self._with(self.weight.square(), images)
 
     def constant(self, images: Tensor) -> Tensor:
-        """Return the same as `apply`, without a gradient to the weights."""
+        """Return the same as `apply`, without a gradient for the weights."""
         return self._with(self.weight.detach(), images)
 
     def adjoint(self, images: Tensor) -> Tensor:
@@ -78,10 +78,10 @@ class LinearMap:
 def leading_directions(linear: LinearMap, rank: int) -> Float[Tensor, "directions units"]:
     """Return at most `rank` directions of input units that span the map's leading ones.
 
-    They are exact, and span all that the map passes on, where it has no more inputs or outputs
-    than `rank`. Elsewhere they are right singular vectors of the map, out of a block Krylov
-    space (Musco and Musco, 2015); its starting point is drawn from a fixed seed, so that the
-    directions are a function of the weights alone.
+    If the map has no more inputs or outputs than `rank`, they are exact and span everything that
+    the map transmits. Otherwise they are right singular vectors of the map from a block Krylov
+    space (Musco and Musco, 2015). Its starting point is drawn with a fixed seed, so that the
+    directions depend only on the weights.
     """
     inputs, reference = prod(linear.inputs), linear.weight
     outputs = linear.constant(reference.new_zeros(1, *linear.inputs)).shape[1:]

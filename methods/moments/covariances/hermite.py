@@ -1,4 +1,4 @@
-r"""Covariances behind nonlinear units, by the Hermite expansion of functions of normal units.
+r"""Covariances after nonlinear units, by the Hermite expansion of functions of normal units.
 
 For jointly normal X and Y of correlation $\rho$ and standard deviations $\sigma$, $\tau$,
 
@@ -30,14 +30,14 @@ class Expansion:
     """The first coefficients of each unit's function."""
 
     slope: Float[Tensor, "*shape"]
-    r"""$c_1/\sigma = E[f'(X)]$, which is finite where nothing varies."""
+    r"""$c_1/\sigma = E[f'(X)]$, which is finite even at variance 0."""
     higher: Sequence[Float[Tensor, "*shape"]] = ()
     r"""$c_2, c_3, \dots$"""
 
     def within(self, before: Tensor, after: Tensor) -> "Expansion":
-        r"""Return it shrunk, unit by unit, where $\sum c_k^2/k!$ would exceed the variance after.
+        r"""Return it shrunk, for each unit whose $\sum c_k^2/k!$ exceeds the variance `after`.
 
-        That sum is the variance which the first terms explain. It is less than the variance of
+        The sum is the variance explained by the first terms. It is less than the variance of
         any function, but need not be less than an approximation of it.
         """
         explained = self.slope.square() * before
@@ -45,7 +45,7 @@ class Expansion:
             explained = explained + c.square() / factorial(k)
         exceeds = explained > after
         shrink = torch.where(exceeds, after / torch.where(exceeds, explained, 1), 1)
-        # of a variance 0 the root has no gradient, and the coefficients have nothing to explain
+        # at variance 0 the root has no gradient, and the coefficients have nothing to explain
         shrink = torch.where(shrink > 0, shrink, 1).sqrt() * (shrink > 0)
         return Expansion(self.slope * shrink, [c * shrink for c in self.higher])
 
@@ -64,7 +64,7 @@ def rectifier(x: Moments, slope: float, order: int) -> Expansion:
 
 
 def logistic_unit(x: Moments, order: int, rule: Bernoulli = "ap2b") -> Expansion:
-    r"""Return the expansion of P(Y = 1 | X) = S(X), whose mean is taken as a function m(μ, v).
+    r"""Return the expansion of P(Y = 1 | X) = S(X), with its mean as a function m(μ, v).
 
     $c_k = \sigma^k \partial^k m/\partial\mu^k$ with the m of "ap2b" or "ap2a".
     """
@@ -85,7 +85,7 @@ def logistic_unit(x: Moments, order: int, rule: Bernoulli = "ap2b") -> Expansion
 
 
 def smooth(derivative: Callable[[Tensor], Tensor]) -> Callable[[Moments, int], Expansion]:
-    r"""Return the expansion of a function of this derivative, by quadrature.
+    r"""Return the expansion of a function with this derivative, by quadrature.
 
     $c_k = \sigma E[f'(X) H_{k-1}(Z)]$.
     """
@@ -133,7 +133,7 @@ def _logistic_derivatives(z: Tensor, order: int) -> list[Tensor]:
 
 
 def _next_factor(factor: list[float]) -> list[float]:
-    """Return q of (S' p(t))' = S' q(t), where S'' = -S' t and t' = (1 - t²)/2."""
+    """Return q in (S' p(t))' = S' q(t), where S'' = -S' t and t' = (1 - t²)/2."""
     new = [0.0] * (len(factor) + 1)
     for power, c in enumerate(factor):
         new[power + 1] -= c * (1 + power / 2)

@@ -1,4 +1,4 @@
-"""Units with as many directions of their covariances as are affordable."""
+"""Units with a limited number of directions of their covariances."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,11 +20,11 @@ from bnnbench.methods.moments.covariances.hermite import Expansion
 
 @dataclass(frozen=True)
 class LowRankMoments(JointlyRandom):
-    """Units of covariance diag(variance - Σ factor²) + factorᵀ factor.
+    """Units with covariance diag(variance - Σ factor²) + factorᵀ factor.
 
-    The variances are as exact as the covariances before them; what the factor leaves out is
-    counted as independent. Compression takes the `rank` directions that the weights ahead
-    amplify most (see `directions`), and follows them with the exact covariances of each point.
+    The variances are as exact as the covariances before them; what the factor omits is treated as
+    independent. Compression selects the `rank` directions that the next weights amplify most (see
+    `directions`), and propagates them with the exact covariances of each point.
     """
 
     mean: Float[Tensor, "members points *units"]
@@ -41,17 +41,17 @@ class LowRankMoments(JointlyRandom):
 
     @property
     def remainder(self) -> Float[Tensor, "members points *units"]:
-        """The variance that belongs to each unit alone."""
+        """The part of each unit's variance that is independent of the others."""
         return (self.variance - self.factor.square().sum(2)).clamp(min=0)
 
     @property
     def covariance(self) -> Float[Tensor, "members points all all"]:
-        """All covariances, of units in the order of Flatten."""
+        """All covariances of units, in the order of Flatten."""
         columns = self.factor.flatten(3)
         return columns.mT @ columns + torch.diag_embed(self.remainder.flatten(2))
 
     def expand(self, *sizes: int) -> "LowRankMoments":
-        """Return the moments for so many members, without a copy."""
+        """Return the moments for this number of members, without a copy."""
         factor = self.factor.expand(sizes[0], *self.factor.shape[1:])
         return replace(
             self,
@@ -69,7 +69,7 @@ class LowRankMoments(JointlyRandom):
     def mapped(
         self, mean: Tensor, maps: Sequence[LinearMap], extra: Tensor | None = None
     ) -> "LowRankMoments":
-        """Return A Σ Aᵀ, with each member's map, compressed, and `extra` independent variance."""
+        """Return A Σ Aᵀ with each member's map, compressed, plus `extra` independent variance."""
         rows = [
             _compressed(m, f, r, self.rank)
             for m, f, r in zip(maps, self.factor, self.remainder, strict=True)
@@ -82,13 +82,13 @@ class LowRankMoments(JointlyRandom):
     def averaged(
         self, mean: Tensor, average: Callable[[Tensor], Tensor], count: int
     ) -> "LowRankMoments":
-        """Return averages over disjoint windows of `count` units, which `average` takes."""
+        """Return the averages, computed by `average`, over disjoint windows of `count` units."""
         factor = of_images(average, self.factor, 3)
         alone = of_images(average, self.remainder, 2) / count
         return replace(self, mean=mean, variance=factor.square().sum(2) + alone, factor=factor)
 
     def unitwise(self, y: Moments, expansion: Expansion) -> "LowRankMoments":
-        """Return functions of each unit alone, of moments `y`, to the first order."""
+        """Return a function of each single unit, to first order; `y` has its moments."""
         assert y.variance is not None
         factor = self.factor * expansion.slope.unsqueeze(2)
         return replace(self, mean=y.mean, variance=y.variance, factor=factor)
@@ -102,7 +102,7 @@ class LowRankMoments(JointlyRandom):
     def joined(
         self, i: Tensor, j: Tensor, y: Moments, share: Float[Tensor, "members points pairs"]
     ) -> "LowRankMoments":
-        """Return functions of the pairs (i, j), of moments `y`; E of the gradient: `share` of i."""
+        """Return functions, with moments `y`, of the pairs (i, j); `share` is E of i's gradient."""
         assert y.variance is not None
         factor = mix(self.factor.flatten(3), i, j, share.unsqueeze(2))
         return replace(self, mean=y.mean, variance=y.variance, factor=factor)
@@ -111,17 +111,17 @@ class LowRankMoments(JointlyRandom):
 def _compressed(
     linear: LinearMap, factor: Tensor, remainder: Tensor, rank: int
 ) -> tuple[Tensor, Tensor]:
-    """Return the factor behind a map of one member, of at most `rank` columns, and the variances.
+    """Return the factor after one member's map, with at most `rank` columns, and the variances.
 
     With M = [factorᵀ, diag(√remainder)] and directions V, the columns of AM are projected onto
-    the span of MᵀV: what is left out has a covariance that is positive semidefinite too. The
-    span counts as constant in gradients, which are exact where nothing is left out.
+    the span of MᵀV; the covariance of the omitted part is positive semidefinite, too. Gradients
+    treat the span as constant, and are exact if nothing is omitted.
     """
     through = of_images(linear.apply, factor, 2)
     variance = linear.squared(remainder) + through.square().sum(1)
     directions = linear.directions(rank)
     alone = remainder.flatten(1).unsqueeze(1)
-    # √r √r₀ with the constant r₀ = r: the gradient is 1/2, also at 0
+    # √r √r₀ with the constant r₀ = r: the gradient is 1/2, even at 0
     weighted = directions * ((alone + alone.detach()) / 2)
     shared = directions @ factor.detach().flatten(2).mT
     gram = shared @ shared.mT + weighted.detach() @ directions.T
@@ -137,4 +137,4 @@ def _compressed(
 
 
 Joint = CorrelatedMoments | LowRankMoments
-"""Either form."""
+"""Jointly random units in either form."""

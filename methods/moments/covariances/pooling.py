@@ -10,11 +10,11 @@ from bnnbench.methods.moments.units.maximum import maximum
 
 
 def max_pool(x: Joint, size: int) -> Joint:
-    r"""Return maxima of windows of side `size`: each row of a window is a tree, then its rows are.
+    r"""Return maxima of windows of side `size`: a tree within each row, then a tree over rows.
 
-    Of a pair, $\operatorname{Cov}[\max(X, Y), Z] = \Phi(a) \operatorname{Cov}[X, Z] + \Phi(-a)
-    \operatorname{Cov}[Y, Z]$, exactly where all are jointly normal; intermediate maxima count as
-    normal. A ragged border is dropped.
+    For a pair, $\operatorname{Cov}[\max(X, Y), Z] = \Phi(a) \operatorname{Cov}[X, Z] + \Phi(-a)
+    \operatorname{Cov}[Y, Z]$, which is exact if all are jointly normal; intermediate maxima are
+    treated as normal. A ragged border is dropped.
     """
     *outer, height, width = x.shape[2:]
     down, across = height // size, width // size
@@ -31,9 +31,9 @@ def max_pool(x: Joint, size: int) -> Joint:
 
 
 def _halved(x: Joint, slots: Tensor) -> tuple[Joint, Tensor]:
-    """Return maxima of neighbours on the last axis of slots, and where they are now.
+    """Return the maxima of neighbours along the last axis of slots, and their new slots.
 
-    A last one without a neighbour stays as it is.
+    A last unit without a neighbour is left unchanged.
     """
     paired = slots.shape[-1] // 2 * 2
     i, j, single = (slots[..., part].flatten() for part in _parts(paired))

@@ -1,7 +1,7 @@
-"""The kernels in C, for tensors in main memory. Their meaning is that of `reference`.
+"""The kernels in C, for tensors in main memory. `reference` defines their results.
 
-Single precision is computed in single precision. No element's bits depend on where in a tensor
-it stands.
+Single precision is computed in single precision. No element's bits depend on its position in a
+tensor.
 """
 
 from ctypes import c_double, c_int64, c_void_p
@@ -28,10 +28,10 @@ LIBRARY = CLibrary(
 
 
 class Compiled(Operations):
-    """The functions of the library in C."""
+    """The functions of the C library."""
 
     def call(self, name: str, numbers: tuple[float, ...], tensors: list[Tensor]) -> None:
-        """Call a function of the library for the type of these tensors."""
+        """Call the library's function for the type of these tensors."""
         first = tensors[0]
         if not first.is_cpu:
             raise ValueError(f"needed tensors in main memory for {name}; got {first.device}")

@@ -1,6 +1,6 @@
-"""The kernels on a GPU, through CuPy, for tensors of torch, which are not copied.
+"""The kernels on a GPU, through CuPy, on torch's tensors without copying.
 
-They run on torch's current stream and wait for nothing. Each is compiled at its first call.
+They run asynchronously on torch's current stream. Each kernel is compiled at its first call.
 """
 
 from functools import cache
@@ -37,7 +37,7 @@ class Cuda(Operations):
 
 
 class _CurrentStream:
-    """Torch's current stream in the form that CuPy takes streams of others in."""
+    """Torch's current stream in the form in which CuPy accepts external streams."""
 
     def __init__(self, device: torch.device) -> None:
         self._handle = torch.cuda.current_stream(device).cuda_stream
@@ -59,7 +59,7 @@ def cupy() -> Any:
 
 @cache
 def _kernel(name: str, dtype: torch.dtype, device: int) -> Any:
-    """Return a kernel, loaded on a device."""
+    """Return a kernel loaded on a device."""
     return _module(dtype, device).get_function(name)
 
 

@@ -1,4 +1,4 @@
-"""Launch sizes of the kernels, and the assembly of their source; no GPU is needed."""
+"""Launch sizes of the kernels and assembly of their source; no GPU is needed."""
 
 from functools import cache
 from math import ceil
@@ -16,11 +16,11 @@ OPTIONS = {
     torch.float32: ("--std=c++17", "--fmad=false", "--ftz=true", *DEFINES[torch.float32]),
     torch.float64: ("--std=c++17", "--fmad=false", *DEFINES[torch.float64]),
 }
-"""As in C, products and sums are fused where the source says so alone, and single precision's
-least numbers are 0."""
+"""As in C, products and sums are fused only where the source says so, and subnormal numbers of
+single precision are 0."""
 THREADS = 256
 MOST_BLOCKS = 4096
-"""Largest number of blocks; threads go on to further elements."""
+"""Maximum number of blocks; each thread loops over further elements."""
 
 
 def blocks(count: int) -> int:
@@ -30,5 +30,5 @@ def blocks(count: int) -> int:
 
 @cache
 def source() -> str:
-    """Return the kernels with their headers in place."""
+    """Return the kernels' source with its headers included."""
     return with_headers("units.cu", FOLDERS)

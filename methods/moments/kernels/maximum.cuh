@@ -1,12 +1,12 @@
 // Moments of max(X, Y) of independent normals X and Y, and their gradients.
 //
-// All follows from the normal X - Y: where its mean is positive X leads, otherwise Y.
+// All results follow from the normal X - Y: if its mean is positive, X leads, otherwise Y.
 // Source: paper 001, eqs. 33, 40 and 41.
 #pragma once
 #include "tail.cuh"
 
-// Shares of the leading and of the other variance in that of the maximum, and the derivative by y
-// of the two together.
+// Shares of the leading and of the other variance in the maximum's variance, and the derivative of
+// both together with respect to y.
 typedef struct {
     REAL leading, other, slope;
 } Shares;
@@ -71,7 +71,7 @@ FUNCTION Pair pair_gradient(Normal to, int first, Tail t, Shares s) {
     return result;
 }
 
-// Return the gradients to two normals of that of their maximum's moments.
+// Return the gradients to two normals, given the gradient to their maximum's moments.
 FUNCTION Pair maximum_gradient(Normal x, Normal y, Normal to) {
     Normal d = difference(x, y);
     Tail t = tail_of(d);

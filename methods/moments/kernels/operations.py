@@ -1,4 +1,4 @@
-"""The kernels' work in Python, which is the same in main memory and on a device."""
+"""The Python part of the kernels, the same in main memory and on a device."""
 
 from abc import ABC, abstractmethod
 
@@ -10,16 +10,16 @@ Units = Float[Tensor, "*shape"]
 
 
 class Operations(ABC):
-    """The functions of `reference`, of compiled code that `call` finds by its name."""
+    """The functions of `reference`, in compiled code that `call` finds by name."""
 
     @abstractmethod
     def call(self, name: str, numbers: tuple[float, ...], tensors: list[Tensor]) -> None:
-        """Run compiled code on tensors of one dense layout, of which the last are results."""
+        """Run compiled code on tensors in one dense layout; the last ones are results."""
 
     def rectifier(
         self, mean: Units, variance: Units, slope: float, exact: bool
     ) -> tuple[Units, Units]:
-        """Return mean and variance of X where X > 0 and of slope X elsewhere, of a normal X."""
+        """Return mean and variance of X if X > 0 and slope X otherwise, for a normal X."""
         return self._two("rectifier_all", exact, (float(slope),), mean, variance)
 
     def rectifier_gradient(
@@ -31,7 +31,7 @@ class Operations(ABC):
         slope: float,
         exact: bool,
     ) -> tuple[Units, Units]:
-        """Return the gradients to mean and variance of those to the moments of a rectifier."""
+        """Return the gradients to a normal's moments, given the gradients to its rectifier's."""
         tensors = (mean, variance, to_mean, to_variance)
         return self._two("rectifier_gradient_all", exact, (float(slope),), *tensors)
 
@@ -51,7 +51,7 @@ class Operations(ABC):
         to_variance: Units,
         exact: bool,
     ) -> tuple[Units, Units, Units, Units]:
-        """Return the gradients to the moments of two normals of those to their maximum's."""
+        """Return the gradients to two normals' moments, given the gradients to their maximum's."""
         tensors = (x_mean, x_variance, y_mean, y_variance, to_mean, to_variance)
         out = self._filled("maximum_gradient_all", exact, (), 4, *tensors)
         return out[0], out[1], out[2], out[3]
@@ -65,7 +65,7 @@ class Operations(ABC):
     def _filled(
         self, name: str, exact: bool, numbers: tuple[float, ...], results: int, *tensors: Tensor
     ) -> list[Tensor]:
-        """Return the results, in the layout of the first tensor if that is dense."""
+        """Return buffers for results, in the layout of the first tensor if it is dense."""
         first, *others = tensors
         for other in others:
             # Kernels read memory unchecked.
@@ -81,7 +81,7 @@ class Operations(ABC):
 
 
 def _laid_as(pattern: Tensor, tensor: Tensor) -> Tensor:
-    """Return the tensor with its elements in memory as those of `pattern`, which is dense."""
+    """Return the tensor in the memory layout of `pattern`, which is dense."""
     sides = zip(pattern.shape, pattern.stride(), tensor.stride(), strict=True)
     if all(size == 1 or wanted == other for size, wanted, other in sides):
         return tensor

@@ -1,4 +1,4 @@
-// Moments of Y = X where X > 0 and slope X elsewhere, of a normal X, and their gradients.
+// Moments of Y = X if X > 0 and slope X otherwise, for a normal X, and their gradients.
 //
 // A slope of -1 gives |X|. Source: paper 001, eqs. 31, 36, 38 and 39.
 #pragma once
@@ -24,7 +24,7 @@ FUNCTION Normal paper_rectifier(Normal x, REAL slope) {
     return normal(rectified_mean(x, t, slope), x.variance * ratio);
 }
 
-// Return the gradient to a normal of that of its rectifier's moments.
+// Return the gradient to a normal, given the gradient to its rectifier's moments.
 FUNCTION Normal rectifier_gradient(Normal x, Normal to, REAL slope) {
     Tail t = tail_of(x);
     REAL bend = 1 - slope, cut = bend * t.tail;

@@ -1,4 +1,4 @@
-"""The meaning of the kernels, in torch: computed in double precision whatever the type."""
+"""The definition of the kernels, in torch: computed in double precision for every type."""
 
 import torch
 import torch.nn.functional as F
@@ -12,7 +12,7 @@ Units = Float[Tensor, "*shape"]
 
 
 def rectifier(mean: Units, variance: Units, slope: float, exact: bool) -> tuple[Units, Units]:
-    """Return mean and variance of X where X > 0 and of slope X elsewhere, of a normal X.
+    """Return mean and variance of X if X > 0 and slope X otherwise, for a normal X.
 
     Unless `exact`, the variance is paper 001's approximation, eq. 39.
     """
@@ -31,7 +31,7 @@ def rectifier(mean: Units, variance: Units, slope: float, exact: bool) -> tuple[
 def rectifier_gradient(
     mean: Units, variance: Units, to_mean: Units, to_variance: Units, slope: float, exact: bool
 ) -> tuple[Units, Units]:
-    r"""Return the gradients to mean and variance of those to the moments of a rectifier.
+    r"""Return the gradients to a normal's moments, given the gradients to its rectifier's.
 
     By E[f(X)]' = E[f'(X)] with respect to the mean and E[f''(X)]/2 with respect to the variance,
     for f the rectifier and its square:
@@ -87,10 +87,10 @@ def maximum_gradient(
     to_variance: Units,
     exact: bool,
 ) -> tuple[Units, Units, Units, Units]:
-    r"""Return the gradients to the moments of two normals of those to their maximum's.
+    r"""Return the gradients to two normals' moments, given the gradients to their maximum's.
 
-    The mean's are $\Phi(\pm a)$ and $\phi(a)/(2s)$; the variance moves with both variances, whose
-    shares are R(a) and R(-a), and with a, where $R' = 2(a\Phi(a) + \phi(a))\Phi(-a)$.
+    The mean's are $\Phi(\pm a)$ and $\phi(a)/(2s)$; the variance depends on both variances, with
+    shares R(a) and R(-a), and on a, where $R' = 2(a\Phi(a) + \phi(a))\Phi(-a)$.
     """
     first, second = x_variance.double(), y_variance.double()
     _, total, a, _ = _standardised(x_mean - y_mean, first + second)

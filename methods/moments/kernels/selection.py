@@ -14,14 +14,14 @@ from bnnbench.methods.compiled.c_library import DEFINES
 from bnnbench.methods.moments.kernels import reference
 
 Backend = Literal["fused", "reference"]
-"""Kernels in C or CUDA where they can be compiled, or torch alone, which takes many times as long.
+"""Kernels in C or CUDA if they can be compiled, or only torch, which takes many times as long.
 """
 
 
 def kernels_for(backend: Backend, tensor: Tensor) -> ModuleType:
-    """Return the kernels for a tensor's type and device; warn once where there are no fast ones."""
+    """Return the kernels for a tensor's type and device; warn once if there are no fast ones."""
     if backend not in get_args(Backend):
-        raise ValueError(f"needed backend out of {get_args(Backend)}; got {backend!r}")
+        raise ValueError(f"needed backend from {get_args(Backend)}; got {backend!r}")
     if backend == "reference" or tensor.dtype not in DEFINES:
         return reference
     return _fused(tensor.device.type)

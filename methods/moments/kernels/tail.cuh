@@ -1,11 +1,11 @@
-// What moments of a normal cut at 0 are made of, without cancellation.
+// Building blocks of the moments of a normal truncated at 0, without cancellation.
 //
 // y = |mean|/std; tail = Phi(-y); excess = phi(y) - y Phi(-y), the mean of max(Z - y, 0). All are
 // products and sums of positive terms of Laplace's continued fraction.
 #pragma once
 #include "normal.cuh"
 
-// Where something is divided by a standard deviation, its square counts as this much at least.
+// The minimum variance used when dividing by a standard deviation.
 #define LEAST_VARIANCE (REAL)1e-24
 #define MOST_STANDARDISED (REAL)1e3
 #define PAPER_SCALE (REAL)0.3729
@@ -21,7 +21,7 @@ FUNCTION Normal normal(REAL mean, REAL variance) {
     return result;
 }
 
-// What moments and gradients have in common.
+// Common quantities of moments and gradients.
 typedef struct {
     REAL inverse;  // 1/std
     REAL y, density, tail, excess;

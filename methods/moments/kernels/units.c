@@ -1,7 +1,7 @@
-// Moments of units on a processor with vector units. Every function returns 0.
+// Moments of units, vectorised. Every function returns 0.
 //
-// Single precision numbers below the least normal one (1.2e-38) are 0: tails are full of them, and
-// x86 takes a hundred times as long for each.
+// Subnormal numbers of single precision (below 1.2e-38) are 0: tails are full of them, and x86
+// takes a hundred times as long for each.
 #include "maximum.cuh"
 #include "rectifier.cuh"
 

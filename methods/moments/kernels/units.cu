@@ -1,4 +1,4 @@
-// Moments of units, one thread for each unit.
+// Moments of units, one thread per unit.
 #include "maximum.cuh"
 #include "rectifier.cuh"
 

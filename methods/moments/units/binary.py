@@ -1,7 +1,7 @@
 r"""Moments of units between 0 and 1: thresholds, random bits and distribution functions.
 
-Stochastic units (`logistic_bernoulli`, `probit_unit`) of an input that is known exactly still
-have a variance. $\sigma_S^2 = \pi^2/3$ is the variance of the standard logistic law S.
+Stochastic units (`logistic_bernoulli`, `probit_unit`) have a variance even if their input is
+known exactly. $\sigma_S^2 = \pi^2/3$ is the variance of the standard logistic distribution S.
 """
 
 from math import log, pi, sqrt
@@ -22,12 +22,12 @@ Bernoulli = Literal["ap2b", "ap2a"]
 Transform = Literal["moderate", "wide"]
 
 LEAST_WIDE = 4.0
-"""The variance from which paper 001 recommends eq. 22."""
+"""The variance above which paper 001 recommends eq. 22."""
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(32)
 
 
 def heaviside(x: Moments, law: Law = "normal") -> Moments:
-    r"""Return the moments of [X >= 0] of a normal or logistic X.
+    r"""Return the moments of [X >= 0] for a normal or logistic X.
 
     The mean is $\Phi(\mu/\sigma)$ or $S(\mu\sigma_S/\sigma)$. Source: paper 001, eqs. 18 and 19.
     """
@@ -44,9 +44,9 @@ def heaviside(x: Moments, law: Law = "normal") -> Moments:
 
 
 def logistic_bernoulli(x: Moments, rule: Bernoulli = "ap2b") -> Moments:
-    r"""Return the moments of a bit that is 1 with probability S(X), of a normal X.
+    r"""Return the moments of a bit that is 1 with probability S(X), for a normal X.
 
-    The mean is $S(\mu/\sqrt{v/\sigma_S^2 + 1})$ ("ap2b", the better one below a standard deviation
+    The mean is $S(\mu/\sqrt{v/\sigma_S^2 + 1})$ ("ap2b", more accurate below a standard deviation
     of about 1.5) or $\Phi(\mu/\sqrt{v + \sigma_S^2})$ ("ap2a"). Source: paper 001, section 3.2.
     """
     variance = _variance(x)
@@ -58,10 +58,10 @@ def logistic_bernoulli(x: Moments, rule: Bernoulli = "ap2b") -> Moments:
 
 
 def logistic_transform(x: Moments, rule: Transform = "moderate") -> Moments:
-    r"""Return the moments of S(X) of a normal X.
+    r"""Return the moments of S(X) for a normal X.
 
-    The mean m is that of "ap2b" and the variance $4v/(v + 4) (m(1 - m))^2$. As "wide", of
-    variances from 4, it is that of "ap2a", and the variance
+    "moderate": the mean m of "ap2b" and the variance $4v/(v + 4) (m(1 - m))^2$. "wide", for
+    variances from 4: the mean of "ap2a" and the variance
     $\Phi((\mu - 1)/\sqrt{v + \sigma_S^2 - 1}) - m^2$. Source: paper 001, eqs. 21 and 22.
     """
     if rule not in ("moderate", "wide"):
@@ -81,7 +81,7 @@ def logistic_transform(x: Moments, rule: Transform = "moderate") -> Moments:
 
 
 def probit_unit(x: Moments) -> Moments:
-    r"""Return the moments of a bit that is 1 with probability $\Phi(X)$, of a normal X.
+    r"""Return the moments of a bit that is 1 with probability $\Phi(X)$, for a normal X.
 
     The mean is $\Phi(\mu/\sqrt{1 + v})$, exactly. Source: paper 001, appendix C.8.
     """
@@ -89,7 +89,7 @@ def probit_unit(x: Moments) -> Moments:
 
 
 def normal_cdf(x: Moments) -> Moments:
-    r"""Return the moments of $\Phi(X)$ of a normal X, exactly.
+    r"""Return the exact moments of $\Phi(X)$ for a normal X.
 
     With $h = \mu/\sqrt{1 + v}$ the mean is $\Phi(h)$, and the variance
 
@@ -97,7 +97,7 @@ def normal_cdf(x: Moments) -> Moments:
        = \frac{1}{2\pi}\int_0^{\arcsin(v/(1+v))} \exp\frac{-h^2}{1 + \sin t} dt, $$
 
     T being Owen's function: the probability that two normals of correlation v/(1+v) are both
-    below h, less that of independent ones (Plackett 1954).
+    below h, minus the probability for independent ones (Plackett 1954).
     """
     if x.variance is None:
         return Moments(standard.normal_cdf(x.mean))
@@ -111,7 +111,7 @@ def normal_cdf(x: Moments) -> Moments:
 
 
 def piecewise_exponential_mean(x: Moments) -> Float[Tensor, "*shape"]:
-    r"""Return the mean of $2^{X-1}$ where X < 0 and $1 - 2^{-X-1}$ elsewhere, of a normal X.
+    r"""Return the mean of $2^{X-1}$ if X < 0 and $1 - 2^{-X-1}$ otherwise, for a normal X.
 
     An older approximation of E[S(X)], for comparison. Source: paper 001, eq. 20.
     """
@@ -120,7 +120,7 @@ def piecewise_exponential_mean(x: Moments) -> Float[Tensor, "*shape"]:
     rate, a = log(2), mean / std
 
     def branch(sign: int) -> Tensor:
-        # 2^(sign mean - 1) e^(rate² v/2) Phi(-b), whose factors overflow where b > 0.
+        # 2^(sign mean - 1) e^(rate² v/2) Phi(-b); its factors overflow if b > 0.
         b = sign * a + rate * std
         beyond = (-a * a / 2).exp() * torch.special.erfcx(b.clamp(min=0) / sqrt(2)) / 4
         growth = (sign * rate * mean + rate**2 * variance / 2).clamp(max=0).exp() / 2
@@ -145,13 +145,13 @@ def _normal_bit(a: Tensor) -> Moments:
 
 
 class _LogisticBernoulli(torch.autograd.Function):
-    """Mean and variance of "ap2b", in few passes over memory: networks are trained by them."""
+    """Mean and variance of "ap2b", in few passes over memory because training uses them."""
 
     @staticmethod
     def forward(ctx: Any, mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
         shrinkage = (variance / LOGISTIC_VARIANCE).add_(1).sqrt_().reciprocal_()
         z = mean * shrinkage
-        # As standard.logistic, in place; torch's own sigmoid depends on a unit's place in memory.
+        # Like standard.logistic, in place; torch's sigmoid depends on a unit's position in memory.
         small = z.abs().neg_().exp_()
         likelier = (1 + small).reciprocal_()
         rarer = small.mul_(likelier)

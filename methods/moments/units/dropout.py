@@ -1,4 +1,4 @@
-r"""Moments behind inverted dropout, x b / q with b = 1 of probability q = 1 - p."""
+r"""Moments after inverted dropout, x b / q with b = 1 with probability q = 1 - p."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from bnnbench.methods.moments.base import Moments
 
 
 def dropout(x: Moments, rate: float) -> Moments:
-    r"""Return the mean as it is and the variance $(v + p m^2) / q$.
+    r"""Return the mean unchanged and the variance $(v + p m^2) / q$.
 
-    Can be differentiated once. Source: paper 001, section 3.
+    Differentiable once. Source: paper 001, section 3.
     """
     if not rate:
         return x

@@ -24,15 +24,15 @@ def maximum(
     variance: Variance = "exact",
     backend: Backend = "fused",
 ) -> Moments:
-    r"""Return the moments of max(X, Y) of jointly normal X and Y, independent unless said.
+    r"""Return the moments of max(X, Y) for jointly normal X and Y, independent by default.
 
     With $s^2 = v_1 + v_2 - 2c$ and $a = (\mu_1 - \mu_2)/s$:
 
     $$ \mu' = \mu_2 + s(a\Phi(a) + \phi(a)), \quad
        v' = v_1\Phi(a) + v_2\Phi(-a) + s^2(R(a) - \Phi(a)), $$
 
-    which is $v_1 R(a) + v_2 R(-a)$ of independent inputs; as "paper", for these alone,
-    $v_1 S(a/t) + v_2 S(-a/t)$. Where s = 0 the greater mean and its variance are returned.
+    which is $v_1 R(a) + v_2 R(-a)$ for independent inputs. "paper", only for these, is
+    $v_1 S(a/t) + v_2 S(-a/t)$. If s = 0, the greater mean and its variance are returned.
     """
     if variance not in ("exact", "paper"):
         raise ValueError(f'needed variance "exact" or "paper"; got {variance!r}')
@@ -56,7 +56,7 @@ def _of_correlated(
     mean = torch.where(difference > 0, x_mean, y_mean)
     mean = mean + standard.mean_excess(difference, spread)
     variance = x_variance * standard.variance_ratio(a) + y_variance * standard.variance_ratio(-a)
-    # Phi(a) - R(a) = Phi(-a) - R(-a), of which the side below 0 is not a difference near 1.
+    # Phi(a) - R(a) = Phi(-a) - R(-a); the side below 0 is not a difference of numbers near 1.
     below = -a.abs()
     shared = 2 * covariance * (standard.normal_cdf(below) - standard.variance_ratio(below))
     return Moments(mean, (variance + shared).clamp(min=0))
@@ -87,8 +87,8 @@ class _Maximum(torch.autograd.Function):
 def tree_maximum(x: Moments, variance: Variance = "exact", backend: Backend = "fused") -> Moments:
     """Return the moments of the maximum over the last axis, by a balanced tree of pairs.
 
-    Neighbours (0, 1), (2, 3), ... are joined, then neighbours among what they give; a last one
-    without a neighbour goes up as it is. Intermediate maxima count as independent and normal,
+    Neighbours (0, 1), (2, 3), ... are joined, then neighbouring results; a last one without a
+    neighbour moves up unchanged. Intermediate maxima are treated as independent and normal,
     so another order gives other moments.
     """
     return _tree(_along(x, -1), variance, backend)
@@ -97,12 +97,12 @@ def tree_maximum(x: Moments, variance: Variance = "exact", backend: Backend = "f
 def max_pool(
     x: Moments, size: int, variance: Variance = "exact", backend: Backend = "fused"
 ) -> Moments:
-    """Return the moments of the maxima of windows of `... height width` of side `size`.
+    """Return the moments of the maxima over windows of side `size` of `... height width`.
 
-    Each row of a window is a tree, then its rows are: of 2 x 2, max(max(x00, x01), max(x10, x11)).
-    A ragged border is dropped. Images keep their layout.
+    A tree joins each row of a window, then another the rows: for 2 x 2, max(max(x00, x01),
+    max(x10, x11)). A ragged border is dropped. The memory layout of images is preserved.
     """
-    last = x.mean.dim() > 2 and x.mean.stride(-3) == 1  # channels last, which are then moved there
+    last = x.mean.dim() > 2 and x.mean.stride(-3) == 1  # channels last; moved there below
     windows = _of_both(x, lambda t: _windows(t.movedim(-3, -1) if last else t, size, last))
     axis = -2 if last else -1
     rows = [_tree(_along(row, axis), variance, backend) for row in _along(windows, axis - 2)]
@@ -111,7 +111,7 @@ def max_pool(
 
 
 def _windows(t: Tensor, size: int, last: bool) -> Tensor:
-    """Return whole windows as `... height row width column`, in front of channels that are last."""
+    """Return whole windows as `... height row width column`, before channels if they are last."""
     height, width = (-3, -2) if last else (-2, -1)
     rows, columns = t.shape[height] // size, t.shape[width] // size
     if t.shape[height] % size or t.shape[width] % size:
@@ -128,7 +128,7 @@ def _tree(units: Sequence[Moments], variance: Variance, backend: Backend) -> Mom
 
 
 def _along(x: Moments, axis: int) -> list[Moments]:
-    """Return the units along an axis one by one, whose gradients are joined in one copy."""
+    """Return the units along an axis as a list; their gradients are joined in one copy."""
     means = x.mean.unbind(axis)
     if x.variance is None:
         return [Moments(mean) for mean in means]

@@ -4,7 +4,7 @@ from bnnbench.methods.moments.base import Moments
 
 
 def product(x: Moments, y: Moments) -> Moments:
-    r"""Return the moments of the product of independent X and Y, whatever their laws.
+    r"""Return the moments of the product of independent X and Y with any distributions.
 
     $$ \mu' = \mu_1\mu_2, \quad v' = v_1 v_2 + v_1\mu_2^2 + \mu_1^2 v_2 $$
 

@@ -1,10 +1,10 @@
-r"""Moments of smooth units that have no closed form, Tanh, Swish and Sigmoid, by quadrature.
+r"""Moments, by quadrature, of smooth units without a closed form: Tanh, Swish and Sigmoid.
 
 With $X = \mu + \sigma Z$ the derivatives of an expectation are expectations of derivatives,
 
 $$ \partial E f(X) / \partial\mu = E f'(X), \qquad \partial E f(X) / \partial v = E f''(X) / 2, $$
 
-which stay exact at variance 0.
+which remain exact at variance 0.
 """
 
 from collections.abc import Callable
@@ -19,37 +19,38 @@ from bnnbench.methods.moments.base import Moments
 from bnnbench.methods.moments.units import standard
 
 REACH, STEPS = 8.0, 40
-"""Nodes lie 0.2 standard deviations apart, and 1e-15 of the mass beyond the last."""
+"""Nodes are 0.2 standard deviations apart; 1e-15 of the mass lies beyond the last."""
 NODES = tuple(REACH * k / STEPS for k in range(-STEPS, STEPS + 1))
 _MASS = sum(exp(-z * z / 2) for z in NODES)
 WEIGHTS = tuple(exp(-z * z / 2) / _MASS for z in NODES)
 
 WIDE = 9.0
-"""The variance from which S(X) is integrated over the logistic law in place of the normal one."""
+"""The variance above which S(X) is integrated over the logistic instead of the normal
+distribution."""
 LOGISTIC_STEP = 0.6
 LOGISTIC_NODES = tuple(LOGISTIC_STEP * k for k in range(-55, 56))
-"""Nodes with 1e-14 of the logistic law's mass beyond the last."""
+"""Nodes for the logistic distribution; 1e-14 of its mass lies beyond the last."""
 
 Jet = Callable[[Tensor], tuple[Tensor, Tensor, Tensor]]
 """x -> f(x), f'(x), f''(x)."""
 
 
 def tanh(x: Moments) -> Moments:
-    """Return the moments of tanh(X) of a normal X: to 2e-6 up to a std of 3, 1e-2 at 10."""
+    """Return the moments of tanh(X) for a normal X: to 2e-6 up to a std of 3, 1e-2 at 10."""
     return _moments(_tanh, x)
 
 
 def swish(x: Moments) -> Moments:
-    """Return the moments of X sigmoid(X) of a normal X: to 1e-7 up to a std of 5, 1e-4 at 10."""
+    """Return the moments of X sigmoid(X) for a normal X: to 1e-7 up to a std of 5, 1e-4 at 10."""
     return _moments(_swish, x)
 
 
 def sigmoid(x: Moments) -> Moments:
-    r"""Return the moments of S(X) of a normal X, S the logistic function: to 1e-11 in float64.
+    r"""Return the moments of S(X) for a normal X, S the logistic function: to 1e-11 in float64.
 
-    The variance keeps its digits where S(X) or 1 - S(X) is small. Above a variance of 9 nodes in X
-    would lie too far apart for S, and the sums are over the logistic law of an L instead, whose
-    distribution function is S:
+    The variance remains accurate if S(X) or 1 - S(X) is small. Above a variance of 9, nodes in X
+    would be too far apart for S; the sums then run over a logistic variable L, whose distribution
+    function is S:
 
     $$ E S(X) = P(L \le X) = E \Phi((\mu - L)/\sigma), \qquad
        E S(X)^2 = E[2 S(L) \Phi((\mu - L)/\sigma)]. $$
@@ -99,7 +100,7 @@ class _Expectation(torch.autograd.Function):
         first, second, slope, bend, cross, curve = (torch.zeros_like(mean) for _ in range(6))
         for node, weight in zip(NODES, WEIGHTS, strict=True):
             f, df, ddf = jet(mean + node * std)
-            f = f - centre  # no cancellation where the variance is small
+            f = f - centre  # no cancellation if the variance is small
             first += weight * f
             second += weight * f.square()
             slope += weight * df

@@ -1,4 +1,4 @@
-r"""Moments of rectified units: ReLU, LeakyReLU and, of slope -1, the absolute value.
+r"""Moments of rectified units: ReLU, LeakyReLU and, with slope -1, the absolute value.
 
 $a = \mu/\sigma$; $\phi$, $\Phi$ the standard normal's density and distribution; R the variance
 ratio of ReLU; $\alpha$ the slope of negative inputs. Source: paper 001, eqs. 26, 31, 36, 38 and 39.
@@ -21,20 +21,20 @@ Variance = Literal["exact", "paper"]
 
 
 def relu(x: Moments, variance: Variance = "exact", backend: Backend = "fused") -> Moments:
-    """Return the moments of max(X, 0) of a normal X."""
+    """Return the moments of max(X, 0) for a normal X."""
     return leaky_relu(x, 0.0, variance, backend)
 
 
 def leaky_relu(
     x: Moments, slope: float, variance: Variance = "exact", backend: Backend = "fused"
 ) -> Moments:
-    r"""Return the moments of X where it is positive and of slope X elsewhere, of a normal X.
+    r"""Return the moments of X if X > 0 and slope X otherwise, for a normal X.
 
     $$ \mu' = \mu(\alpha + (1-\alpha)\Phi(a)) + (1-\alpha)\sigma\phi(a), \quad
        v' = v(\alpha^2 + 2\alpha(1-\alpha)\Phi(a) + (1-\alpha)^2 R(a)) $$
 
-    or, as "paper", $v' = v(\alpha^2 + (1-\alpha^2) S(a/t))$ with t = 0.3729. At variance 0 the
-    mean is the deterministic function of the mean, to the last bit. Can be differentiated once.
+    or, with "paper", $v' = v(\alpha^2 + (1-\alpha^2) S(a/t))$ with t = 0.3729. At variance 0 the
+    mean is the deterministic function of the mean, to the last bit. Differentiable once.
     """
     if variance not in ("exact", "paper"):
         raise ValueError(f'needed variance "exact" or "paper"; got {variance!r}')
@@ -61,12 +61,12 @@ class _Rectifier(torch.autograd.Function):
 
 
 def absolute(x: Moments) -> Moments:
-    """Return the moments of |X| of a normal X."""
+    """Return the moments of |X| for a normal X."""
     return leaky_relu(x, -1.0)
 
 
 def relu_logistic(x: Moments) -> Moments:
-    r"""Return the moments of max(X, 0) of a logistic X.
+    r"""Return the moments of max(X, 0) for a logistic X.
 
     With $s = \sigma/\sigma_S$, $\sigma_S^2 = \pi^2/3$, y = mean/s and Li₂ the dilogarithm:
 

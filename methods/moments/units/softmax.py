@@ -1,4 +1,4 @@
-"""Class probabilities of the largest of normal logits with logistic noise."""
+"""Class probabilities by the largest of normal logits with logistic noise."""
 
 from math import sqrt
 from typing import Literal
@@ -18,20 +18,21 @@ def log_probabilities(
     rule: Softmax = "simplified",
     covariance: Float[Tensor, "*batch classes classes"] | None = None,
 ) -> Float[Tensor, "*batch classes"]:
-    r"""Return log probabilities of classes, which lie on the last axis; they sum to 1.
+    r"""Return log probabilities of the classes on the last axis; they sum to 1.
 
-    $\sigma_S^2 = \pi^2/3$ is the variance of the standard logistic law.
+    $\sigma_S^2 = \pi^2/3$ is the variance of the standard logistic distribution.
 
-    - "simplified": the softmax of $\mu_k/\sqrt{v_k/\sigma_S^2 + 1}$, which adding a constant to
-      all means changes (paper 001, eq. 52);
-    - "centred": the same of means less their average over classes, a departure that mends this;
+    - "simplified": the softmax of $\mu_k/\sqrt{v_k/\sigma_S^2 + 1}$, which changes if a constant is
+      added to all means (paper 001, eq. 52);
+    - "centred": the same with the average over classes subtracted from the means, which deviates
+      from the paper and removes this defect;
     - "logistic": $-\log \sum_k \exp((\mu_k - \mu_y)/\sqrt{(v_k + v_y)/\sigma_S^2 + 1})$, where
       k = y adds 1 (eqs. 49 and 50);
     - "normal": $\sum_{k \ne y} \log\Phi((\mu_y - \mu_k)/\sqrt{v_y + v_k + \sigma_S^2})$, which is
       not the softmax at variance 0 (eq. 47).
 
-    With the covariances of logits, whose diagonal is the variance, differences of two and
-    centred logits have their exact variances; "simplified" looks at no difference.
+    If the covariances of logits are given, whose diagonal is the variance, pairwise differences and
+    centred logits have their exact variances; "simplified" uses no differences.
     """
     mean = x.mean
     variance = torch.zeros_like(mean) if x.variance is None else x.variance

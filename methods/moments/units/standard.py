@@ -1,7 +1,7 @@
-r"""Functions of the standard normal and logistic laws that neither cancel nor overflow.
+r"""Functions of the standard normal and logistic distributions without cancellation or overflow.
 
 Notation: $\phi$, $\Phi$ the standard normal's density and distribution, S the standard logistic's.
-Whatever the type of the arguments, tails are computed in double precision.
+Tails are computed in double precision, whatever the type of the arguments.
 """
 
 from math import factorial, pi, sqrt
@@ -14,13 +14,13 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 LOGISTIC_VARIANCE = pi**2 / 3
-"""Variance of the standard logistic law."""
+"""Variance of the standard logistic distribution."""
 PAPER_SCALE = 0.3729
-"""t of paper 001's R(a) ~ S(a/t), which is 0.5 at a = 0, where R is 0.341."""
+"""t in paper 001's R(a) ~ S(a/t), which is 0.5 at a = 0, where R is 0.341."""
 LEAST_VARIANCE = 1e-24
-"""Below it a variance counts as this much where something is divided by its root."""
+"""The minimum variance used when dividing by a standard deviation."""
 MOST_STANDARDISED = 1e3
-"""A unit so many standard deviations away from 0 has the sign of its mean for certain."""
+"""At this many standard deviations from 0, a unit certainly has the sign of its mean."""
 
 DILOGARITHM = tuple(float(bernoulli(2 * k)[-1]) / factorial(2 * k + 1) for k in range(1, 9))
 """Coefficients of w^3, w^5, ... of the dilogarithm of 1 - e^w."""
@@ -55,7 +55,7 @@ def normal_tail(y: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     r"""Return $\phi$, $\Phi(-y)$, and mean and variance of max(Z - y, 0), Z standard normal.
 
     All at y >= 0, by Mills' ratio $m = \Phi(-y)/\phi$: in double precision the differences
-    keep at least 9 digits wherever the results are above the least number.
+    are accurate to at least 9 digits unless the results underflow.
     """
     mills = sqrt(pi / 2) * torch.special.erfcx(y / sqrt(2))
     density = (-y * y / 2).exp() / sqrt(2 * pi)
@@ -70,7 +70,7 @@ def normal_cdf(a: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 
 
 def log_normal_cdf(a: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    r"""Return $\log\Phi(a)$, with a gradient that torch's own lacks far below 0."""
+    r"""Return $\log\Phi(a)$, with a gradient far below 0, which torch's own lacks."""
     return _LogNormalCdf.apply(a)  # pyright: ignore[reportReturnType]
 
 
@@ -92,24 +92,24 @@ def mean_factor(a: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 def mean_excess(
     mean: Float[Tensor, "*shape"], variance: Float[Tensor, "*shape"]
 ) -> Float[Tensor, "*shape"]:
-    """Return E[max(X, 0)] - max(mean, 0) of a normal X: exactly 0 at variance 0.
+    """Return E[max(X, 0)] - max(mean, 0) for a normal X: exactly 0 at variance 0.
 
-    Its gradients do not cancel, and at mean 0 belong to the side of negative means.
+    Its gradients are free of cancellation; at mean 0 they are those of negative means.
     """
     return _MeanExcess.apply(mean, variance)  # pyright: ignore[reportReturnType]
 
 
 def logistic_excess(y: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    r"""Return $\log(1 + e^y) - \max(y, 0)$; its gradient at 0 is that of its negative side."""
+    r"""Return $\log(1 + e^y) - \max(y, 0)$; the gradient at 0 is the left-sided one."""
     return torch.where(y > 0, -y, y).exp().log1p()
 
 
 def logistic_variance_ratio(y: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    r"""Return the variance of max(Z + y, 0) over that of Z, with Z standard logistic.
+    r"""Return the variance of max(Z + y, 0) divided by the variance of Z, Z standard logistic.
 
     That is $(-2\mathrm{Li}_2(-e^y) - \log(1 + e^y)^2)/\sigma_S^2$, where
     $-\mathrm{Li}_2(1 - e^w) = w + w^2/4 + \sum_k B_{2k}w^{2k+1}/(2k+1)!$ with $B$ Bernoulli's
-    numbers; $w = \log(1 + e^{-|y|}) \le \log 2$ makes eight terms enough.
+    numbers; since $w = \log(1 + e^{-|y|}) \le \log 2$, eight terms suffice.
     """
     w = logistic_excess(y)
     square = w * w

@@ -1,12 +1,12 @@
-r"""Layers behind the first hidden one, with the covariances of their inputs.
+r"""Layers after the first hidden one, with the covariances of their inputs.
 
-What layers.py does with a variance for each unit, here with all covariances of a layer, as
-methods/pbp/correlated.py has them. `joint` holds, one after another:
+The same as layers.py, but with all covariances of a layer instead of one variance per unit, as in
+methods/pbp/correlated.py. `joint` contains, in this order:
 
-- for each hidden layer the covariances of its sums, those of its units, and the product of the
-  latter with the weights ahead;
-- for each hidden layer mean and variance of its sums, two rows;
-- for the layer at hand the derivatives by covariances of sums and of units, and the product of
+- for each hidden layer, the covariances of its sums, the covariances of its units, and the product
+  of the latter with the next layer's weights;
+- for each hidden layer, mean and variance of its sums, in two rows;
+- for the current layer, the derivatives by the covariances of sums and of units, and the product of
   the weights with the former.
 """
 
@@ -37,7 +37,7 @@ from bnnbench.methods.pbp.kernels.layers import (
 
 @fused_inline
 def through_weights(mean, start, rows, width, of_units, product, diagonal):
-    """Write the product of the units' covariances with the weights from them."""
+    """Write the product of the units' covariances with the next layer's weights."""
     for j in range(rows):
         for column in range(0, width, 8):
             if diagonal:
@@ -75,7 +75,7 @@ def middle_forward(
 
 @fused_inline
 def correlate(work, base, units, width, of_sums, of_units, diagonal):
-    """Write the covariances of a layer's units behind their moments."""
+    """Write the covariances of a layer's units, given the units' moments."""
     for unit in range(units):
         slope = 0.0 if diagonal else work[base + MEAN_BY_MEAN, unit]
         for column in range(0, width, 8):
@@ -132,16 +132,17 @@ def last_update(mean, variance, start, rows, width, work, below, product, by_uni
             rejected += stay
         store(work, OF_UNIT_MEAN, column, first * root + z * second * (2 * share))
         store(work, OF_UNIT_VARIANCE, column, third * share)
-    # The padding of an output's weights has no variance, and never passes.
+    # The padding of an output's weights has no variance, and is always rejected.
     return rejected - outputs.shape[1] * (width - rows)
 
 
 @fused_inline
 def through_covariances(work, base, units, width, moments, of_sums, by_units, by_sums):
-    r"""Turn derivatives by the units' covariances into derivatives by those of their sums.
+    r"""Turn derivatives by the units' covariances into derivatives by their sums' covariances.
 
-    Those by their moments are there. Slopes $\Phi(\alpha)$ have derivatives $\varphi(\alpha)/s$ by
-    the mean and $-\varphi(\alpha) \alpha / 2 s^2$ by the variance $s^2$: `bend` is half the former.
+    The derivatives by the units' moments are already included. Slopes $\Phi(\alpha)$ have
+    derivatives $\varphi(\alpha)/s$ by the mean and $-\varphi(\alpha) \alpha / 2 s^2$ by the
+    variance $s^2$; `bend` is half the former.
     """
     for unit in range(units):
         slope, bend = work[base + MEAN_BY_MEAN, unit], work[base + MEAN_BY_VARIANCE, unit]
@@ -251,7 +252,7 @@ def upwards(widths, mean, variance, work, padding, joint, outputs):
 
 @fused_inline
 def downwards(widths, mean, variance, inputs, row, following, squares, work, joint, outputs):
-    """Update all weights for a row and enter the following one; return the rejected updates."""
+    """Update all weights for a row, and start the next row; return the rejected updates."""
     sums, units, products, moments = joint[0], joint[1], joint[2], joint[3]
     by_sums, by_units = joint[-3], joint[-2]
     top, start = len(widths) - 3, 0

@@ -1,4 +1,4 @@
-"""Assumed-density filtering of one row after another, and the refinement of prior factors."""
+"""Assumed-density filtering, one row after another, and the refinement of prior factors."""
 
 import math
 
@@ -32,10 +32,10 @@ def filter_gaussian(
     joint,
     counts,
 ):
-    """Take the rows in this order, one update each; return the sum of -log Z.
+    """Process the rows in this order, one update each; return the sum of -log Z.
 
-    `noise` has a row (shape, rate) for every output; of known noise, a Gamma that stays.
-    `joint` is None where the units of a layer are independent.
+    `noise` has a row (shape, rate) for every output; if the noise is known, this Gamma is constant.
+    `joint` is None if the units of a layer are independent.
     """
     squares, outputs = np.empty((1, inputs.shape[1])), np.empty((4, targets.shape[1]))
     loss = len(order) * targets.shape[1] * LOG_ROOT_TAU
@@ -58,7 +58,7 @@ def filter_gaussian(
             outputs[3, o] = 0.5 * (error * error * inverse - 1) * inverse
             loss += 0.5 * error * error * inverse
             product *= inverse
-            if not 1e-100 < product < 1e100:  # one logarithm of many factors
+            if not 1e-100 < product < 1e100:  # one logarithm for many factors
                 loss -= 0.5 * math.log(product)
                 product = 1.0
             if learns_noise:
@@ -83,7 +83,7 @@ def filter_gaussian(
 def filter_categorical(
     widths, mean, variance, nodes, log_weights, inputs, labels, order, work, padding, joint, counts
 ):
-    """Take the rows in this order, one update each; return the sum of -log Z."""
+    """Process the rows in this order, one update each; return the sum of -log Z."""
     classes = widths[-1]
     squares, outputs = np.empty((1, inputs.shape[1])), np.empty((4, classes))
     hazards, arguments = np.empty((len(nodes), classes)), np.empty((len(nodes), classes))
@@ -120,7 +120,7 @@ def filter_categorical(
 def refine(widths, mean, variance, precision, shape, rate, prior, counts):
     r"""Refine the prior factor of every weight, layer by layer and unit by unit, bias last.
 
-    The factor that remains is that of a Gaussian: precision (a - 1)/b of the cavity and mean 0.
+    The stored factor is a Gaussian with mean 0 and the cavity's precision (a - 1)/b.
     """
     layers = len(widths) - 1
     a, b = prior[0], prior[1]

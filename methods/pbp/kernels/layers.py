@@ -1,8 +1,8 @@
-r"""Moments forwards and updates backwards through a network, for one row of the data.
+r"""Forward moments and backward updates through a network, for one row of the data.
 
-Weights are the rows of one matrix (methods/pbp/state.py): those from one input to all units of
-a hidden layer, or those to one output. Every loop over weights is then over neighbours, eight
-at a time. The step is that of paper 004, equations 6, 7 and 12 to 17, with gradients in closed
+Weights are the rows of one matrix (methods/pbp/state.py): the weights from one input to all units
+of a hidden layer, or to one output. Thus every loop over weights runs over contiguous numbers,
+eight at a time. The step is paper 004's, equations 6, 7 and 12 to 17, with gradients in closed
 form.
 """
 
@@ -21,7 +21,7 @@ from bnnbench.methods.pbp.kernels.moments import (
     relu_moments,
 )
 
-# Rows of the workspace. The first six are of all layers, then six of each hidden layer.
+# Rows of the workspace. All layers share the first six; six rows per hidden layer follow.
 SUM_MEAN, SUM_VARIANCE = 0, 1
 OF_MEAN, OF_VARIANCE = 2, 3
 OF_UNIT_MEAN, OF_UNIT_VARIANCE = 4, 5
@@ -33,10 +33,10 @@ LAYER_ROWS = 6
 
 @fused_inline
 def update(mean, variance, row, column, m, v, step, shrinkage):
-    """Write eight weights after equations 6 and 7; return them, and how many did not move.
+    """Write eight weights after equations 6 and 7; return them, and how many were rejected.
 
-    `step` is v d log Z/dm and `shrinkage` v² ((d log Z/dm)² - 2 d log Z/dv). A mean that is not
-    a number comes of a gradient that is none or infinite, and then the variance fails as well.
+    `step` is v d log Z/dm and `shrinkage` v² ((d log Z/dm)² - 2 d log Z/dv). A mean becomes NaN
+    only if a gradient is NaN or infinite, and then the variance fails the test as well.
     """
     new_m, new_v, rejected = m + step, v - shrinkage, 0
     accepted = new_v > SMALLEST_VARIANCE
@@ -58,7 +58,7 @@ def squared(inputs, row, squares):
 
 @fused_inline
 def first_forward(mean, variance, rows, width, inputs, row, squares, work):
-    """Write the moments of the first layer's sums: its inputs have no variance."""
+    """Write the moments of the first layer's sums, whose inputs have no variance."""
     squared(inputs, row, squares)
     for column in range(0, width, 8):
         sum_mean, sum_variance = splat(0.0), splat(0.0)
@@ -71,7 +71,7 @@ def first_forward(mean, variance, rows, width, inputs, row, squares, work):
 
 @fused_inline
 def first_update(mean, variance, rows, width, inputs, row, following, squares, work):
-    """Update the first layer for one row and go forward with the next, in one pass."""
+    """Update the first layer for one row and compute the next row's sums, in one pass."""
     squared(inputs, following, squares)
     rejected = 0
     root, share = 1 / math.sqrt(rows), 1 / rows
@@ -99,8 +99,8 @@ def first_update(mean, variance, rows, width, inputs, row, following, squares, w
 def activate(work, base, width, padding):
     """Write a hidden layer's moments and their derivatives, and its bias unit.
 
-    In four passes, each a chain of operations short enough that a processor works at several
-    at once.
+    There are four passes, each a chain of operations short enough for a processor to overlap
+    several.
     """
     inverses, alphas, densities, ratios = base, base + 1, base + 2, base + 3
     for column in range(0, width, 8):
@@ -128,7 +128,7 @@ def activate(work, base, width, padding):
         store(work, base + MEAN_BY_VARIANCE, column, moments[3])
         store(work, base + VARIANCE_BY_MEAN, column, moments[4])
         store(work, base + VARIANCE_BY_VARIANCE, column, moments[5])
-    last = width - 8  # where the bias unit and the padding are
+    last = width - 8  # holds the bias unit and the padding
     unit, bias = load(padding, 0, last), load(padding, 1, last)
     store(work, base + UNIT_MEAN, last, load(work, base + UNIT_MEAN, last) * unit + bias)
     for row in range(base + UNIT_VARIANCE, base + LAYER_ROWS):
@@ -137,7 +137,7 @@ def activate(work, base, width, padding):
 
 @fused_inline
 def through_units(work, base, width):
-    """Turn derivatives by the units' moments into derivatives by those of their sums."""
+    """Turn derivatives by the units' moments into derivatives by their sums' moments."""
     for column in range(0, width, 8):
         mean, variance = load(work, OF_UNIT_MEAN, column), load(work, OF_UNIT_VARIANCE, column)
         of_mean = mean * load(work, base + MEAN_BY_MEAN, column)
@@ -225,19 +225,19 @@ def last_update(mean, variance, start, rows, width, work, below, outputs):
             rejected += stay
         store(work, OF_UNIT_MEAN, column, first * root + z * second * (2 * share))
         store(work, OF_UNIT_VARIANCE, column, third * share)
-    # The padding of an output's weights has no variance, and never passes.
+    # The padding of an output's weights has no variance, and is always rejected.
     return rejected - outputs.shape[1] * (width - rows)
 
 
 @fused_inline
 def padded(units):
-    """Return the columns of a layer and its bias unit: a multiple of eight."""
+    """Return the number of columns for a layer and its bias unit: a multiple of eight."""
     return (units + 8) // 8 * 8
 
 
 @fused_inline
 def upwards(widths, mean, variance, inputs, row, work, padding, outputs):
-    """Go forward from the sums of the first layer, or without hidden layers from the inputs."""
+    """Go forward from the first layer's sums or, without hidden layers, from the inputs."""
     hidden = len(widths) - 2
     if hidden == 0:
         for column in range(0, inputs.shape[1], 8):
@@ -257,7 +257,7 @@ def upwards(widths, mean, variance, inputs, row, work, padding, outputs):
 
 @fused_inline
 def downwards(widths, mean, variance, inputs, row, following, squares, work, outputs):
-    """Update all weights for a row and enter the following one; return the rejected updates."""
+    """Update all weights for a row, and start the next row; return the rejected updates."""
     hidden = len(widths) - 2
     start = 0
     for layer in range(hidden):

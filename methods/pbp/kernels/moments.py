@@ -1,4 +1,4 @@
-r"""Moments of rectified Gaussians and of Gamma posteriors, of eight numbers at a time or of one."""
+r"""Moments of rectified Gaussians and of Gamma posteriors, for one number or eight at a time."""
 
 import math
 
@@ -43,8 +43,8 @@ DENSITY_AT_ZERO = 1 / math.sqrt(2 * math.pi)
 LOG_ROOT_TAU = 0.5 * math.log(2 * math.pi)
 LARGEST_STANDARDISED = 37.0
 
-# exp: ln 2 in two parts, of which the first times an exponent is exact, and 1.5 * 2**52, whose
-# sum with a small number rounds that number to an integer.
+# exp: ln 2 in two parts, where the first times an exponent is exact, and 1.5 * 2**52: its sum
+# with a small number rounds that number to an integer.
 LOG2_E = 1 / math.log(2.0)
 LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 ROUNDER = 6755399441055744.0
@@ -52,7 +52,7 @@ ROUNDER = 6755399441055744.0
 
 @fused_inline
 def mills_ratio(t):
-    r"""Return (1 - Φ(t)) / φ(t) for t >= 0, of one number or of eight."""
+    r"""Return (1 - Φ(t)) / φ(t) for t >= 0, for one number or eight."""
     near, far = t + CENTRE, t * ROOT_TWO + 1.0
     reciprocal = 1.0 / (near * far)
     y = (t - CENTRE) * far * reciprocal
@@ -72,7 +72,7 @@ def exponential(x):
     k = shifted - ROUNDER
     r = (x - k * LN2_HIGH) - k * LN2_LOW
     z = r * r
-    # Taylor up to r**13 / 13!: |r| <= ln(2)/2, so that the next term is below 5e-18.
+    # Taylor up to r**13 / 13!: since |r| <= ln(2)/2, the next term is below 5e-18.
     even = ((z * (1 / 479001600) + 1 / 3628800) * z + 1 / 40320) * z + 1 / 720
     even = ((even * z + 1 / 24) * z + 0.5) * z + 1.0
     odd = ((z * (1 / 6227020800) + 1 / 39916800) * z + 1 / 362880) * z + 1 / 5040
@@ -82,10 +82,10 @@ def exponential(x):
 
 @fused_inline
 def reciprocal_root(x):
-    """Return 1/√x of eight normal positive numbers, to an ulp or two.
+    """Return 1/√x of eight normal positive numbers, to one or two ulps.
 
-    Division and square root take longer than all the rest of a unit together. Two steps of the
-    series of (1 - e)**-0.5, e = 1 - x y², leave errors of e**5 and then of e**3.
+    Division and square root would take longer than all other operations of a unit together. Two
+    steps of the series of (1 - e)**-0.5, e = 1 - x y², leave errors of e**5 and then of e**3.
     """
     y = reciprocal_root_guess(x)
     e = 1.0 - (x * y) * y
@@ -126,14 +126,14 @@ def relu_moments(variance, inverse, alpha, density, ratio):
 
 @fused_inline
 def clamped(alpha):
-    """Return |α|, or 37 where it is larger and the density is below 1e-297."""
+    """Return |α|, limited to 37, where the density is below 1e-297."""
     t = magnitude(alpha)
     return where(t < LARGEST_STANDARDISED, t, splat(LARGEST_STANDARDISED))
 
 
 @fused_inline
 def expm1(x):
-    """Return exp(x) - 1 of one number, for which libm takes longer when it is small."""
+    """Return exp(x) - 1 of one number; libm is slower for small numbers."""
     if abs(x) < 0.05:
         z = x * x
         low = x * (1 / 2) + z * (1 / 6 + x * (1 / 24))
@@ -144,10 +144,10 @@ def expm1(x):
 
 @fused_inline
 def gamma_update(shape, rate, square, variance):
-    r"""Return shape and rate of the Gamma that PBP puts in the place of (shape, rate).
+    r"""Return shape and rate of the Gamma with which PBP replaces (shape, rate).
 
     Equations 9 and 10 for $Z_j = N(r; 0, S_j)$, $S_j = v + b/(a - 1 + j)$. With
-    $P_j = (a - 1 + j) S_j$, of which $P_0 P_2 = P_1^2 - v^2$, the logarithms cancel:
+    $P_j = (a - 1 + j) S_j$, for which $P_0 P_2 = P_1^2 - v^2$, the logarithms cancel:
     $$ \frac{Z Z_2}{Z_1^2} = \frac{\exp(r^2 b v / (P_0 P_1 P_2))}{\sqrt{1 + u}}, \quad
        u = \frac{b (2 a v + b)}{P_1^2 (a^2 - 1)}, \quad
        \frac{Z_1}{Z} = \sqrt{\frac{S_0}{S_1}} \exp(-\frac{r^2 b}{2 P_0 P_1}) $$
@@ -169,5 +169,5 @@ def gamma_update(shape, rate, square, variance):
 
 @fused_inline
 def is_gamma(shape, rate):
-    """Return whether such a Gamma has a finite mean of its reciprocal."""
+    """Return whether the reciprocal of this Gamma variable has a finite mean."""
     return 1 < shape < math.inf and 0 < rate < math.inf

@@ -14,12 +14,12 @@ DRAWS = 4000
 
 @dataclass(frozen=True)
 class Nested:
-    """The scores of all methods on one data set, and the folds and seeds that exist."""
+    """The scores of all methods on one data set, with the existing folds and seeds."""
 
     scores: Float[ndarray, "methods folds seeds"]
-    """Infinite where a method failed; arbitrary where `present` is false."""
+    """Infinite if a method failed; arbitrary if `present` is false."""
     present: Bool[ndarray, "folds seeds"]
-    """Folds and seeds that all methods have: they are compared on the same ones."""
+    """Folds and seeds that all methods have; methods are compared on these."""
 
     def __post_init__(self) -> None:
         if not self.present.any():
@@ -27,14 +27,14 @@ class Nested:
 
     @property
     def means(self) -> Float[ndarray, " methods"]:
-        """The mean over folds, each the mean of its seeds."""
+        """The mean over folds of the mean over seeds."""
         seeds = self.present.sum(1)
         folds = seeds > 0
         sums = np.where(self.present, self.scores, 0.0).sum(2)
         return (sums[:, folds] / seeds[folds]).mean(1)
 
     def resampled(self, rng: np.random.Generator, draws: int) -> Float[ndarray, "draws methods"]:
-        """Return means over folds drawn with replacement, and seeds within each of them."""
+        """Return means over folds drawn with replacement, and over seeds drawn within each fold."""
         seeds = self.present.sum(1)
         folds = np.flatnonzero(seeds)
         drawn = rng.multinomial(len(folds), np.full(len(folds), 1 / len(folds)), size=draws)
@@ -62,9 +62,9 @@ class Intervals:
 def resampled_means(
     sets: Sequence[Nested], draws: int = DRAWS, seed: int = 0
 ) -> Float[ndarray, "draws sets methods"]:
-    """Return the methods' means on data sets drawn with replacement, with folds and seeds drawn.
+    """Return the methods' means on data sets, folds and seeds drawn with replacement.
 
-    A set that is drawn twice has other folds and seeds each time.
+    A set that is drawn twice has different folds and seeds each time.
     """
     rng = np.random.default_rng(seed)
     within = np.stack([of.resampled(rng, draws) for of in sets])
@@ -78,12 +78,12 @@ def mean_rank_intervals(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Intervals:
-    """Return mean ranks, the lowest score having rank 1, and their bootstrap intervals.
+    """Return mean ranks (the lowest score has rank 1) with bootstrap intervals.
 
-    They show what other data sets, folds and seeds of the same kind might give. The scatter of
-    folds and seeds counts twice, because it is also part of the scatter between data sets: the
-    intervals are too wide rather than too narrow. They ignore the overlap of training sets, which
-    works the other way.
+    The intervals show the variation over other data sets, folds and seeds of the same kind. The
+    scatter of folds and seeds counts twice, because it is also part of the scatter between data
+    sets: the intervals are too wide rather than too narrow. They ignore the overlap of training
+    sets, which has the opposite effect.
     """
     ranks = stats.rankdata(np.stack([of.means for of in sets]), axis=1).mean(0)
     drawn = stats.rankdata(resampled_means(sets, draws, seed), axis=2).mean(1)
@@ -101,8 +101,8 @@ def standardised_difference_intervals(
     """Return the distance of each method above a reference, with bootstrap intervals.
 
     The unit is the standard deviation between runs on a set (`between_runs`); distances are
-    averaged over the sets. NaN for a method that failed somewhere, and where all runs of a set
-    are alike.
+    averaged over the sets. NaN for a method that failed on a set, and if all runs of a set are
+    equal.
     """
     scales = np.array([between_runs(of) for of in sets])
     scales[scales == 0] = np.nan
@@ -122,7 +122,7 @@ def standardised_difference_intervals(
 def between_runs(of: Nested) -> float:
     """Return the standard deviation between folds, or between the seeds of a single fold.
 
-    It is the root of the mean variance of the methods that are finite throughout; NaN for one run.
+    It is the root of the mean variance of the methods without infinite scores; NaN for one run.
     """
     seeds = of.present.sum(1)
     scores = np.where(of.present, of.scores, 0.0)
@@ -144,8 +144,8 @@ def _interval(
 ) -> tuple[Float[ndarray, " methods"], Float[ndarray, " methods"]]:
     """Return Student's interval with the bootstrap's standard error; NaN for one set.
 
-    Percentiles would end at the extreme sets and hold the truth in 7 of 8 cases for four sets;
-    and the bootstrap's variance lacks the factor n/(n - 1).
+    Percentiles would end at the extreme sets and cover the truth in only 7 of 8 cases for four
+    sets; and the bootstrap's variance lacks the factor n/(n - 1).
     """
     if sets < 2:
         nothing = np.full(mean.shape, np.nan)

@@ -15,14 +15,14 @@ class OfPoints(NamedTuple):
     """Mean squares of all pairs' differences over a set of points."""
 
     variance: Float[ndarray, "methods methods"]
-    """The variance over points of the seeds' mean difference, P."""
+    """P, the variance over points of the differences averaged over seeds."""
     interaction: Float[ndarray, "methods methods"]
-    """The mean square of the interaction of seeds and points, I."""
+    """I, the mean square of the interaction between seeds and points."""
     points: int
 
 
 class Crossed:
-    """Methods' scores by seed, and what the test points contribute to their differences.
+    """Methods' scores by seed, and the contribution of test points to their differences.
 
     A score that is a mean over several independent sets of points (an AUROC has outliers and
     inliers) has several `sets`.
@@ -37,18 +37,18 @@ class Crossed:
 
     @property
     def floor(self) -> Float[ndarray, "methods methods"]:
-        """The least variance of a run's mean difference: that of its points' interaction, I/N."""
+        """The minimum variance of a run's mean difference: its points' interaction, I/N."""
         return np.sum([i / n for _, i, n in self._sets], axis=0)
 
     @property
     def of_seeds(self) -> Float[ndarray, "methods methods"]:
-        """The squared error that comes from seeds, q₁."""
+        """The squared error due to seeds, q₁."""
         assert self.runs is not None, "one seed says nothing of others"
         return np.maximum(self.runs.variance, self.floor) / self.seeds
 
     @property
     def of_points(self) -> Float[ndarray, "methods methods"]:
-        """The squared error that comes from points, q₂."""
+        """The squared error due to points, q₂."""
         return np.sum([p / n for p, _, n in self._sets], axis=0)
 
     @property
@@ -58,7 +58,7 @@ class Crossed:
 
     @property
     def lasting(self) -> Float[ndarray, "methods methods"]:
-        """The part of the squared error that more seeds do not lower, q₂ - q₁₂."""
+        """The part of the squared error that more seeds do not reduce, q₂ - q₁₂."""
         return np.maximum(self.of_points - self.floor / self.seeds, 0.0)
 
     @property
@@ -89,7 +89,7 @@ class Crossed:
 
 
 def over_points(scores: Float[ndarray, "methods seeds points"]) -> OfPoints:
-    """Return the mean squares of scores whose mean over points is that of the run."""
+    """Return the mean squares of scores whose mean over points is the run's score."""
     methods, seeds, points = scores.shape
     of_runs, of_points = scores.mean(2), scores.mean(1)
     rest = scores - of_runs[:, :, None] - of_points[:, None] + scores.mean((1, 2))[:, None, None]
@@ -103,7 +103,8 @@ def over_points(scores: Float[ndarray, "methods seeds points"]) -> OfPoints:
 def over_draws(draws: Float[ndarray, "methods seeds draws"], points: int) -> OfPoints:
     """Return the mean squares of scores that are given on bootstrap draws of the points.
 
-    The variance over draws holds the interaction, which is not taken out again: that is safe.
+    The variance over draws contains the interaction, which is not subtracted again; this errs on
+    the safe side.
     """
     variance = points * _variances(draws.mean(1))
     return OfPoints(variance, np.zeros_like(variance), points)

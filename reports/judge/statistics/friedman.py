@@ -30,7 +30,7 @@ def ranking(scores: Float[ndarray, "sets methods"], higher_is_better: bool) -> R
     $$ \chi^2 = \tfrac{12 N}{k(k+1)} \left[\sum_j R_j^2 - \tfrac{k(k+1)^2}{4}\right], \quad
        F = \tfrac{(N-1) \chi^2}{N(k-1) - \chi^2} $$
 
-    Raises ValueError when a score is missing or there are fewer than two sets or methods.
+    Raises ValueError if a score is missing or there are fewer than two sets or methods.
     """
     sets, methods = scores.shape
     if sets < 2 or methods < 2:
@@ -42,7 +42,7 @@ def ranking(scores: Float[ndarray, "sets methods"], higher_is_better: bool) -> R
     chi2 = 12 * sets / (methods * (methods + 1)) * float((ranks**2).sum() - centre)
     freedom = methods - 1
     rest = sets * freedom - chi2
-    # Methods in the same order on every set leave no rest but rounding.
+    # If the methods' order is the same on every set, the remainder is only rounding.
     f = (sets - 1) * chi2 / rest if rest > 1e-9 * sets * freedom else math.inf
     return Ranking(
         ranks,
@@ -64,19 +64,19 @@ def critical_difference(methods: int, sets: int, alpha: float = 0.05) -> float:
 def rank_p_values(
     scores: Float[ndarray, "sets methods"], higher_is_better: bool, seed: int = 0
 ) -> Float[ndarray, "methods methods"]:
-    """Return p-values that two methods have the same mean rank, adjusted for testing all pairs.
+    """Return p-values for two methods having the same mean rank, adjusted for testing all pairs.
 
     If two methods are equal, the difference of their ranks on a set has either sign with equal
-    chance. The largest |sum over sets| of all pairs is compared with those under flipped signs,
-    the same flips for all pairs; then the next without that pair, and so on (the step-down
-    procedure of Westfall and Young 1993, "Resampling-based multiple testing"). Flips are
-    enumerated up to 13 sets and 8192 random ones beyond.
+    chance. The largest |sum over sets| of all pairs is compared with its values under random sign
+    flips, the same flips for all pairs; then the next largest without that pair, and so on (the
+    step-down procedure of Westfall and Young 1993, "Resampling-based multiple testing"). Flips are
+    enumerated for up to 13 sets; beyond, 8192 random ones are drawn.
 
     Nemenyi's test compares the same statistic with its distribution when all methods are
-    equal. Where only some are, and others stand between them, it makes far more false claims
+    equal. If only some are equal, and others lie between them, it makes far more false claims
     than its level says (Benavoli, Corani and Mangili 2016, "Should we really use post-hoc tests
     based on mean-ranks?"). The signed rank test with Holm keeps its level, but needs 11 sets to
-    tell any two of 10 methods apart, where this needs 6.
+    separate any two of 10 methods, for which this test needs 6.
     """
     sets, methods = scores.shape
     ranks = stats.rankdata(-scores if higher_is_better else scores, axis=1)
@@ -86,7 +86,7 @@ def rank_p_values(
     order = np.argsort(-observed, kind="stable")
     flipped = np.abs(_signs(sets, seed) @ gaps[:, order])
     largest = np.maximum.accumulate(flipped[:, ::-1], axis=1)[:, ::-1]
-    # Sums of ranks are multiples of 1/2: the tolerance is for nothing but safety.
+    # Sums of ranks are multiples of 1/2: the tolerance is only a safeguard.
     p_values = (largest >= observed[order] - 1e-9).mean(0)
     adjusted = np.ones((methods, methods))
     adjusted[first[order], second[order]] = np.maximum.accumulate(p_values)
@@ -94,7 +94,7 @@ def rank_p_values(
 
 
 def least_p_value(sets: int) -> float:
-    """Return the smallest p-value that `rank_p_values` may give: all flips but two do worse."""
+    """Return the minimum p-value of `rank_p_values`: all flips but two are less extreme."""
     return 2.0 ** (1 - sets) if sets <= _ENUMERATED else 1 / _FLIPS
 
 
@@ -102,7 +102,7 @@ _ENUMERATED, _FLIPS = 13, 8192
 
 
 def _signs(sets: int, seed: int) -> Float[ndarray, "flips sets"]:
-    """Return signs of sets, the observed ones first; a pattern and its negative count once."""
+    """Return sign patterns of sets, the observed first; a pattern and its negative count once."""
     if sets > _ENUMERATED:
         drawn = np.random.default_rng(seed).integers(0, 2, size=(_FLIPS, sets)) * 2.0 - 1
         drawn[0] = 1
@@ -114,10 +114,10 @@ def _signs(sets: int, seed: int) -> Float[ndarray, "flips sets"]:
 def undivided(
     mean_ranks: Float[ndarray, " methods"], different: Bool[ndarray, "methods methods"]
 ) -> list[tuple[int, ...]]:
-    """Return the largest groups of neighbours by rank of which no two differ: a diagram's bars.
+    """Return the maximal groups of neighbours by rank without a difference: a diagram's bars.
 
-    Groups of two or more, and the methods (by index) within them, go from the best rank to the
-    worst. Two methods may not differ and share no group, where one between them differs.
+    Groups of two or more, and the methods (by index) within them, are ordered from the best rank to
+    the worst. Two methods that do not differ may share no group if a method between them differs.
     """
     order = np.argsort(mean_ranks, kind="stable")
     apart = different[np.ix_(order, order)]
@@ -136,8 +136,8 @@ def complete_block(
 ) -> tuple[Int[ndarray, " kept_sets"], Int[ndarray, " kept_methods"]]:
     """Return the sets and methods to keep so that every method has a score on every set.
 
-    The set or method that lacks the largest share of its scores is left out, one at a time; in
-    a tie it is the method.
+    The set or method that lacks the largest share of its scores is dropped, one at a time; in a
+    tie, the method.
     """
     sets, methods = (np.arange(count) for count in present.shape)
     while len(sets) and len(methods) and not (block := present[np.ix_(sets, methods)]).all():

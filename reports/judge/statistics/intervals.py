@@ -19,7 +19,7 @@ class Interval:
     mean: float
     half_width: float
     count: int
-    """The number of folds, or of seeds of the only fold."""
+    """The number of folds (or, with only one fold, of seeds)."""
 
     @property
     def low(self) -> float:
@@ -35,8 +35,8 @@ class Interval:
 def t_interval(values: Sequence[float], overlap: float = 0.0) -> Interval | None:
     r"""Return the interval $\bar x \pm t_{n-1} s \sqrt{1/n + r}$; None for one value or infinities.
 
-    r, the overlap, is for values of splits that share rows (`overlap_of`). Student's is used for
-    every n: bootstrap percentiles of ten values hold the mean in 90 % of cases, not 95 %.
+    r, the overlap, applies to values of splits that share rows (`overlap_of`). Student's t is used
+    for every n: bootstrap percentiles of ten values contain the mean in 90 % of cases, not 95 %.
     """
     if len(values) < 2 or not np.isfinite(values).all():
         return None

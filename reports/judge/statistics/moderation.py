@@ -1,4 +1,4 @@
-"""Variances of the differences between methods, moderated robustly where runs are few."""
+"""Variances of the differences between methods, robustly shrunk if there are few runs."""
 
 import functools
 import math
@@ -10,23 +10,24 @@ from numpy import ndarray
 from scipy import special, stats
 
 FEW_RUNS = 10
-"""With this many runs, the variance of each pair is known well enough by itself."""
+"""With this many runs, each pair's own variance estimate is good enough."""
 FEWEST_METHODS = 6
 """With fewer methods, too little is known about how their variances differ."""
 LEVEL, CAUTIOUS_LEVEL = 0.05, 0.02
 MANY_METHODS = 12
-"""From here on, the prior of the variances is certain enough for `LEVEL`."""
+"""With this many methods, the prior of the variances is certain enough for `LEVEL`."""
 WEIGHT_CAP = 2.0
-"""The prior weighs at most this many times as much as a method's own runs."""
+"""Maximum weight of the prior, relative to a method's own runs."""
 WINSORISED = 10
-"""One in so many of the largest variances is set to the next one."""
+"""One in this many variances, the largest, is replaced by the next largest."""
 NO_SPREAD = 1e-12
-"""A residual variance below this share of the median is none: the method repeats the median."""
+"""A residual variance below this share of the median counts as zero: the method repeats the
+median."""
 _QUANTILES = 20_000
 
 
 class Differences(NamedTuple):
-    """The mean difference of each method (row) from each other, and the variance of one run's."""
+    """The mean difference of each method (row) from each other, and the variance for one run."""
 
     mean: Float[ndarray, "methods methods"]
     variance: Float[ndarray, "methods methods"]
@@ -35,21 +36,21 @@ class Differences(NamedTuple):
 
 
 def level(methods: int, runs: int) -> float:
-    """Return the nominal level of the tests: lower where the moderation itself is uncertain."""
+    """Return the nominal level of the tests: lower if the shrinkage itself is uncertain."""
     uncertain = runs < FEW_RUNS and FEWEST_METHODS <= methods < MANY_METHODS
     return CAUTIOUS_LEVEL if uncertain else LEVEL
 
 
 def differences(scores: Float[ndarray, "methods runs"]) -> Differences:
-    r"""Return all pairs' mean differences and the variance of one difference.
+    r"""Return all pairs' mean differences and the variance of one run's difference.
 
-    With ten runs or more, or fewer than six methods, it is the usual paired variance. Otherwise
-    methods' variances are moderated (`moderated`), and a pair has
+    With ten runs or more, or fewer than six methods, this is the usual paired variance. Otherwise
+    the methods' variances are shrunk (`moderated`), and a pair has
 
     $$ V = \max(V_0, (f V_0 + d s^2) / (f + d)), \quad V_0 = \tilde v_i + \tilde v_j, $$
 
     with its paired variance s² and Satterthwaite's degrees of freedom f of V₀: a pair that is
-    visibly more variable than its two methods suggest keeps part of that.
+    visibly more variable than its two methods suggest keeps part of the excess.
     """
     methods, runs = scores.shape
     freedom = runs - 1
@@ -72,11 +73,11 @@ def differences(scores: Float[ndarray, "methods runs"]) -> Differences:
 
 
 def residual_variances(scores: Float[ndarray, "methods runs"]) -> Float[ndarray, " methods"]:
-    """Return the variance of each centred method less the median of the other methods.
+    """Return the variance of each method's centred scores minus the other methods' median.
 
-    The median takes out what all methods share in a run, such as the initial network, and no
-    single wild method can move it. It leaves out the method itself: with it, the methods in the
-    middle would have residuals of nearly zero.
+    The median removes the effects that all methods share in a run, such as the initial network, and
+    no single erratic method can move it. It excludes the method itself; otherwise the methods in
+    the middle would have residuals of nearly zero.
     """
     centred = scores - scores.mean(1, keepdims=True)
     others = [np.median(np.delete(centred, m, 0), axis=0) for m in range(len(scores))]
@@ -91,8 +92,8 @@ def moderated(
     $$ \tilde v = (w s_0^2 + d v) / (w + d), \quad w + d $$
 
     Common value s₀² and prior weight d₀ are fitted to winsorised logarithms; w is d₀/2, as
-    residuals share the median and few methods say little about d₀, and at most 2 d. Outliers get
-    less of it. Source: Phipson et al. (2016), "Robust hyperparameter estimation protects against
+    residuals share the median and few methods say little about d₀, and at most 2 d. Outliers have a
+    smaller w. Source: Phipson et al. (2016), "Robust hyperparameter estimation protects against
     hypervariable genes and improves power to detect differential expression".
     """
     count, d = len(variances), freedom
@@ -117,7 +118,7 @@ def moderated(
 def winsorised_moments(methods: int, freedom: int) -> tuple[float, float]:
     """Return mean and variance of winsorised log variances if all true variances were 1.
 
-    The mean is less ψ(d/2) - log(d/2), as the logarithms in `moderated` are.
+    ψ(d/2) - log(d/2) is subtracted from the mean, as from the logarithms in `moderated`.
     """
     top = (methods - math.ceil(methods / WINSORISED)) / (methods + 1)
     levels = np.minimum((np.arange(_QUANTILES) + 0.5) / _QUANTILES, top)

@@ -1,8 +1,8 @@
 """The decision on methods over several data sets at once.
 
-The question is which methods are best on these data sets, each with its weight: other splits or
-seeds are new, the data sets are given. Test conditions of the same fits, such as the angles of
-turned digits, are averaged before anything is compared, as they are not independent.
+The question is which methods are best on these data sets, each with its weight: splits or seeds
+are random, the data sets are fixed. Test conditions of the same fits, such as the angles of
+rotated digits, are not independent and are averaged before any comparison.
 """
 
 import math
@@ -35,16 +35,16 @@ class Fits:
     samples: Mapping[str, Samples]
     """method → run → score; lower is better"""
     asked: Set[Run]
-    """The runs that were asked of any method."""
+    """The runs requested of any method."""
     by_fold: bool
     overlap: float
-    """By how much shared rows widen errors over splits (`overlap_of`)."""
+    """Factor by which shared rows widen errors over splits (`overlap_of`)."""
     weight: float
-    """The share of this data set; the shares of all sum to 1."""
+    """This data set's share of the total; all shares sum to 1."""
     source: str | None = None
-    """Training sets of data sets with the same text are cut from the same rows; None: of others."""
+    """Data sets with equal texts draw training sets from the same rows; None: separate rows."""
     rows: int = 0
-    """The rows of each training set, if those of one data set are disjoint; else 0."""
+    """The rows of each training set, if the data set's training sets are disjoint; else 0."""
 
     def share(self, replicates: int) -> float:
         """Return the squared error of the weighted mean over replicates, for a variance of 1."""
@@ -60,7 +60,7 @@ class Standings:
     names: tuple[str, ...] = ()
     """The first method of every candidate, in the order of `errors`."""
     errors: Errors | None = None
-    """The weighted mean difference of each candidate from each other; None if nothing was
+    """The weighted mean difference of each candidate from each other candidate; None if nothing was
     tested."""
     means: Mapping[str, float] = field(default_factory=dict)
     """method → weighted mean of its scores over the common runs; lower is better"""
@@ -75,7 +75,7 @@ def decide_over(
 
     $$ d = \sum_g w_g \bar d_g, \quad \mathrm{se}_g^2 = w_g^2 V_g (1/n_g + r_g), $$
 
-    and the errors of `together`; V and its freedom are those of a single table
+    and the errors of `together`. V and its degrees of freedom are computed as for a single table
     (`moderation.differences`), and so are elimination and practical equality.
     """
     methods = [m for m in sets[0].samples if all(m in fits.samples for fits in sets)]
@@ -118,7 +118,7 @@ def decide_over(
 def _participants(
     sets: Sequence[Fits], methods: Sequence[str], barred: Mapping[str, Exclusion]
 ) -> tuple[list[Participants], dict[str, Exclusion]]:
-    """Return who is compared on every data set, the same methods on each, and who is left out."""
+    """Return the participants of every data set, the same methods on each, and the exclusions."""
     left_out = {m: barred[m] for m in methods if m in barred}
     while True:
         chosen = [
@@ -161,7 +161,7 @@ def _candidates(
 
 
 def _pooled(sets: Sequence[Fits], scores: Sequence[Float[ndarray, "methods replicates"]]) -> Errors:
-    """Return the weighted mean differences of all pairs, with their squared errors and freedom."""
+    """Return the weighted mean differences of all pairs, with squared errors and freedom."""
     count = len(scores[0])
     mean, squared, freedom = np.zeros((count, count)), [], []
     for fits, of in zip(sets, scores, strict=True):
@@ -180,8 +180,8 @@ def together(
 ) -> tuple[Float[ndarray, "*_"], Float[ndarray, "*_"]]:
     r"""Return the squared error of a sum over data sets and Satterthwaite's degrees of freedom.
 
-    Different sources c are independent. Data sets of one source are correlated; the error has the
-    largest correlations that are possible (`largest_correlation`), and the least freedom:
+    Different sources c are independent. Data sets of one source are correlated: the error assumes
+    the largest possible correlations (`largest_correlation`) and the minimum degrees of freedom:
 
     $$ \mathrm{se}^2 = \sum_c s_c^2, \quad
        s_c^2 = \sum_{g, h \in c} \rho_{gh} \, \mathrm{se}_g \, \mathrm{se}_h, \quad
@@ -209,9 +209,9 @@ def together(
 def largest_correlation(one: int, other: int) -> float:
     r"""Return the largest correlation of two means over disjoint training sets of one source.
 
-    They are of so many rows in all, n and N ≥ n, 0 where that is unknown. It is $\sqrt{n/N}$:
-    symmetric functions of n and of N independent rows, k of them common, have a correlation of at
-    most $k / \sqrt{nN}$, and so have sums over disjoint sets of equal size.
+    The means use n and N ≥ n rows in all, 0 if unknown. The correlation is $\sqrt{n/N}$: symmetric
+    functions of n and of N independent rows, k of them common, have a correlation of at most
+    $k / \sqrt{nN}$, and so have sums over disjoint sets of equal size.
 
     Source: Hoeffding (1948), "A class of statistics with asymptotically normal distribution",
     by the decomposition of section 5; Dembo, Kagan and Shepp (2001), "Remarks on the maximum

@@ -1,4 +1,4 @@
-"""Ranks of methods by two scores of the same rows, with bootstrap intervals over the rows."""
+"""Method ranks by two scores of the same rows, with bootstrap intervals over the rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Scores = Mapping[str, Float[ndarray, " rows"]]
 
 @dataclass(frozen=True)
 class Place:
-    """A rank, 1 the best, and the ends of its 95 % interval."""
+    """A rank (1 is best) and the ends of its 95 % interval."""
 
     rank: float
     low: float
@@ -24,7 +24,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Ranks by two scores, and Spearman's correlation of them with its interval."""
+    """Ranks by two scores, with their Spearman correlation and its interval."""
 
     first: Mapping[str, Place]
     second: Mapping[str, Place]
@@ -32,7 +32,7 @@ class Agreement:
 
 
 def agreement(first: Scores, second: Scores) -> Agreement:
-    """Return how far two rankings agree; in both scores less is better.
+    """Return how far two rankings agree; for both scores, lower is better.
 
     Test rows are resampled, the same for all methods and both scores. Raises ValueError for fewer
     than three methods.

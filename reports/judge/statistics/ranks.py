@@ -28,21 +28,21 @@ FEWEST_SETS = 4
 
 @dataclass(frozen=True)
 class Place:
-    """A method's mean rank over data sets, 1 being best, with a bootstrap interval."""
+    """A method's mean rank over data sets (1 is best), with a bootstrap interval."""
 
     method: str
     rank: float
     low: float
     high: float
     behind: float
-    """The distance from the first, in standard deviations between runs, averaged over sets; NaN
-    where the method failed on a set."""
+    """The distance from the first, in standard deviations between runs, averaged over sets; NaN if
+    the method failed on a set."""
     behind_low: float
     behind_high: float
     p_value: float
     """The p-value of equal mean ranks with the first, adjusted over all pairs; 1 for the first."""
     failed_on: tuple[str, ...]
-    """Data sets on which it completed less than half of its runs, and was ranked last."""
+    """Data sets on which it completed fewer than half of its runs, and was ranked last."""
 
     @property
     def worse(self) -> bool:
@@ -57,14 +57,14 @@ class Ranks:
     metric: str
     name: str
     places: tuple[Place, ...]
-    """The methods from the best mean rank to the worst."""
+    """The methods, from the best mean rank to the worst."""
     sets: tuple[str, ...]
     friedman: Significance
     iman_davenport: Significance
     bars: tuple[tuple[int, ...], ...]
-    """Neighbouring places of which no two are told apart (`rank_p_values`)."""
+    """Groups of neighbouring places without a significant difference (`rank_p_values`)."""
     least_p_value: float
-    """The smallest adjusted p-value that is possible with this number of data sets."""
+    """The smallest adjusted p-value possible with this number of data sets."""
     critical_difference: float
     """Nemenyi's critical difference of mean ranks; the bars do not use it."""
     left_out: Mapping[str, str]
@@ -72,7 +72,7 @@ class Ranks:
 
     @property
     def can_tell(self) -> bool:
-        """True if there are enough data sets to tell two methods apart."""
+        """True if there are enough data sets to separate two methods."""
         return self.least_p_value <= LEVEL
 
     @property
@@ -106,12 +106,12 @@ class Ranks:
 
 
 def ranks(benchmarks: Sequence[Benchmark], metric: str) -> Ranks | None:
-    """Return the ranking over data sets; None where there are fewer than four, or one method.
+    """Return the ranking over data sets; None for fewer than four data sets, or only one method.
 
-    On every data set methods are compared by their means over the folds and seeds that all of
-    them completed. A method that completed less than half of its runs on a set is ranked last
-    there: a fit that fails is worse than any that succeeds. Where a method was not run or not
-    scored, the method or the data set is left out (`complete_block`) and named.
+    On every data set, methods are compared by their means over the folds and seeds that all of
+    them completed. A method that completed fewer than half of its runs on a set is ranked last
+    there: a failed fit is worse than any successful one. If a method was not run or not scored on a
+    set, the method or the set is left out (`complete_block`) and named.
     """
     results = [j for b in benchmarks if (j := judged(b, metric)) and j.cells]
     if len({_data(j.benchmark) for j in results}) < len(results) or len(results) < FEWEST_SETS:
@@ -199,13 +199,13 @@ def _bars(
 
 
 def _data(benchmark: Benchmark) -> str:
-    """Return an identity of the underlying data; cases of the same data count as one set."""
+    """Return an identity of the underlying data; cases with the same data count as one set."""
     facts = benchmark.records[0].facts
     return canonical_json(facts.get("sha256") or benchmark.records[0].run.get("source"))
 
 
 def _failed(result: Judged, method: str) -> bool:
-    """Return whether most runs diverged or failed, or a score is not a finite number."""
+    """Return whether most runs diverged or failed, or a score is not finite."""
     ended = successes(result.benchmark, (method,))[method]
     if 2 * (ended.diverged + ended.failed) > ended.asked:
         return True
@@ -214,7 +214,7 @@ def _failed(result: Judged, method: str) -> bool:
 
 
 def _nested(result: Judged, methods: Sequence[str], failed: np.ndarray) -> Nested | None:
-    """Return the scores with lower ones better, None where no run is common to all."""
+    """Return the scores, lower is better; None if no run is common to all methods."""
     alive = [result.samples[m] for m, gone in zip(methods, failed, strict=True) if not gone]
     common = sorted(set.intersection(*(set(samples) for samples in alive))) if alive else []
     if not common:

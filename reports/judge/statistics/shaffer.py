@@ -1,4 +1,4 @@
-"""Who beats whom: the differences of all pairs, by Shaffer's procedure."""
+"""The differences of all pairs of methods, tested by Shaffer's procedure."""
 
 import functools
 import math
@@ -11,9 +11,9 @@ from numpy import ndarray
 def shaffer(p: Float[ndarray, "methods methods"]) -> Float[ndarray, "methods methods"]:
     """Return adjusted two-sided p-values of all pairs, given one-sided ones.
 
-    If r - 1 hypotheses of equality are false, not every number of the others can be true: two
-    equalities imply the third. The r-th smallest p-value is multiplied by the largest number
-    that can. Source: Shaffer (1986), "Modified sequentially rejective multiple test procedures".
+    If r - 1 hypotheses of equality are false, not all of the others can be true: two equalities
+    imply the third. The r-th smallest p-value is multiplied by the largest number that can be true.
+    Source: Shaffer (1986), "Modified sequentially rejective multiple test procedures".
     """
     methods = len(p)
     first, second = np.triu_indices(methods, 1)
@@ -35,7 +35,7 @@ def multipliers(methods: int) -> list[int]:
 
 @functools.cache
 def attainable(methods: int) -> frozenset[int]:
-    """Return the numbers of pairs that can be equal at once: methods fall into groups."""
+    """Return the possible numbers of equal pairs; equal methods form groups."""
     if methods < 2:
         return frozenset({0})
     return frozenset(

@@ -1,1 +1,1 @@
-"""Summaries of what was recorded beside scores: costs, coverage, searches, runs still needed."""
+"""Summaries of records other than scores: costs, coverage, searches, runs still needed."""

@@ -16,7 +16,7 @@ from bnnbench.reports.style.numbers import duration
 BASE = "AdamW"
 
 BUSY = 0.2
-"""Share of the machine's processors that other work may take without a word."""
+"""Share of the machine's processors up to which other work is not mentioned."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class Costs:
 
     base: str
     ratios: Mapping[str, float]
-    """method → geometric mean, over the data sets that both have, of the ratio to the base"""
+    """method → geometric mean of its ratios to the base, over the data sets that both have"""
     fits: Mapping[str, float]
     """method → mean seconds of a fit over those data sets"""
     of_processors: bool = False
-    """True if the seconds are those of processors, which all fits have; else of the clock."""
+    """True if the seconds are processor time, available for all fits; else wall time."""
     base_fits: Mapping[str, float] = field(default_factory=dict)
     """method → mean seconds of a fit of the base over the same data sets"""
 
@@ -39,20 +39,20 @@ class Costs:
         return min(self.ratios.values()) >= 1
 
     def seconds(self, method: str) -> str:
-        """Return the time of a fit in words."""
+        """Return the fit time as text."""
         return duration(self.fits[method]) + (" of processor time" if self.of_processors else "")
 
     def times(self, method: str) -> str:
-        """Return the ratio in words: "2.3 times the fit time"."""
+        """Return the ratio as text: "2.3 times the fit time"."""
         ratio = self.ratios[method]
         text = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}"
         return "the fit time" if text == "1" else f"{text} times the fit time"
 
 
 def costs(benchmarks: Sequence[Benchmark]) -> Costs | None:
-    """Return the costs of fits, without constants; None where no cost was recorded.
+    """Return the costs of fits, without constants; None if no cost was recorded.
 
-    Fits on a GPU are left out where others ran on processors.
+    Fits on a GPU are left out if others ran on processors.
     """
     records = [r for b in benchmarks for r in b.records]
     apart = timed_elsewhere(records)
@@ -82,7 +82,7 @@ def costs(benchmarks: Sequence[Benchmark]) -> Costs | None:
 
 
 def load_in_words(benchmarks: Sequence[Benchmark]) -> str:
-    """Return a sentence on fits whose machine was busy with other work; "" where none is known."""
+    """Return a sentence on fits on a machine busy with other work; "" if none is known."""
     shares = [
         record.cost.busy_elsewhere
         for benchmark in benchmarks
@@ -95,7 +95,7 @@ def load_in_words(benchmarks: Sequence[Benchmark]) -> str:
     return (
         f"During {len(busy)} of {len(shares)} timed fits, other work took more than {BUSY:.0%} of "
         f"the machine's processors (at most {max(busy):.0%}), other fits of the same command "
-        "included: seconds of the clock depend on that, seconds of processors hardly."
+        "included: this affects wall time, but hardly processor time."
     )
 
 

@@ -1,8 +1,8 @@
-"""Coverage far outside: how often intervals of many networks contain a known function.
+"""Coverage far outside the training inputs: how often intervals contain a known function.
 
-Coverage is computed from the predictions of all seeds of a fold together, where a problem of one
-input is tested far beyond its training inputs. The values that the message passing paper prints
-are shown for comparison.
+Coverage is computed over the predictions of all seeds of a fold, for problems with one input that
+are tested far beyond their training inputs. The values printed in the message passing paper are
+shown for comparison.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.data_points.curves import Curve
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import HasCdf
 from bnnbench.metrics.credible import (
@@ -55,7 +55,7 @@ class Covered:
 
     @cached_property
     def printed(self) -> tuple[Published, ...]:
-        """The printed coverages that the suite claims to follow."""
+        """The printed coverages that the suite reproduces."""
         claims = {
             (str(entry.get("paper")), str(entry.get("table")))
             for record in self.benchmark.records
@@ -66,14 +66,14 @@ class Covered:
 
     @property
     def departures(self) -> list[str]:
-        """The known departures of the suite from the printed protocol."""
+        """The suite's known deviations from the printed protocol."""
         entries = (entry for record in self.benchmark.records for entry in record.reproduces)
         return list(dict.fromkeys(str(text) for e in entries for text in e.get("departures", ())))
 
     def printed_score(
         self, method: str, metric: str, side: str, interval: str = ""
     ) -> Published | None:
-        """Return the printed score of a method, a side and an interval; None where none is."""
+        """Return the printed score of a method, a side and an interval; None if absent."""
         place = {"x": side} | ({"interval": interval} if interval else {})
         for row in self.printed:
             if (row.method, row.metric) == (method.casefold(), metric) and (
@@ -83,7 +83,7 @@ class Covered:
         return None
 
     def printed_sigma(self, method: str, side: str) -> list[float]:
-        """Return the printed coverages of the 1, 2 and 3 sigma intervals, as many as there are."""
+        """Return the printed coverages of the 1, 2 and 3 sigma intervals that exist."""
         scores = (self.printed_score(method, "coverage", side, interval) for interval in SIGMAS)
         return [row.value for row in scores if row]
 
@@ -95,17 +95,17 @@ class Covered:
         repeats = max(map(len, self.folds.values()))
         drawn = f", averaged over {repeats} data sets" if repeats > 1 else ""
         return (
-            f"The share of {span} networks, which differ in their seed alone, whose central "
+            f"The share of {span} networks, which differ only in their seed, whose central "
             f"interval contains the true function; the median over x < −{OUTSIDE:g} (dashed) and "
             f"over x > {OUTSIDE:g} (solid){drawn}. As in the paper, intervals contain the "
             "observation noise although the function has none. The 1, 2 and 3σ intervals hold "
-            "68, 95 and 99.7 % of the mass. A method without a posterior has intervals of noise "
-            "alone."
+            "68, 95 and 99.7 % of the mass. The intervals of a method without a posterior contain "
+            "only noise."
         )
 
 
 def covered(store: Store, benchmarks: Sequence[Benchmark]) -> list[Covered]:
-    """Return the coverage on those data sets that are tested far outside, by several seeds."""
+    """Return the coverage on the data sets that are tested far outside, with several seeds."""
     coverages = []
     for benchmark in benchmarks:
         folds = {method: tuple(_folds(store, runs)) for method, runs in benchmark.runs.items()}
@@ -145,7 +145,7 @@ def _far_points(store: Store, record: Record) -> Curve | None:
 
 
 def _cdf_at_truth(store: Store, record: Record, points: Curve) -> np.ndarray | None:
-    """Return P(y ≤ truth) at every test input; None where none can be read."""
+    """Return P(y ≤ truth) at every test input; None if it cannot be read."""
     prediction, _ = prediction_of(store, record, "clean") or (None, None)
     if not isinstance(prediction, HasCdf):
         return None

@@ -1,4 +1,4 @@
-"""How many runs would decide whether a method is worse than the leader."""
+"""The number of runs needed to decide whether a method is worse than the leader."""
 
 import math
 from collections.abc import Callable
@@ -9,25 +9,25 @@ from scipy import special
 POWER = 0.8
 MOST_RUNS = 10_000
 TAIL = 0.1
-"""The share of variances left out on either side of the range."""
+"""The share of variances left out at either end of the range."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One undecided comparison: the gap, its variance over runs and what a run cannot lower."""
+    """An undecided comparison: its gap, its variance over runs, and its irreducible error."""
 
     gap: float
     variance: float
     """The variance of one run's difference."""
     freedom: float
     runs: int
-    """The number of runs that `variance` comes from."""
+    """The number of runs that `variance` was estimated from."""
     fixed: float = 0.0
-    """The part of the squared error that comes from test points, which more runs do not lower."""
+    """The part of the squared error due to test points, which more runs do not reduce."""
     fixed_parts: float = 0.0
-    """Squared error of the test points, squared, over its degrees of freedom."""
+    """The test points' squared error, squared, over its degrees of freedom."""
     overlap: float = 0.0
-    """By how much shared rows widen errors over splits (`overlap_of`)."""
+    """Factor by which shared rows widen errors over splits (`overlap_of`)."""
 
     def squared_error(self, runs: int) -> float:
         """Return the squared standard error of the mean difference over this many runs."""
@@ -35,7 +35,7 @@ class Pair:
 
     @property
     def lasting_error(self) -> float:
-        """The standard error that no number of runs lowers."""
+        """The standard error that remains after infinitely many runs."""
         return math.sqrt(self.variance * self.overlap + self.fixed)
 
     def freedom_of(self, runs: int) -> float:
@@ -49,22 +49,22 @@ class Pair:
 
 @dataclass(frozen=True)
 class Plan:
-    """The runs that would decide a pair: infinite for never, above `MOST_RUNS` for too many."""
+    """The runs that would decide a pair; infinite: never; above `MOST_RUNS`: too many."""
 
     needed: float
     low: float
     high: float
     points_limit: bool = False
-    """True if the test points are too few, whatever the number of runs."""
+    """True if there are too few test points for any number of runs."""
     sure: float = math.inf
-    """The number of runs after which it is decided, whatever the truth is."""
+    """The number of runs after which the pair is decided, whatever the truth."""
 
 
 def plan(pair: Pair, level: float, left: int, rivals: int, margin: float | None) -> Plan:
-    """Return the runs that a pair needs to be decided with power 0.8, and their range.
+    """Return the number of runs that decide a pair with power 0.8, and its range.
 
-    `left` methods may still be the best, and `rivals` were compared with it. The gap is taken as
-    it was seen; the range is that of an 80 % interval of the variance.
+    `left` methods may still be the best, and `rivals` were compared with it. The observed gap is
+    taken as true; the range comes from an 80 % interval of the variance.
     """
     alpha = level / (left * (left - 1))
     low, high = (
@@ -78,13 +78,13 @@ def plan(pair: Pair, level: float, left: int, rivals: int, margin: float | None)
 
 
 def power(pair: Pair, runs: int, alpha: float) -> float:
-    """Return the chance that the one-sided test of this level finds the gap."""
+    """Return the chance that the one-sided test of this level detects the gap."""
     error, freedom = math.sqrt(pair.squared_error(runs)), pair.freedom_of(runs)
     if error == 0:
         return 1.0 if pair.gap > 0 else 0.0
     critical = -float(special.stdtrit(freedom, alpha))
     missed = float(special.nctdtr(freedom, pair.gap / error, critical))
-    return 1.0 if math.isnan(missed) else 1.0 - missed  # scipy gives NaN far out, where it is 0
+    return 1.0 if math.isnan(missed) else 1.0 - missed  # scipy: NaN in the far tail, not 0
 
 
 def _needed(pair: Pair, alpha: float) -> float:
@@ -95,7 +95,7 @@ def _needed(pair: Pair, alpha: float) -> float:
 
 
 def _sure(pair: Pair, alpha: float, equal_alpha: float, margin: float) -> float:
-    """Return the runs whose interval is so short that it ends beyond 0 or within the margin."""
+    """Return the runs that make an interval too short to contain both 0 and the margin."""
     if (_normal(alpha) + _normal(equal_alpha)) * pair.lasting_error > margin:
         return math.inf
 
@@ -108,7 +108,7 @@ def _sure(pair: Pair, alpha: float, equal_alpha: float, margin: float) -> float:
 
 
 def _first(holds: Callable[[int], bool]) -> float:
-    """Return the smallest number of runs, 2 or more, for which a lasting condition holds."""
+    """Return the first number of runs (2 or more) from which on a condition holds."""
     if not holds(MOST_RUNS):
         return MOST_RUNS + 1
     low, high = 1, 2

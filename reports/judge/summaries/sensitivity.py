@@ -1,4 +1,4 @@
-"""How much each searched setting matters: held-out scores of all trials against its values."""
+"""Sensitivity to each searched setting: held-out scores of all trials against its values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,23 +16,23 @@ LENGTH = "length"
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The scores of a method's trials over one setting."""
+    """The scores of a method's trials as a function of one setting."""
 
     setting: str
     """The last part of its path, or `LENGTH`."""
     ends: tuple[str, str]
-    """The values that were tried at the lowest and at the highest place."""
+    """The tried values at the lowest and at the highest place."""
     places: Float64[np.ndarray, "folds trials"]
-    """Where the trial's value lies in its law, from 0 to 1."""
+    """The quantile of the trial's value in its search distribution, from 0 to 1."""
     deficits: Float64[np.ndarray, "folds trials"]
-    """Held-out log likelihood less the fold's best, in nats; minus infinity for a trial that
+    """Held-out log likelihood minus the fold's best, in nats; minus infinity for a trial that
     diverged."""
 
     def envelope(self) -> Float64[np.ndarray, " cells"]:
-        """Return the best deficit in each equal part of the places, averaged over folds.
+        """Return the best deficit in each bin of equal width, averaged over folds.
 
-        There are half as many parts as trials, so that each holds two: trials lie evenly in every
-        setting. NaN where all trials of a part diverged in some fold.
+        There are half as many bins as trials, so that each holds two: trials are spread evenly over
+        every setting. NaN if all trials of a bin diverged in some fold.
         """
         cells = max(1, self.places.shape[1] // 2)
         part = np.minimum((self.places * cells).astype(int), cells - 1)
@@ -46,8 +46,8 @@ class Sensitivity:
 def sensitivities(tuning: Tuning) -> list[Sensitivity]:
     """Return the sensitivity to each setting of a method, in the order of its space, length last.
 
-    A trial counts at its best length. Over the length a trial is the best of all settings with
-    that length. Searches of halved trials are left out: their scores have unequal lengths.
+    A trial counts at its best length. For the sensitivity to length, each length counts at its best
+    settings. Searches by successive halving are left out: their scores have unequal lengths.
     """
     by_fold = {c.record.fold: c.search for c in tuning.choices if not c.is_halved}
     searches = list(by_fold.values())

@@ -1,4 +1,4 @@
-"""Results of searches for settings: expected best of n trials, choices, edges of spaces, regret."""
+"""Results of hyperparameter searches: expected best of n trials, choices, space edges, regret."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -10,14 +10,14 @@ from statistics import median
 import numpy as np
 from jaxtyping import Float
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.methods.tuning.search import Search
 from bnnbench.metrics import METRICS
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.exclusions import is_constant
 
 EDGE = 0.1
-"""A choice in this outer part of a setting's law lies on an edge."""
+"""A choice in this outer share of a setting's search distribution lies on an edge."""
 
 NARROW = 0.5
 """Share of choices on an edge above which a space is too narrow."""
@@ -27,7 +27,7 @@ RESAMPLES = 1000
 
 @dataclass(frozen=True)
 class Choice:
-    """A search of one fold, and the run that it chose for."""
+    """The search of one fold, and the run that uses its choice."""
 
     record: Record
     search: Search
@@ -39,7 +39,7 @@ class Choice:
 
     @property
     def length(self) -> int | None:
-        """The chosen length; None for a method without one."""
+        """The chosen length; None for a method without a length."""
         return self.search.lengths[self._rung]
 
     @property
@@ -57,16 +57,16 @@ class Choice:
 
     @property
     def is_halved(self) -> bool:
-        """True if the search fitted fewer trials for longer lengths, and refitted the choice alone.
+        """True if the search gave longer lengths to fewer trials, and refitted only the chosen one.
 
-        What other trials would have scored is then not known.
+        The test scores of other trials are then unknown.
         """
         method = self.record.run.get("method")
         return isinstance(method, Mapping) and method.get("halving") is True
 
     @property
     def seconds(self) -> float:
-        """Wall seconds of the fits of the search."""
+        """Wall seconds of all fits of the search."""
         return float(self.search.seconds.sum())
 
     @property
@@ -77,7 +77,7 @@ class Choice:
 
 
 def choices(runs: Sequence[Record]) -> list[Choice]:
-    """Return the choices of completed runs that were searched for.
+    """Return the choices of completed runs whose settings were searched.
 
     Runs of one fold share its search, which is read once. A search that cannot be read is left
     out; `verify --rescore` names it.
@@ -122,7 +122,7 @@ class Tuning:
     method: str
     choices: tuple[Choice, ...]
     floors: Mapping[int, Mapping[str, float]]
-    """Fold → metric → score of a constant prediction, which trials that diverged are given."""
+    """Fold → metric → score of a constant prediction, which is used for trials that diverged."""
 
     @property
     def trials(self) -> int:
@@ -131,7 +131,7 @@ class Tuning:
 
     @property
     def from_held_out_rows(self) -> str:
-        """The name of what else was chosen on held-out rows: "noise", "temperature" or ""."""
+        """The other quantity chosen on held-out rows: "noise", "temperature" or ""."""
         search = self.choices[0].search
         if np.isfinite(search.noise_variance).any():
             return "noise"
@@ -139,7 +139,7 @@ class Tuning:
 
     @cached_property
     def on_an_edge(self) -> float:
-        """The share of choices with a setting, or the length, on an edge of its space."""
+        """The share of folds whose choice of a setting or of the length lies on an edge."""
         by_search = {c.record.fold: bool(c.edges) for c in self.choices}
         return sum(by_search.values()) / len(by_search)
 
@@ -149,7 +149,7 @@ class Tuning:
         return self.on_an_edge > NARROW
 
     def medians(self) -> dict[str, tuple[object, object, object]]:
-        """Return setting → median, least and largest choice over folds, "length" last.
+        """Return setting → median, minimum and maximum choice over folds, "length" last.
 
         Settings that are not numbers have the values that occur, without a median.
         """
@@ -173,7 +173,7 @@ class Tuning:
         return np.array([np.mean(curves, 0) for curves in by_fold.values()])
 
     def regret(self, metric: str) -> float | None:
-        """Return how much better the best of all refits is than the chosen one: not achievable."""
+        """Return the gap between the best refit and the chosen one; it is not achievable."""
         gaps = []
         for choice in [choice for choice in self.choices if not choice.is_halved]:
             scores = [one[metric] for one in choice.record.trial_scores.values() if metric in one]
@@ -184,11 +184,10 @@ class Tuning:
         return float(np.mean(gaps)) if gaps else None
 
     def within(self, budgets: Mapping[int, float], metric: str) -> float | None:
-        """Return the mean test score of what so many seconds of search find in each fold.
+        """Return the mean test score that a search within each fold's budget (in seconds) finds.
 
-        Trials are made in order until the next would exceed the fold's budget, and the preferred
-        one counts; a constant prediction stands for a method that cannot finish one. None where
-        that is not known.
+        Trials are run in order until the next would exceed the budget, and the preferred one
+        counts; a constant prediction replaces a method that cannot finish a trial. None if unknown.
         """
         scores = []
         for choice in self.choices:
@@ -220,7 +219,7 @@ class Tuning:
 
 
 def budgets_of(tuning: Tuning) -> dict[int, float]:
-    """Return fold → seconds that a method's whole search took."""
+    """Return fold → seconds of a method's whole search."""
     folds: dict[int, list[float]] = {}
     for choice in tuning.choices:
         folds.setdefault(choice.record.fold, []).append(choice.seconds)
@@ -248,7 +247,7 @@ def band(
 
 
 def plain_setting(value: object) -> object:
-    """Return the value of a setting, out of a tuple that holds it alone."""
+    """Return the value of a setting, unwrapped from a tuple of length one."""
     return value[0] if isinstance(value, tuple) and len(value) == 1 else value
 
 

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.reports.pages.examples.choice import Pair, axis, bins, cells, compared
 from bnnbench.reports.pages.examples.inputs import DIGITS, Inputs, NotShown, inputs_of
@@ -15,7 +15,7 @@ from bnnbench.reports.read.benchmarks import Benchmark
 
 MOST_CONDITIONS = 6
 MOST_METHODS = 16
-"""The most methods on a page; those of the best mean log scores are shown."""
+"""Maximum number of methods on a page; those with the best mean log scores are shown."""
 
 Place = tuple[int, int]
 """An example: its fold, and its row among the test rows of the fold."""
@@ -30,7 +30,7 @@ class Book:
     methods: Mapping[str, Folds]
     """Method → fold → its predictions, the best mean log score first."""
     left_out: tuple[str, ...]
-    """Methods with predictions that are not shown, as others have better log scores."""
+    """Methods whose predictions are omitted because other methods have better log scores."""
     runs: Mapping[int, Sequence[Record]]
     """fold → the runs behind these predictions"""
     not_shown: dict[str, None] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Book:
         return axis([one.scores for folds in self.methods.values() for one in folds.values()])
 
     def common_folds(self, first: str, second: str) -> list[int]:
-        """Return the folds that both methods have predictions of, in order."""
+        """Return the folds for which both methods have predictions, in order."""
         return sorted(self.methods[first].keys() & self.methods[second].keys())
 
     def both(self, first: str, second: str) -> tuple[Predicted, Predicted, list[Place]]:
@@ -54,13 +54,13 @@ class Book:
         return one, other, [(fold, row) for fold, count in rows for row in range(count)]
 
     def pair(self, first: str, second: str) -> tuple[Pair, list[Place], list[tuple[int, int]]]:
-        """Return where two methods differ, the places of the examples, and cells of both scores."""
+        """Return two methods' differences, the places of the examples, and cells of both scores."""
         one, other, places = self.both(first, second)
         pair = compared(one, other, lambda i: self.sight(places[i]))
         return pair, places, cells(bins(one.scores, self.ends), bins(other.scores, self.ends))
 
     def said(self, method: str, place: Place) -> Predicted:
-        """Return what a method predicted for one example."""
+        """Return a method's prediction for one example."""
         fold, row = place
         one = self.methods[method][fold]
         alone = slice(row, row + 1)
@@ -74,7 +74,7 @@ class Book:
         return next(f[fold].targets[row] for f in self.methods.values() if fold in f).item()
 
     def sight(self, place: Place) -> Hashable:
-        """Return what a reader sees of an example; of unknown inputs, its place alone."""
+        """Return what a reader sees of an example; only its place if its inputs are unknown."""
         fold, row = place
         inputs = self.inputs(fold)
         if inputs is None:
@@ -83,7 +83,7 @@ class Book:
         return seen, f"{self.target(place):.{DIGITS}g}"
 
     def inputs(self, fold: int) -> Inputs | None:
-        """Return the inputs of a fold; None where they cannot be shown, for a reason kept."""
+        """Return the inputs of a fold; None, with a recorded reason, if they cannot be shown."""
         if fold not in self._inputs:
             targets = next(f[fold].targets for f in self.methods.values() if fold in f)
             try:
@@ -106,7 +106,7 @@ def books(benchmark: Benchmark, store: Store) -> list[Book]:
 def shown_conditions(benchmark: Benchmark) -> list[str]:
     """Return clean test data, other conditions, and the largest size of each family.
 
-    Data to be told from the test data are left out, as their targets are not those of an example.
+    Out-of-distribution data are left out, since their targets are not those of an example.
     """
     families: dict[object, tuple[float, str]] = {}
     chosen: list[str] = []
@@ -152,6 +152,6 @@ def _book(benchmark: Benchmark, condition: str, by_method: Mapping[str, Folds]) 
 
 
 def _alike(first: Predicted, other: Predicted) -> bool:
-    """Return whether predictions are of the same examples, and in the same form."""
+    """Return whether predictions have the same examples and the same form."""
     same_form = first.kind == other.kind and first.answers.shape == other.answers.shape
     return same_form and np.array_equal(first.targets, other.targets)

@@ -1,6 +1,6 @@
-"""The examples on which two methods differ most, and those that each predicts worst.
+"""The examples on which two methods differ most, and each method's worst predictions.
 
-Examples are in the order of their folds, then of their rows; of equal values the first counts.
+Examples are ordered by fold, then by row; in a tie, the first counts.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -17,13 +17,13 @@ MOST_WORST = 6
 """Number of examples in a list."""
 
 BINS = 36
-"""Bins of a log score in the picture of both."""
+"""Number of bins of each log score in the joint histogram."""
 
 LOWEST = 0.05
-"""Share of log scores that the picture gathers at its lower edge."""
+"""Share of log scores that the histogram collects at its lower edge."""
 
 Look = Callable[[int], Hashable]
-"""A function from an example to what a reader sees of it: equal inputs are shown once in a list."""
+"""Function from an example to what a reader sees; a list shows equal inputs once."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Pair:
     """The examples of two methods' common folds."""
 
     counts: tuple[int, int, int, int]
-    """Both right, only the first, only the second, neither; of real targets, equal log scores, a
-    higher one of the first, a higher one of the second, and 0."""
+    """Number of examples with both right, only the first, only the second, neither; for real
+    targets: with equal log scores, a higher one of the first, a higher one of the second, and 0."""
     parted: int
-    """Examples to which the two give different classes; of real targets 0."""
+    """Number of examples with different predicted classes; 0 for real targets."""
     means: tuple[float, float]
-    """The mean log score of each."""
+    """The mean log score of each method."""
     distances: Float[ndarray, " examples"]
     different: tuple[int, ...]
     """Examples in descending order of their distance."""
@@ -45,10 +45,10 @@ class Pair:
 
 
 def compared(first: Predicted, second: Predicted, look: Look) -> Pair:
-    """Return where two methods differ, and what each predicts worst.
+    """Return the examples on which two methods differ, and each method's worst predictions.
 
-    The distance of an example is the total variation of the two predictive distributions over
-    classes, ½ Σ |p - q|; of real targets, it is the difference of their log scores.
+    The distance on an example is the total variation of the two predictive distributions over
+    classes, ½ Σ |p - q|; for real targets, it is the difference of their log scores.
     """
     if first.kind == "classes":
         distances = total_variation(first.answers, second.answers)
@@ -76,7 +76,7 @@ def compared(first: Predicted, second: Predicted, look: Look) -> Pair:
 def total_variation(
     first: Float[ndarray, "examples classes"], second: Float[ndarray, "examples classes"]
 ) -> Float[ndarray, " examples"]:
-    """Return ½ Σ |p - q| over the classes: the most by which the two differ on any event."""
+    """Return ½ Σ |p - q| over the classes: the maximum difference on any event."""
     return np.abs(first - second).sum(1) / 2
 
 
@@ -89,12 +89,12 @@ def difference(
 
 
 def is_right(one: Predicted) -> Bool[ndarray, " examples"]:
-    """Return where the most probable class, of equal ones the first, is the target."""
+    """Return whether the most probable class (in a tie, the first) is the target."""
     return one.answers.argmax(1) == one.targets
 
 
 def foremost(values: Float[ndarray, " examples"], most: int, look: Look) -> list[int]:
-    """Return the examples of the largest values, in descending order, each sight once."""
+    """Return the examples with the largest values, in descending order, without repeated sights."""
     seen: set[Hashable] = set()
     chosen: list[int] = []
     for i in np.argsort(-values, kind="stable"):
@@ -107,7 +107,7 @@ def foremost(values: Float[ndarray, " examples"], most: int, look: Look) -> list
 
 
 def axis(scores: Sequence[Float[ndarray, " examples"]]) -> tuple[float, float]:
-    """Return the ends of an axis of log scores, whose lowest ones are gathered at its edge."""
+    """Return the ends of an axis of log scores, at whose edge the lowest ones are collected."""
     every = np.concatenate(list(scores))
     every = every[np.isfinite(every)]
     if not len(every):
@@ -119,7 +119,7 @@ def axis(scores: Sequence[Float[ndarray, " examples"]]) -> tuple[float, float]:
 def bins(
     scores: Float[ndarray, " examples"], ends: tuple[float, float]
 ) -> Int[ndarray, " examples"]:
-    """Return the bin of each log score on an axis; what lies beyond an end is in its last bin."""
+    """Return the bin of each log score on an axis; scores beyond an end are in its last bin."""
     low, high = ends
     with np.errstate(invalid="ignore"):
         place = np.floor((scores - low) / (high - low) * BINS)
@@ -129,6 +129,6 @@ def bins(
 def cells(
     first: Int[ndarray, " examples"], second: Int[ndarray, " examples"]
 ) -> list[tuple[int, int]]:
-    """Return number of a cell, and how many examples it has: first in columns, second in rows."""
+    """Return cell number and count of examples: the first method in columns, the second in rows."""
     numbers, counts = np.unique(second * BINS + first, return_counts=True)
     return list(zip(numbers.tolist(), counts.tolist(), strict=True))

@@ -1,6 +1,6 @@
-"""The inputs behind test examples, from the data sources that the runs name.
+"""The inputs behind test examples, from the data sources recorded in the runs.
 
-They are shown only where the data on this machine are those of the runs; torch is imported on use.
+They are shown only if this machine has the same data as the runs; torch is imported on use.
 """
 
 import base64
@@ -18,21 +18,21 @@ from numpy import ndarray
 from bnnbench.datasets.column_names import class_names, feature_names
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.reading.third_party_text import shortened
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 
 MOST_FEATURES = 16
-"""The most features shown; those furthest from their training means are chosen."""
+"""Maximum number of features shown; those furthest from their training means are chosen."""
 
 LONGEST_REASON = 300
 
 CHANNELS = (1, 3)
-"""Channels of images that can be shown: grey, and red, green and blue."""
+"""Numbers of image channels that can be shown: grey, and red, green and blue."""
 
 DIGITS = 5
 
 
 class NotShown(ValueError):
-    """The inputs cannot be shown; the message says why."""
+    """The inputs cannot be shown; the message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,13 @@ class Inputs:
     """The inputs of the test examples of one fold, under one condition."""
 
     classes: tuple[str, ...]
-    """Names of the classes, or their numbers; none of real targets."""
+    """Names of the classes, or their numbers; empty for real targets."""
     features: tuple[str, ...]
-    """Names of the features; none of images."""
+    """Names of the features; empty for images."""
     raw: ndarray | None
-    """Images of 8 bits, or features in the unit of the file; None where the condition changes them.
-    """
+    """8-bit images, or features in the unit of the file; None if the condition changes them."""
     standardised: Any = field(repr=False)
-    """The inputs as networks see them."""
+    """The inputs as networks receive them."""
     scaling: Any = field(repr=False)
 
     @property
@@ -64,14 +63,14 @@ class Inputs:
         return self.standardised.ndim == 4 and self.standardised.shape[1] in CHANNELS
 
     def image(self, row: int) -> UInt8[ndarray, "height width channels"]:
-        """Return the picture of an example; of a changed one, its intensities rounded to 8 bits."""
+        """Return the picture of an example, with 8-bit rounded intensities if it was changed."""
         if self.raw is not None:
             return self.raw[row]
         levels = self.scaling.invert(self.standardised[row : row + 1].double())[0] * 255
         return levels.clamp(0, 255).round().numpy().astype(np.uint8).transpose(1, 2, 0)
 
     def features_of(self, row: int) -> Features:
-        """Return the features of an example, of many the most unusual ones."""
+        """Return the features of an example; if there are many, the most unusual ones."""
         deviations = self.standardised[row].double().numpy().reshape(-1)
         places = list(range(len(deviations)))
         if len(places) > MOST_FEATURES:
@@ -91,8 +90,8 @@ def inputs_of(
 ) -> Inputs:
     """Return the inputs on which runs of one fold were tested.
 
-    `targets` are those kept with the predictions. Nothing is downloaded. Raises `NotShown` unless
-    the data here are those of all these runs.
+    `targets` are stored with the predictions. Nothing is downloaded. Raises `NotShown` unless the
+    data here are the data of all these runs.
     """
     digests = {run.data_sha256 or run.facts.get("sha256") for run in runs}
     if len(digests) > 1:
@@ -115,17 +114,17 @@ def _inputs_of(record: Record, condition: str, targets: ndarray, digest: object)
         raise NotShown(f"the data are not on this machine: {', '.join(missing)}")
     dataset = source.load(record.fold)
     if fingerprint_of_data(dataset) != digest:
-        raise NotShown("the data on this machine are not those of the runs: their checksums differ")
+        raise NotShown("the data on this machine are not the runs' data: their checksums differ")
     tested = _condition(record, condition)
     split = tested.select(dataset)
     recorded = record.condition_data.get(condition)
     if not tested.traits.clean and fingerprint(split) != recorded:
         raise NotShown(
-            f"the inputs of {tested.traits.title} come out differently here: their checksum is not "
-            "that of the runs"
+            f"the inputs of {tested.traits.title} are different on this machine: their checksum is "
+            "not the runs'"
         )
     if not _same_targets(split.targets, dataset.target, targets):
-        raise NotShown("the targets here are not those kept with the predictions")
+        raise NotShown("the targets here differ from the targets stored with the predictions")
     classes = dataset.likelihood.classes if isinstance(dataset.likelihood, Categorical) else 0
     is_image = split.inputs.ndim == 4 and split.inputs.shape[1] in CHANNELS
     count = 0 if is_image else split.inputs[0].numel()
@@ -150,14 +149,14 @@ def _condition(record: Record, name: str) -> Any:
         if condition.name == name:
             if isinstance(condition, Attack):
                 raise NotShown(
-                    "an attack's inputs follow the gradient of each run, and are not kept"
+                    "an attack's inputs follow the gradient of each run and are not stored"
                 )
             return condition
     raise NotShown("the records do not describe this condition")
 
 
 def _rebuilt(described: object) -> Any:
-    """Return what a record describes; raises `NotShown` where this version cannot make it."""
+    """Return the object described in a record; raises `NotShown` if it cannot be built here."""
     from bnnbench.engine.store.rebuilding import rebuilt
 
     try:
@@ -180,7 +179,7 @@ def _same_targets(here: Any, scale: Any, stored: ndarray) -> bool:
 
 
 def _raw(source: Any, fold: int, inputs: Any, test_inputs: Any) -> ndarray | None:
-    """Return the rows as they are in the files; None where the condition changed them."""
+    """Return the rows as in the files; None if the condition changed them."""
     from bnnbench.datasets.base import TableSource, has_images
     from bnnbench.datasets.raw_rows import raw_rows
 
@@ -208,7 +207,7 @@ def _without_network() -> Iterator[None]:
 
 
 def data_uri(image: UInt8[ndarray, "height width channels"]) -> str:
-    """Return a picture as the address of a PNG, which has its very pixels."""
+    """Return a picture as a data URI of a PNG with exactly its pixels."""
     from PIL import Image
 
     buffer = io.BytesIO()

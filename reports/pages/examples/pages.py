@@ -1,4 +1,4 @@
-"""The pages of examples of a benchmark: one for each condition, or several where they are large."""
+"""The pages of examples of a benchmark: one per condition, or several if they are large."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,26 +20,26 @@ from bnnbench.reports.style.families import family_of
 from bnnbench.reports.style.words import joined
 
 SLACK = 4_000
-"""Bytes by which pages of one condition differ beside their pairs."""
+"""Bytes by which pages of one condition may differ apart from their pairs."""
 
 Plain = dict[str, Any]
 Common = Callable[[str], Plain]
-"""A function from an address to the data that all pages have."""
+"""A function from an address to the data common to all pages."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """The benchmark that pages are about, and where its other pages are."""
+    """The benchmark of the pages, and the addresses of its other pages."""
 
     suite: str
     benchmark: Benchmark
     runs: str
-    """The address of the page of its runs."""
+    """The address of its page of runs."""
     common: Common
 
 
 def example_pages(setting: Setting, store: Store) -> dict[str, str]:
-    """Return address → page; the first is that of the main condition. None without predictions."""
+    """Return address → page, the main condition first; empty without predictions."""
     all_books = books(setting.benchmark, store)
     stem = f"examples/{PurePosixPath(setting.runs).stem}"
     names = slugs([book.condition for book in all_books])
@@ -56,7 +56,7 @@ def example_pages(setting: Setting, store: Store) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Chapter:
-    """One condition of a benchmark, and where the pages of all its conditions are."""
+    """One condition of a benchmark, with the addresses of all its conditions' pages."""
 
     setting: Setting
     book: Book
@@ -76,14 +76,14 @@ class Portion:
     size: int = 0
 
     def grown(self, other: "Portion") -> "Portion":
-        """Return the portion with the content of another."""
+        """Return the portion merged with another."""
         said = [a | b for a, b in zip(self.said, other.said, strict=True)]
         new = Portion(self.pairs | other.pairs, self.examples | other.examples, said)
         new.size = self.size + other.size_beside(self)
         return new
 
     def size_beside(self, other: "Portion") -> int:
-        """Return the bytes that this adds to another."""
+        """Return the number of bytes that this portion adds to another."""
         examples = {k: v for k, v in self.examples.items() if k not in other.examples}
         said = [{k: v for k, v in a.items() if k not in b}
                 for a, b in zip(self.said, other.said, strict=True)]  # fmt: skip
@@ -122,7 +122,7 @@ def _pages_of(chapter: Chapter) -> dict[str, str]:
 
 
 def _room(chapter: Chapter, head: Plain, empty: Portion, every: Sequence[Portion]) -> int:
-    """Return the bytes that a page has for pairs, beside the text of one for lack of a script."""
+    """Return the bytes available for pairs on a page, besides one pair's text without a script."""
     whole = Portion({name: {} for one in every for name in one.pairs})
     neighbours = {"neighbours": [_neighbour(chapter.address, whole)]}
     page = _page(chapter, chapter.address, head | every[0].data | neighbours)
@@ -134,7 +134,7 @@ def _neighbour(address: str, portion: Portion) -> Plain:
 
 
 def _head(setting: Setting, book: Book) -> Plain:
-    """Return what all pages of a condition have in common."""
+    """Return the data common to all pages of a condition."""
     target = next((r.target for r in setting.benchmark.records if r.target), None) or {}
     inputs = [known for fold in book.runs if (known := book.inputs(fold))]
     count = next(iter(next(iter(book.methods.values())).values())).answers.shape[1]
@@ -155,7 +155,7 @@ def _head(setting: Setting, book: Book) -> Plain:
 
 
 def _pairs(book: Book) -> Iterator[Portion]:
-    """Yield each pair of methods with what it needs, those of the best methods first."""
+    """Yield each pair of methods with the data it needs, the best methods first."""
     names = list(book.methods)
     for j, second in enumerate(names):
         for i, first in enumerate(names[:j]):
@@ -221,12 +221,12 @@ def _id(place: Place) -> str:
 
 
 def _digits(value: float, digits: int) -> float | None:
-    """Return a number of few digits; None for an infinity."""
+    """Return a number rounded to a few digits; None for an infinity."""
     return float(f"{value:.{digits}g}") if np.isfinite(value) else None
 
 
 def spans(numbers: Sequence[int]) -> str:
-    """Return ascending numbers in words: "0", "0 to 4", "0 to 2 and 5"."""
+    """Return ascending numbers as text: "0", "0 to 4", "0 to 2 and 5"."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:
@@ -237,7 +237,7 @@ def spans(numbers: Sequence[int]) -> str:
 
 
 def _seeds(folds: Any) -> str:
-    """Return the seeds behind a method's predictions."""
+    """Return text with the seeds behind a method's predictions."""
     each = {one.seeds for one in folds}
     every = sorted({seed for seeds in each for seed in seeds})
     noun = "seed" if len(every) == 1 else "seeds"
@@ -278,7 +278,7 @@ def _page(chapter: Chapter, address: str, data: Plain) -> str:
 
 
 def _without_script(data: Plain) -> Plain:
-    """Return the first pair of a page as a table of text."""
+    """Return the first pair of a page as a text table."""
     pair = next(iter(data["pairs"].values()))
     i, j = pair["methods"]
     named = data["classes"]

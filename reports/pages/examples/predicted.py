@@ -8,12 +8,12 @@ import numpy as np
 from jaxtyping import Float, Shaped
 from numpy import ndarray
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.reports.read.predictions.readable import predictions_of
 
 Kind = Literal["classes", "reals"]
-"""True if targets are classes, false if they are real numbers."""
+"""Classes, or real numbers as targets."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Predicted:
     """Probabilities of the classes, or mean and standard deviation in the target's unit, of the
     mixture of all seeds' predictions."""
     scores: Float[ndarray, " examples"]
-    """The mean over seeds of the log probability, or log density, of the target, in nats."""
+    """The mean over seeds of the log probability (or log density) of the target, in nats."""
 
 
 Folds = Mapping[int, Predicted]
@@ -50,8 +50,8 @@ def predicted(
 ) -> dict[str, dict[int, Predicted]]:
     """Return condition → fold → the predictions of a method's completed runs.
 
-    Runs without legible predictions are left out, and predictions that have no log score, no
-    probabilities and no moments. Of runs that were tested on different targets, the first count.
+    Runs without readable predictions are left out, and predictions without log score, probabilities
+    and moments. If runs were tested on different targets, the first targets count.
     """
     sums: dict[str, dict[int, _Sums]] = {}
     for record in runs:
@@ -63,7 +63,7 @@ def predicted(
                 continue
             try:
                 one = _summands(*predictions[condition], record.target)
-            except (ValueError, AttributeError):  # it cannot answer
+            except (ValueError, AttributeError):  # not available
                 continue
             if one:
                 _add(sums.setdefault(condition, {}), record, one)
@@ -81,9 +81,9 @@ def _add(folds: dict[int, _Sums], record: Record, one: _Sums) -> None:
 
 
 def _summands(prediction: Any, targets: Any, scale: Mapping[str, Any] | None) -> _Sums | None:
-    """Return what one run adds: probabilities, or moments of the target's error; None for others.
+    """Return one run's terms: probabilities, or moments of the target's error; None for others.
 
-    Moments about the target lose no digits where the target is large and its spread small.
+    Moments about the target lose no digits if the target is large and its spread small.
     """
     from bnnbench.engine.run.score import rescaled
     from bnnbench.methods.predictions.base import HasLogProb, HasMoments, HasProbabilities
@@ -111,7 +111,7 @@ def _summands(prediction: Any, targets: Any, scale: Mapping[str, Any] | None) ->
 
 
 def _finite(kind: Kind, targets: Any, answers: Any, scores: Any) -> _Sums | None:
-    """Return them as arrays; None where an answer is not finite, or a score is no number."""
+    """Return the terms as arrays; None if an answer is not finite, or a score is NaN."""
     arrays = (part.detach().cpu().numpy() for part in (targets, answers, scores.double()))
     targets, answers, scores = arrays
     if not np.isfinite(answers).all() or np.isnan(scores).any():

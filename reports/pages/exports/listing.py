@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from bnnbench.engine.store.record import COSTS, Record
+from bnnbench.engine.records.record import COSTS, Record
 
 RUN_COLUMNS = (
     *("key", "suite", "profile", "dataset", "origin", "method", "fold", "seed", "status"),

@@ -1,6 +1,6 @@
 """`bnnbench report export RESULTS --format parquet|csv|latex|pairs|trials`: every score, for other
-tools; the last two, a CSV of the differences between all pairs of methods, and one of all trials of
-searches for settings.
+tools. The last two formats are CSV files of the differences between all pairs of methods, and of
+all trials of hyperparameter searches.
 """
 
 import importlib.util
@@ -15,7 +15,7 @@ import pandas as pd
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import cell, legible
 from bnnbench.datasets.reading.whole_files import write_whole
-from bnnbench.engine.store.record import COSTS, Record
+from bnnbench.engine.records.record import COSTS, Record
 from bnnbench.engine.store.tables import metric_rows
 from bnnbench.reports.pages.exports.listing import RUN_COLUMNS, run_rows
 from bnnbench.reports.pages.exports.pairs import pair_table
@@ -29,7 +29,7 @@ from bnnbench.reports.read.merge import merged
 from bnnbench.reports.style.words import counted
 
 WRITTEN, MISUSED, DAMAGED = 0, 2, 3
-"""Exit codes; with the last, all readable runs were written."""
+"""Exit codes; `DAMAGED` means that all readable runs were written."""
 
 FORMATS = {"parquet": ".parquet", "csv": ".csv", "latex": ".tex", "pairs": ".csv", "trials": ".csv"}
 ENGINES = ("pyarrow", "fastparquet")
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def needs_parquet() -> None:
-    """Raise ValueError, with the remedy, where no package writes Parquet."""
+    """Raise ValueError, with the remedy, if no package can write Parquet."""
     if not any(importlib.util.find_spec(name) for name in ENGINES):
         raise ValueError(
             "Parquet needs pyarrow: pip install pyarrow (or pip install -e '.[parquet]'); "
@@ -82,7 +82,7 @@ def needs_parquet() -> None:
 
 
 def frame(suites: Iterable[Results]) -> pd.DataFrame:
-    """Return one row per score, with the run's key, cost and provenance beside it.
+    """Return one row per score, with the run's key, cost and provenance.
 
     Runs without a score (diverged, failed) have one row without condition, metric and value.
     """
@@ -118,7 +118,7 @@ def written(table: pd.DataFrame, kind: str) -> bytes:
 
 
 def _results(paths: Sequence[Path]) -> dict[str, Results]:
-    """Return suite → its results, those of several stores merged."""
+    """Return suite → its results, with several stores merged."""
     by_suite: dict[str, dict[str, Results]] = {}
     for name, path in zip(store_names(paths), paths, strict=True):
         for suite, results in results_of(path).items():

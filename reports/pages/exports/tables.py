@@ -89,7 +89,7 @@ LATEX: Style = {
 }
 
 UNSCALED = {"peak_bytes": "bytes", "fit_joules": "joules"}
-"""Units in the files for values that a page shows in another unit; all others are fractions."""
+"""Units in the files for values that a page shows in another unit; percentages are fractions."""
 
 
 def tidy(tables: Tables) -> str:
@@ -135,7 +135,7 @@ def heading(column: Column) -> str:
 
 
 def printed(cell: Cell, column: Column) -> tuple[str, str]:
-    """Return mean and half of its interval in the column's unit and decimals; "" without one."""
+    """Return mean and half of its interval in the column's unit and decimals; "" if absent."""
     value = cell.mean * column.scale
     if column.name == "p_value" and value < 10**-column.decimals:
         return f"< {10**-column.decimals:g}", ""
@@ -166,13 +166,13 @@ def _notes(table: Table) -> list[str]:
         notes.append(f"Not predicted row by row: {'; '.join(table.unsteady)}.")
     if table.rows_counted_twice:
         notes.append(
-            "Prior means by the rows that were fitted, which so count twice (empirical Bayes, no "
+            "Prior means from the fitted rows, which therefore count twice (empirical Bayes, no "
             f"posterior): {'; '.join(table.rows_counted_twice)}."
         )
     if table.own_networks:
-        notes.append(f"Networks of their own: {'; '.join(table.own_networks)}.")
+        notes.append(f"Custom networks: {'; '.join(table.own_networks)}.")
     if table.elsewhere:
-        notes.append(f"Scored elsewhere: {'; '.join(table.elsewhere)}.")
+        notes.append(f"External predictions: {'; '.join(table.elsewhere)}.")
     return notes + [f"Not scored: {line}." for line in table.unanswered]
 
 
@@ -190,7 +190,7 @@ def _markdown_row(cells: Sequence[str], plain: bool = False) -> str:
 
 
 def escaped_markdown(text: str) -> str:
-    """Return the text with all characters escaped that have a meaning in Markdown or HTML."""
+    """Return the text with all special characters of Markdown and HTML escaped."""
     lines = " ".join(text.split())
     escaped = "".join(f"\\{c}" if c in "\\`*_[]|#~" else c for c in lines)
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
@@ -213,5 +213,5 @@ _LATEX = {
 
 
 def _latex(text: str) -> str:
-    """Return the text with all characters escaped that have a meaning in LaTeX."""
+    """Return the text with all special characters of LaTeX escaped."""
     return "".join(_LATEX.get(c, c) for c in " ".join(text.split()))

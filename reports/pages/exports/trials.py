@@ -1,4 +1,4 @@
-"""Every trial of searches for settings, for `bnnbench report export --format trials`."""
+"""Every trial of hyperparameter searches, for `bnnbench report export --format trials`."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -18,8 +18,8 @@ TRIAL_COLUMNS = (
 def trial_table(suites: Sequence[Results]) -> str:
     """Return one line of CSV for each trial, length and test metric.
 
-    Test scores are those of the trial's fit to all training rows, at its own best length alone;
-    other lengths have none. Scores of rows that were held out are in nats, in standardised units.
+    Test scores belong to the trial's fit to all training rows, which exists only at its own best
+    length. Scores on held-out rows are in nats, in standardised units.
     """
     chosen = (choice for results in suites for choice in choices(results.records))
     return csv_text(TRIAL_COLUMNS, (row for choice in chosen for row in _rows(choice)))
@@ -46,5 +46,5 @@ def _rows(choice: Choice) -> Iterator[tuple[object, ...]]:
 
 
 def _number(value: float) -> float | str:
-    """Return six digits of a number; "" for one that is not finite: a fit diverged."""
+    """Return six digits of a number; "" if it is not finite because a fit diverged."""
     return float(f"{value:.6g}") if abs(value) < float("inf") else ""

@@ -1,1 +1,1 @@
-"""The pages of methods: what each is, where it wins and fails, and how to call it."""
+"""The pages of methods: description, wins, failures, and how to call them."""

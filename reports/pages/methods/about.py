@@ -1,4 +1,4 @@
-"""Descriptions of methods, from the docstrings of its class and module; nothing is imported."""
+"""Descriptions of methods, read from the docstrings of class and module without importing them."""
 
 import ast
 import functools
@@ -15,10 +15,10 @@ from bnnbench.reports.style.families import WRAPPERS
 
 @dataclass(frozen=True)
 class About:
-    """The class behind a method, and what its documentation says."""
+    """The class behind a method, and its documentation."""
 
     name: str = ""
-    """Registered name, "" for a method of a stranger."""
+    """Registered name; "" for a third-party method."""
     module: str = ""
     kind: str = ""
     """Name of the class."""
@@ -27,9 +27,9 @@ class About:
     of_class: tuple[str, ...] = ()
     """Paragraphs of the class's docstring, without sources: how it is set up here."""
     source: str = ""
-    """The publications that its docstrings name, with their equations or algorithms."""
+    """The publications named in its docstrings, with their equations or algorithms."""
     wrapped: tuple[str, ...] = ()
-    """Registered names of what is around it, such as a search for settings."""
+    """Registered names of its wrappers, such as a search for settings."""
 
     @property
     def sentences(self) -> Sequence[str]:
@@ -43,7 +43,7 @@ class About:
 
 
 def about(description: object) -> About:
-    """Return what is known of a method, from its settings in a record."""
+    """Return the available description of a method, from its settings in a record."""
     wrapped: list[str] = []
     while isinstance(description, Mapping) and str(description.get("type")) in WRAPPERS:
         wrapped.append(str(description["type"]))
@@ -73,20 +73,20 @@ def _documented(module: str, kind: str) -> tuple[tuple[str, ...], tuple[str, ...
 
 
 def _paragraphs(text: str) -> tuple[str, ...]:
-    """Return the paragraphs of a docstring up to where each begins to name its source."""
+    """Return the paragraphs of a docstring, each cut before it names its source."""
     parts = re.split(r"\n\s*\n", inspect.cleandoc(text))
     said = (re.split(r"(?:^|(?<=\s))Sources?\b[^.:]{0,20}: ", one)[0].strip() for one in parts)
     return tuple(_titled(one) for one in said if one)
 
 
 def _source(text: str) -> str:
-    """Return what follows "Source:" up to the end of its paragraph, with the titles of papers."""
+    """Return the text after "Source:" up to the end of its paragraph, with the titles of papers."""
     match = re.search(r"\bSources?[^.:]*:\s+(.*?)(?:\n\s*\n|\Z)", text, re.DOTALL)
     return _titled(" ".join(match[1].split())) if match else ""
 
 
 def _titled(text: str) -> str:
-    """Return text in which a paper has its title in place of its number here."""
+    """Return the text with a paper's title in place of its number."""
     return re.sub(
         r"(?:seed )?[Pp]aper (\d{3})", lambda mention: f"“{labels.PAPERS[mention[1]]}”", text
     )

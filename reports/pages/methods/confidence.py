@@ -1,4 +1,4 @@
-"""Tests, by the scores of records, of whether predictions are too sure or below a constant one."""
+"""Tests for overconfident predictions, and for predictions worse than a constant, from records."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import significant
 
 LIKELIHOODS: Mapping[str, float] = {"log_likelihood": 1.0, "nll": -1.0}
-"""Metric → the sign by which higher is better."""
+"""Metric → the sign that makes higher better."""
 
 COVERAGE, SHARE = "picp_90", 0.9
-"""The metric of how many targets central intervals hold, and the share that they should hold."""
+"""The metric of the coverage of central intervals, and their nominal coverage."""
 
 
 @dataclass(frozen=True)
@@ -24,17 +24,17 @@ class Told:
     """Observed and predicted coverage, or loss, of the runs of a method on a data set."""
 
     gap: float
-    """Less than 0 where the method is too sure, or worse than the constant."""
+    """Less than 0 if the method is overconfident, or worse than the constant."""
     shown: bool
-    """True if its 95 % interval is beyond what is practically none."""
+    """True if its 95 % interval lies beyond practical equality."""
     text: str
-    """The numbers in words."""
+    """The numbers as text."""
 
 
 def below_constant(benchmark: Benchmark, method: str) -> Told | None:
-    """Return the gain of log likelihood over a prediction that ignores the inputs.
+    """Return the gain in log likelihood over a prediction that ignores the inputs.
 
-    None where there is no such prediction, or no run that both have.
+    None if there is no such prediction, or no common run.
     """
     constants = [m for m, runs in benchmark.runs.items() if is_constant(runs)]
     if not constants or method in constants:
@@ -51,10 +51,10 @@ def below_constant(benchmark: Benchmark, method: str) -> Told | None:
 
 
 def confidence(benchmark: Benchmark, method: str) -> Told | None:
-    """Return whether a method is as sure as it is right; None where no score says so.
+    """Return the gap between confidence and accuracy of a method; None if no score shows it.
 
-    Central intervals of real targets should hold their share. The log loss of classes has the
-    entropy of the predicted probabilities as its expectation if these are right.
+    Central intervals should contain their nominal share of real targets. The log loss of classes
+    has the entropy of the predicted probabilities as its expectation if these are right.
     """
     held = interval_of(benchmark, scores(benchmark, method, COVERAGE))
     if held is not None:
@@ -84,5 +84,5 @@ def scores(benchmark: Benchmark, method: str, metric: str) -> Samples:
 
 
 def interval_of(benchmark: Benchmark, samples: Samples) -> Interval | None:
-    """Return the interval of a mean over runs, as tables have it; None for fewer than two."""
+    """Return the interval of a mean over runs, as in tables; None for fewer than two."""
     return t_interval(replicates(samples, benchmark.by_fold), benchmark.overlap or 0.0)

@@ -1,9 +1,9 @@
-"""Where a method fails, by what its records hold: nothing here is said without a count."""
+"""The failures of a method according to its records; every statement has a count."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.reports.judge.measures import Judged, judged, main_metrics
 from bnnbench.reports.pages.methods.confidence import below_constant, confidence
 from bnnbench.reports.pages.site.run_pages import Place
@@ -14,7 +14,7 @@ from bnnbench.reports.style.numbers import significant
 from bnnbench.reports.style.words import counted, plural
 
 MOST = 3
-"""Most data sets that are named for a failure; the worst ones are."""
+"""Maximum number of data sets named for a failure; the worst ones are named."""
 
 Verdicts = Mapping[Place, Sequence[Judged]]
 """Benchmark → the verdicts by its main metrics."""
@@ -44,12 +44,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class Instance:
-    """A data set on which a method fails, and the numbers that say so."""
+    """A data set on which a method fails, and the numbers that show it."""
 
     entry: Entry
     text: str
     size: float
-    """How badly, to order the instances of a failure."""
+    """Severity, to order the instances of a failure."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def verdicts_of(suites: Mapping[str, Sequence[Benchmark]]) -> Verdicts:
 
 
 def failures_of(entries: Sequence[Entry], verdicts: Verdicts) -> list[Failure]:
-    """Return where these runs of a method fail, runs that did not end well first."""
+    """Return the failures in these runs of a method, incomplete and unconverged runs first."""
     failures = [
         *(_ended(entries, status) for status in ("diverged", "failed")),
         _counted(entries, unconverged, "did not converge by their own diagnostics"),
@@ -93,7 +93,7 @@ def _ended(entries: Sequence[Entry], status: str) -> Failure | None:
 def _counted(
     entries: Sequence[Entry], count: Callable[[Sequence[Record]], int], ending: str
 ) -> Failure:
-    """Return how many runs are counted, as a share of all runs."""
+    """Return the number of counted runs as a share of all runs."""
     instances = [
         Instance(entry, f"{n} of {counted(len(entry.runs), 'run')}", n / len(entry.runs))
         for entry in entries
@@ -105,7 +105,7 @@ def _counted(
 
 
 def _below_constants(entries: Sequence[Entry]) -> Failure:
-    """Return the data sets on which a prediction that ignores the inputs has more likelihood."""
+    """Return the data sets on which a constant prediction has a higher likelihood."""
     gains = [(e, below) for e in entries if (below := below_constant(e.benchmark, e.method))]
     instances = [Instance(e, below.text, -below.gap) for e, below in gains if below.shown]
     places = on_sets(len(instances), len(gains))
@@ -113,7 +113,7 @@ def _below_constants(entries: Sequence[Entry]) -> Failure:
 
 
 def _confidences(entries: Sequence[Entry]) -> Iterator[Failure]:
-    """Yield the data sets on which predictions are too sure, and those where they are unsure."""
+    """Yield the data sets with overconfident predictions, and those with underconfident ones."""
     telling = [(e, told) for e in entries if (told := confidence(e.benchmark, e.method))]
     for sign, condition in ((-1, "Too sure"), (1, "Not sure enough")):
         instances = [

@@ -1,11 +1,11 @@
-"""The page of a method: what it is, where it wins, where it fails, and what papers print."""
+"""The page of a method: its description, wins, failures, and printed numbers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.repetitions import Repetition
 from bnnbench.methods import coverage
 from bnnbench.reports.pages.methods.about import About, about
@@ -40,7 +40,7 @@ class Site:
     printed: Sequence[PrintedTable] = ()
     examples: RunPages = field(default_factory=dict)
     repeated: Mapping[str, Repetition] = field(default_factory=dict)
-    """Key → what came of runs that were carried out again."""
+    """Key → re-run outcome."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Use:
     attempted: int
     seconds: str
     repeated: Sequence[RepeatedRun]
-    """Its runs that were carried out again by later code."""
+    """Its runs that were re-run with later code."""
 
 
 def method_page(
@@ -66,9 +66,9 @@ def method_page(
     common: dict[str, Any],
     neighbours: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """Return the page of a method; `neighbours` are those of its family, with their pages.
+    """Return the page of a method; `neighbours` are its family's methods, with their pages.
 
-    The method is among its neighbours, whose order is that of the list of methods.
+    The neighbours include the method itself, and are ordered as in the list of methods.
     """
     entries = entries_of(method, site.suites)
     shown = _first_with_settings(entries, site.tasks)
@@ -113,7 +113,7 @@ def entries_of(method: str, suites: Mapping[str, Sequence[Benchmark]]) -> list[E
 
 
 def around(known: About) -> str:
-    """Return a sentence on what is around a method; "" for nothing."""
+    """Return a sentence on a method's wrappers; "" if it has none."""
     clauses = {
         "tuned": "its settings are searched on held-out training rows",
         "tempered": "one temperature is fitted to held-out rows",
@@ -154,10 +154,10 @@ def uses_of(method: str, site: Site) -> list[Use]:
 
 
 def _time_of(runs: Sequence[Record]) -> str:
-    """Return the mean time of a fit: of processors, or of the clock, which is then said."""
+    """Return the mean fit time: processor time, or wall time, which is then stated."""
     of_processors = has_processor_seconds(runs)
     seconds = mean_fit_seconds(runs, of_processors, ())
-    return f"{duration(seconds)}{'' if of_processors else ' (clock)'}" if seconds else ""
+    return f"{duration(seconds)}{'' if of_processors else ' (wall time)'}" if seconds else ""
 
 
 def methods_index(
@@ -183,9 +183,9 @@ def by_family(
 
 
 def _first_with_settings(entries: Sequence[Entry], tasks: Sequence[Task]) -> Entry:
-    """Return the runs whose settings a page shows: those of the first suite of the board's.
+    """Return the runs whose settings a page shows: from the first suite on the board, if possible.
 
-    A bundle may keep the settings of some profiles alone, and some profiles search for them.
+    A bundle may store the settings of only some profiles, and some profiles search for them.
     """
     order = list(dict.fromkeys(c.suite for task in tasks for c in task.columns))
     place = {suite: -number for number, suite in enumerate(order)}
@@ -203,5 +203,5 @@ def _description(entry: Entry) -> object:
 
 
 def _has_settings(description: object) -> bool:
-    """Return whether a record keeps settings beside the name of the method."""
+    """Return whether a record stores settings besides the name of the method."""
     return isinstance(description, Mapping) and len(description) > 1

@@ -1,4 +1,4 @@
-"""Printed numbers of a method beside ours, with the verdicts of the papers' pages."""
+"""Printed numbers of a method compared with ours, with the verdicts of the papers' pages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,25 +18,25 @@ class Line:
     paper: str
     table: str
     score: str
-    """The metric, and what it was measured on."""
+    """The metric, and the data it was measured on."""
     printed: str
     ours: str
     verdict: str
     kind: str
-    """The verdict as a word for classes."""
+    """The verdict, used as a CSS class."""
 
 
 @dataclass(frozen=True)
 class PrintedAndOurs:
-    """All printed numbers of a method that ours stand beside."""
+    """All printed numbers of a method that have a counterpart of ours."""
 
     sentences: Sequence[str]
-    """One on each paper."""
+    """One sentence per paper."""
     lines: Sequence[Line]
 
 
 def printed_and_ours(method: str, tables: Sequence[PrintedTable]) -> PrintedAndOurs:
-    """Return the printed numbers that our runs of a method stand beside."""
+    """Return the printed numbers with a counterpart among our runs of a method."""
     beside_ours = [
         (table, printed, printed.judgement)
         for table in tables

@@ -1,4 +1,4 @@
-"""Runs of a method that were carried out again, in the words of its page."""
+"""A method's re-runs, as text for its page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from bnnbench.reports.style.numbers import significant
 
 @dataclass(frozen=True)
 class RepeatedRun:
-    """A run that was carried out again."""
+    """A run that was run again."""
 
     text: str
     title: str
-    """The day, the commit, and whether the processor was another one."""
+    """The date, the commit, and whether the processor was a different one."""
     page: str
     """The address of the run's page."""
 
@@ -27,7 +27,7 @@ def repeated_runs_of(
     run_pages: RunPages,
     repeated: Mapping[str, Repetition],
 ) -> list[RepeatedRun]:
-    """Return the runs of a method on some data sets of a suite that were carried out again."""
+    """Return a method's runs on some data sets of a suite that were run again."""
     return [
         RepeatedRun(
             in_words(one), _title(one), f"{run_pages[suite, b.identity]}#run={run.key[:KEY_DIGITS]}"
@@ -39,7 +39,7 @@ def repeated_runs_of(
 
 
 def in_words(repetition: Repetition) -> str:
-    """Return what came of a repeated run, such as "0.02 spreads away"."""
+    """Return the outcome of a re-run as text, such as "0.02 spreads away"."""
     if repetition.outcome == "differs" and repetition.spreads is not None:
         return f"{significant(repetition.spreads, 2)} spreads away"
     if repetition.outcome == "differs":

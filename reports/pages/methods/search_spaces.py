@@ -1,4 +1,4 @@
-"""The settings of a method that tuned profiles search, as its class declares them."""
+"""The settings of a method that tuned profiles search, as declared by its class."""
 
 from collections.abc import Sequence
 
@@ -10,9 +10,9 @@ from bnnbench.methods.tuning.space import Space
 
 
 def searched(name: str) -> Sequence[tuple[str, str]] | None:
-    """Return path and law of each setting that is searched, the length of a fit last.
+    """Return path and distribution of each searched setting, the length of a fit last.
 
-    None where the method cannot be imported here. Classes are imported, unlike by `about`.
+    None if the method cannot be imported here. Classes are imported, unlike by `about`.
     """
     try:
         kind = method_type(METHODS[name])

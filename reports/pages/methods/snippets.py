@@ -1,4 +1,4 @@
-"""The lines of Python that fit a method with the settings of a record."""
+"""The Python code that fits a method with the settings of a record."""
 
 import dataclasses
 import textwrap
@@ -9,19 +9,18 @@ from bnnbench.engine.declare.description import describe, implied_by
 from bnnbench.engine.declare.names import kind_of, path_of
 
 WIDTH = 84
-"""Columns of a line of code; longer calls continue in lines of their own."""
+"""Maximum columns of a line of code; longer calls continue on separate lines."""
 
 NUMBERS = ("inf", "-inf", "nan")
-"""Numbers that a description has as text."""
+"""Numbers stored as text in a description."""
 
 
 def snippet(description: object) -> str:
-    """Return the lines that construct, fit and ask a method; "" where its classes are not here.
+    """Return the code that constructs and fits a method and predicts; "" if its classes are absent.
 
-    Classes that are not of this project are not imported.
+    Classes of other projects are not imported.
 
-    Settings that are the defaults of their classes are left out. `problem`, `rng` and `inputs` are
-    the reader's.
+    Settings with default values are omitted. The reader supplies `problem`, `rng` and `inputs`.
     """
     imports: dict[str, set[str]] = {}
     try:
@@ -73,14 +72,14 @@ def _written(value: object, imports: dict[str, set[str]], before: int, indent: s
 
 
 def _of_this_project(name: str) -> type:
-    """Return the class of a registered name; ImportError for one that a record would import."""
+    """Return the class of a registered name; ImportError for a class outside this project."""
     if path_of(name) == name:
         raise ImportError(f"{name} is not a class of this project")
     return kind_of(name)
 
 
 def _arguments(kind: type, described: Mapping[str, object]) -> list[tuple[str, object]]:
-    """Return the arguments that a description means, without those that are defaults."""
+    """Return the arguments in a description, without default values."""
     meant = {name: describe(value) for name, value in implied_by(kind).items()} | dict(described)
     fields = [f for f in dataclasses.fields(kind) if f.init and f.name in meant]
     return [(f"{f.name}=", meant[f.name]) for f in fields if not _is_default(f, meant[f.name])]

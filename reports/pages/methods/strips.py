@@ -1,4 +1,4 @@
-"""Where a method wins and where it loses: its place among all methods, score by score."""
+"""The place of a method among all methods, score by score."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from bnnbench.reports.style.numbers import duration, number, slug, typographic
 from bnnbench.reports.style.words import counted, joined
 
 EDGE = 0.06
-"""The share of methods at the worse end whose ticks stand at the edge of a strip."""
+"""The share of methods at the worse end whose ticks are drawn at the edge of a strip."""
 WIDTH = 300
 DECIMALS = 12
 
@@ -24,9 +24,9 @@ class Strip:
     title: str
     text: str
     ticks: str
-    """A line along the places of the other methods, at each of which the page draws a tick."""
+    """A line through the places of the other methods; the page draws a tick at each."""
     place: float
-    """Place of the method itself."""
+    """The place of the method itself."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Chapter:
 def means(task: Task, scale: Scale, column: Column) -> dict[str, float]:
     """Return method → mean score on a column, without constants.
 
-    To `DECIMALS`, since equal means differ in their last digits by the order of their sums.
+    Rounded to `DECIMALS`, since the order of summation changes the last digits of equal means.
     """
     scores, constants = task.scores[scale.name][column.name], task.constants
     return {
@@ -63,7 +63,7 @@ def place_of(task: Task, scale: Scale, column: Column, method: str) -> tuple[int
 
 
 def places_text(task: Task, method: str) -> str:
-    """Return its best and worst place by mean on a question, score by score, in words."""
+    """Return text with its best and worst place by mean on a question, score by score."""
     parts = []
     for scale in task.scales:
         ranks = (place_of(task, scale, column, method) for column in task.columns)
@@ -84,7 +84,7 @@ def chapter_of(task: Task, method: str) -> Chapter:
         for scale in task.scales
     }
     seconds = mean_seconds(task, task.columns).get(method)
-    kind = "processor seconds" if task.of_processors else "seconds of the clock"
+    kind = "processor seconds" if task.of_processors else "wall seconds"
     return Chapter(
         f"{labels.sentence(question.kind)}: {question.data}, settings {question.settings}",
         len(task.families) - len(task.constants),
@@ -95,7 +95,7 @@ def chapter_of(task: Task, method: str) -> Chapter:
 
 
 def strip_of(task: Task, scale: Scale, column: Column, method: str) -> Strip | None:
-    """Return all methods' means on a line; None where the method has none, or is alone."""
+    """Return all methods' means on a line; None if the method has none, or is the only one."""
     of = means(task, scale, column)
     place = place_of(task, scale, column, method)
     if place is None or len(of) < 2:

@@ -1,4 +1,4 @@
-"""The blocks of a suite's pages: each may stand on the first page, or move to a further one."""
+"""The blocks of a suite's pages; each is on the first page, or moves to a further one."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ END = Markup("</div>\n")
 
 
 class Chapter(NamedTuple):
-    """Blocks that move to further pages together; `name` begins the names of these."""
+    """Blocks that move to further pages together; the names of these pages begin with `name`."""
 
     name: str
     title: str
@@ -41,18 +41,18 @@ CHAPTERS = (DETAILS, FIGURES, METRICS, BACKGROUND, PUBLISHED, SEARCHES, TABLES, 
 
 
 class Heading(NamedTuple):
-    """A heading of a page, and the anchor of what stands below it."""
+    """A heading of a page, and the anchor of the content below it."""
 
     anchor: str
     title: str
 
 
 class Group(NamedTuple):
-    """Blocks on one subject: a data set, a kind of figures."""
+    """Blocks on one subject, such as a data set or a kind of figure."""
 
     name: str
     label: Markup = NOTHING
-    """The heading of the group, "" where its blocks have their own."""
+    """The heading of the group; "" if its blocks have their own."""
     folds: bool = False
     """True if it is folded on the first page."""
     open: bool = False
@@ -61,7 +61,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """A table, a figure, or one of several choices: it stays whole on a page."""
+    """A table, a figure, or one of several choices; it is never divided between pages."""
 
     markup: Markup
     name: str = ""
@@ -75,7 +75,7 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Pieces between an opening and a closing, which are repeated where they are divided."""
+    """Pieces between an opening and a closing; both are repeated if the block is divided."""
 
     chapter: Chapter
     heading: Heading
@@ -88,7 +88,7 @@ class Block:
     """True if it is folded under its title on the first page."""
 
     def only(self, pieces: Sequence[Piece]) -> "Block":
-        """Return the block with some of its pieces."""
+        """Return the block with only the given pieces."""
         return replace(self, pieces=tuple(pieces))
 
     @property
@@ -98,7 +98,7 @@ class Block:
 
     @property
     def markup(self) -> Markup:
-        """The block as it stands on a page."""
+        """The block's markup on a page."""
         return self.before + NOTHING.join(piece.markup for piece in self.pieces) + self.after
 
     @cached_property
@@ -245,7 +245,7 @@ def _metric(table: Table) -> str:
 
 
 def _by_size(dataset: DatasetTables) -> Iterator[tuple[str, Table, str]]:
-    """Yield condition, table and a name to choose it by."""
+    """Yield condition, table, and the name by which a reader chooses it."""
     for k, (condition, table) in enumerate(dataset.tables_by_size):
         name = labels.sentence(dataset.benchmark.condition(condition))
         is_minor = k > 0 and labels.is_minor(table.columns[0].name, [])

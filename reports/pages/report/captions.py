@@ -1,4 +1,4 @@
-"""Texts around a table: its caption, the legend of its marks, and the reason of each state."""
+"""Texts around a table: its caption, the legend of its marks, and the reason for each state."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ MARKS: Mapping[State, str] = {
     "undecided": "?",
     "not eligible": "",
 }
-"""State → the mark after a number; bold, brackets and a letter say the rest."""
+"""State → the mark after a number; the other states use bold, brackets and a letter."""
 
 MARKS_LEGEND = (
     "Bold: best mean of the methods that are compared. ● all others are worse or practically "
@@ -46,7 +46,7 @@ QUESTIONS: Mapping[Question, str] = {
 
 
 def caption(table: Table) -> str:
-    """Return the meaning of the intervals and of the states in a table; "" without either."""
+    """Return the meaning of the intervals and of the states in a table; "" if it has neither."""
     return " ".join(
         [
             *_intervals(table),
@@ -97,7 +97,7 @@ def _cells(table: Table, k: int) -> Mapping[str, Cell]:
 
 
 def tooltip(cell: Cell, column: Column) -> str:
-    """Return the reason of a cell's state, and its interval, in words."""
+    """Return text with the reason for a cell's state, and its interval."""
     parts = [*_reasons(cell, column)]
     decision = column.decision
     if decision and cell.standing.state and decision.runs and cell.runs > decision.runs:
@@ -141,7 +141,7 @@ def _reasons(cell: Cell, column: Column) -> Iterator[str]:
             if standing.plan and math.isinf(standing.plan.needed):
                 yield f"no number of {plural(replicate_noun(column), 2)} would tell"
             if standing.plan and standing.plan.sure <= MOST_RUNS:
-                yield f"{standing.plan.sure:,.0f} would decide whatever the truth is"
+                yield f"{standing.plan.sure:,.0f} would decide whatever the truth"
         case "not eligible":
             assert standing.excluded is not None, "a method that is not eligible has a reason"
             yield f"not compared: {standing.excluded.reason}"
@@ -212,7 +212,7 @@ def _better_means(table: Table) -> Iterator[str]:
         if decision and decision.ahead:
             names, runs = joined(list(decision.ahead)), plural("run", decision.runs)
             yield (
-                f"{column.heading}: the printed mean of {names} is better than that of "
+                f"{column.heading}: the printed mean of {names} is better than the mean of "
                 f"{decision.leaders[0]}, but methods are compared on the {spelled(decision.runs)} "
                 f"{runs} that all have."
             )

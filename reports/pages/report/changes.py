@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics import LISTED
 from bnnbench.metrics.base import NO_MARGINS, Margins
 from bnnbench.metrics.statistics import Samples, holm, mean, replicates
@@ -103,14 +103,14 @@ class Changes:
     common: int
     """The number of runs (data set, method, fold and seed) that both stores have."""
     same_key: int
-    """The number of these with equal settings."""
+    """The number of common runs with equal settings."""
     only: tuple[Mapping[Place, int], Mapping[Place, int]]
     """Counts, by place, of the runs that only one of the stores has."""
     ended: Mapping[tuple[Place, str, str], int]
     """Place, status before and after → the number of such runs."""
     scores: tuple[Change, ...]
     equal_scores: int
-    """The number of mean scores that are equal to the last bit in every pair."""
+    """The number of mean scores that are bitwise equal in every pair."""
     settings: tuple[Setting, ...]
     provenance: tuple[Setting, ...]
     costs: tuple[Cost, ...]
@@ -118,7 +118,7 @@ class Changes:
 
     @property
     def decided(self) -> tuple[Change, ...]:
-        """The scores that surely changed, by more than the margin or without one."""
+        """The scores with a significant change, by more than the margin or without one."""
         return tuple(c for c in self.scores if c.verdict in ("better", "worse", "changed"))
 
 
@@ -132,9 +132,9 @@ def changes(
     """Return the changes from the records of one store to those of another.
 
     Runs form a pair if they agree in suite, profile, data set, origin, method, fold and seed.
-    Differences are tested as those of two methods in a table are, by paired variances, and
-    adjusted by Holm over all changed scores; so are claims of practical equality, which need both
-    one-sided tests. `margins` replace those of the metrics.
+    Differences are tested like two methods in a table, by paired variances, and adjusted by Holm
+    over all changed scores; so are claims of practical equality, which need both one-sided tests.
+    `margins` replace the metrics' own.
     """
     sides = [{_run(r): r for r in records} for records in (before, after)]
     common = [run for run in sides[0] if run in sides[1]]
@@ -176,7 +176,7 @@ def _scores(
     by_place: Mapping[Place, Sequence[tuple[Record, Record]]],
     margins: Margins,
 ) -> tuple[tuple[Change, ...], int]:
-    """Return the mean scores that changed, and the number of those that are equal."""
+    """Return the mean scores that changed, and the number of equal ones."""
     changed: list[Change] = []
     equal = 0
     for place, pairs in by_place.items():
@@ -203,7 +203,7 @@ def _scores(
 
 
 def _adjusted(changed: Sequence[Change]) -> tuple[Change, ...]:
-    """Return the changes with p-values adjusted by Holm, the surest first."""
+    """Return the changes with p-values adjusted by Holm, the smallest first."""
     p, equal_p = (
         holm(np.array([math.nan if p is None else p for p in raw], float)).tolist()
         for raw in ([c.p_value for c in changed], [c.equal_p for c in changed])
@@ -233,7 +233,7 @@ def _samples(
 def _tested(
     change: Change, old: Samples, new: Samples, ratio: float | None, margin: float | None
 ) -> Change:
-    """Return the change with its p-values and interval, without any where pairs are too few."""
+    """Return the change with its p-values and interval; without them if there are too few pairs."""
     by_fold = len({fold for fold, _ in old}) > 1
     gaps = np.array(replicates({run: new[run] - old[run] for run in old if run in new}, by_fold))
     if len(gaps) < FEWEST or not np.isfinite(gaps).all() or (by_fold and ratio is None):
@@ -277,7 +277,7 @@ def _differing(
 
 
 def _provenance(before: Sequence[Record], after: Sequence[Record]) -> Iterable[Setting]:
-    """Yield the entries on commit, packages and machine whose values in the pairs differ."""
+    """Yield the entries on commit, packages and machine whose values differ within pairs."""
     sides = []
     for records in (before, after):
         values: dict[str, set[str]] = defaultdict(set)

@@ -8,7 +8,7 @@ from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.names import title_of
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.datasets.reading.whole_files import write_whole
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.reports.pages.exports.tables import escaped_markdown
 from bnnbench.reports.pages.report.captions import p_text
 from bnnbench.reports.pages.report.changes import Change, Changes, Place, changes
@@ -23,7 +23,7 @@ MOST_LINES = 15
 """The terminal shows at most this many entries of one kind; a file lists them all."""
 
 EQUAL, CHANGED, MISUSED = 0, 1, 2
-"""Exit codes: no score and no status differs; some do; nothing could be compared."""
+"""Exit codes: all scores and statuses equal; some differ; nothing could be compared."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -101,7 +101,7 @@ def sections(comparison: Changes) -> Iterator[tuple[str, list[str]]]:
     yield f"Runs with another status: {sum(comparison.ended.values())}", ends
     title = (
         f"Scores: {len(comparison.scores)} means changed, {len(comparison.decided)} of them "
-        f"surely; {comparison.equal_scores} are equal to the last bit"
+        f"significantly; {comparison.equal_scores} are bitwise equal"
     )
     yield title, [change_text(change) for change in comparison.scores]
     yield (
@@ -128,7 +128,7 @@ def sections(comparison: Changes) -> Iterator[tuple[str, list[str]]]:
 
 
 def opening(comparison: Changes) -> str:
-    """Return a sentence about the runs that the stores have in common."""
+    """Return a sentence about the runs that both stores have."""
     return (
         f"{comparison.names[0]} has {counted(comparison.runs[0], 'run')}, "
         f"{comparison.names[1]} has {comparison.runs[1]}; {comparison.common} form pairs of the "

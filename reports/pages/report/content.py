@@ -31,7 +31,7 @@ from bnnbench.reports.style.palette import Style, styles
 
 @dataclass(frozen=True)
 class Content:
-    """Everything that the pages of one suite show."""
+    """All content of the pages of one suite."""
 
     suite: str
     parts: tuple[Part, ...]
@@ -42,10 +42,10 @@ class Content:
     origins: Sequence[Origin]
     results: Results
     whole: "Content | None" = None
-    """The content of all profiles, where this is that of one."""
+    """The content of all profiles, if this is the content of one."""
 
     def only(self, part: Part) -> "Content":
-        """Return the content of one profile, without what concerns the whole store."""
+        """Return the content of one profile, without content about the whole store."""
         return replace(
             self,
             whole=self,
@@ -59,7 +59,7 @@ class Content:
 
     @cached_property
     def stores(self) -> Mapping[str, int]:
-        """Store → the number of runs taken from it, where several were merged."""
+        """Store → the number of runs taken from it, if several were merged."""
         places = self.results.places
         return dict(sorted(Counter(places[r.key] for r in self.results.records if places).items()))
 
@@ -70,7 +70,7 @@ class Content:
 
     @cached_property
     def twins(self) -> Twins:
-        """The deduplicated counterparts of data sets whose test rows have twins, of any profile."""
+        """The deduplicated counterparts of data sets whose test rows have twins, in any profile."""
         if self.whole:
             return self.whole.twins
         return twins_of(self.benchmarks, [table for _, table in self.tables])
@@ -107,7 +107,7 @@ class Content:
 
     @property
     def declarations(self) -> tuple[Declaration, ...]:
-        """The protocols of the papers, beside our own."""
+        """The protocols of the papers, together with our own."""
         return declarations(self.reproductions)
 
     @property
@@ -161,7 +161,7 @@ def judged_benchmarks(results: Results, margins: Margins = NO_MARGINS) -> list[B
 def content(results: Results, margins: Margins = NO_MARGINS) -> Content:
     """Return the content of the pages of a suite, from its records and predictions.
 
-    `margins` replace those of the metrics.
+    `margins` replace the metrics' own.
     """
     all_benchmarks = judged_benchmarks(results, margins)
     arms = {label: arm for b in all_benchmarks for label, arm in b.arms.items()}

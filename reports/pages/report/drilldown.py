@@ -5,7 +5,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from bnnbench.engine.store.record import COSTS, Record
+from bnnbench.engine.records.record import COSTS, Record
 from bnnbench.reports.judge.table import Table
 from bnnbench.reports.pages.report.content import Content
 from bnnbench.reports.pages.site.layout import packed
@@ -30,7 +30,7 @@ class Drilldown:
         self.columns: dict[tuple[object, str], Plain] = {}
 
     def compressed(self, tables: Sequence[Table], most_bytes: int) -> str:
-        """Return the drilldown of the tables of a page, compressed to at most so many bytes."""
+        """Return the drilldown of the tables of a page, compressed to at most this many bytes."""
         data = self.of(tables)
         text = packed(data)
         while len(text) > most_bytes and any(b["methods"] for b in data["benchmarks"]):
@@ -41,8 +41,8 @@ class Drilldown:
     def of(self, tables: Sequence[Table], most_bytes: float = math.inf) -> Plain:
         """Return the data shown on a click in these tables: runs, scores, settings, provenance.
 
-        A column that is equal for all runs of a method is stored as one value. Data beyond
-        `most_bytes` are left out, beginning with scores under conditions other than the main one;
+        A column that is equal for all runs of a method is stored as one value. If the data exceed
+        `most_bytes`, some are left out, first the scores under conditions other than the main one;
         `whole` is then false.
         """
         content = self.content
@@ -106,7 +106,7 @@ class Drilldown:
 
 
 def size(data: object) -> int:
-    """Return the number of bytes of data before they are compressed."""
+    """Return the number of bytes of uncompressed data."""
     return len(json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode())
 
 

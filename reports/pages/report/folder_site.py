@@ -1,4 +1,4 @@
-"""The list of all suites: their methods, data sets and answers."""
+"""The list of all suites: their methods, data sets and conclusions."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ HOME = "../suites.html"
 
 @dataclass(frozen=True)
 class Profile:
-    """One profile of a suite in short."""
+    """A summary of one profile of a suite."""
 
     name: str
     sentences: tuple[str, ...]
@@ -44,14 +44,14 @@ class Profile:
 
 @dataclass(frozen=True)
 class Entry:
-    """One suite in short."""
+    """A summary of one suite."""
 
     suite: str
     title: str
     profiles: tuple[Profile, ...]
     stand_ins: tuple[str, ...]
     damage: tuple[tuple[str, str], ...]
-    """Key and reason for each run that could not be read."""
+    """Key and reason for each unreadable run."""
     summaries: tuple[Summary, ...]
     """The counts of verdicts on printed numbers, paper by paper."""
     stores: Mapping[str, int]
@@ -70,7 +70,7 @@ class Front:
 
     entries: tuple[Entry, ...]
     links: tuple[tuple[str, str], ...] = ()
-    """Address and title of pages other than those of suites."""
+    """Address and title of pages other than suite pages."""
 
     @property
     def profiles(self) -> list[Profile]:
@@ -101,7 +101,7 @@ class Front:
 
     @property
     def stores(self) -> dict[str, int]:
-        """Store → the number of runs taken from it, where several were merged."""
+        """Store → the number of runs taken from it, if several were merged."""
         runs_by_store: dict[str, int] = {}
         for entry in self.entries:
             for name, runs in entry.stores.items():
@@ -110,7 +110,7 @@ class Front:
 
 
 def entry(content: Content) -> Entry:
-    """Return a suite in short."""
+    """Return the summary of a suite."""
     return Entry(
         content.suite,
         content.title,

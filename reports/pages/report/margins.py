@@ -1,4 +1,4 @@
-"""Margins of practical equality that a command gives in place of those of the metrics."""
+"""Margins of practical equality given on the command line instead of the metrics' own."""
 
 import argparse
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ def add_margins(parser: argparse.ArgumentParser) -> None:
 
 
 def margins(given: Sequence[tuple[str, Margin | None]]) -> Margins:
-    """Return metric → margin; of several for one metric, the last."""
+    """Return metric → margin; if several are given for one metric, the last."""
     return dict(given)
 
 
 def margin(text: str) -> tuple[str, Margin | None]:
     """Return metric and margin of "accuracy=0.01", "rmse=5%" or "nll=none".
 
-    Raises argparse.ArgumentTypeError for an unknown metric or another spelling.
+    Raises argparse.ArgumentTypeError for an unknown metric or any other form.
     """
     name, _, size = text.partition("=")
     if name not in LISTED:

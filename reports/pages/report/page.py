@@ -24,19 +24,19 @@ DRILLDOWN = "the drilldown comes here"
 """A placeholder for the drilldown in a page, until the size of the page itself is known."""
 
 MOST_BYTES = 2_900_000
-"""The largest size of a page outside of a site: one file, to be sent to others."""
+"""Maximum size of a page outside a site: one file that can be sent to others."""
 
 RESERVE = 0.2
-"""The share of a page that is left for the drilldown."""
+"""The share of a page that is reserved for the drilldown."""
 
 
 class Page(NamedTuple):
-    """A page of a report: its address, "" where there is none, and its title."""
+    """A page of a report: its address ("" if absent) and its title."""
 
     address: str
     title: str
     label: str = ""
-    """The words that tell it from other pages of its chapter."""
+    """The text that distinguishes it from other pages of its chapter."""
 
 
 Further = Mapping[Chapter, Sequence[Page]]
@@ -46,10 +46,10 @@ Further = Mapping[Chapter, Sequence[Page]]
 def pages(content: Content, home: str = "", runs: RunPages = NO_PAGES) -> dict[str, str]:
     """Return name → page of a suite: report.html, and further pages if it would be too large.
 
-    Then each of several profiles has a page of its own, to which report.html links, as always in
-    a site, which has its front page at `home` and pages of `runs`. Chapters that have no room on a
-    page move to further ones. Pages of a site are as small as others there, except where a single
-    table or figure is larger.
+    In that case, and always in a site, each of several profiles has its own page, to which
+    report.html links. A site has its front page at `home` and pages of `runs`. Chapters that do not
+    fit on a page move to further ones. Pages of a site obey its size limit, unless a single table
+    or figure is larger.
     """
     most_bytes = LIMIT if home else MOST_BYTES
     report = _Report(content, content.title, Page(home, "All suites"), home, runs, most_bytes)
@@ -76,7 +76,7 @@ class _Report:
     title: str
     above: Page
     home: str
-    """The address of a site's list of suites, "" outside of a site."""
+    """The address of a site's list of suites; "" outside a site."""
     runs: RunPages
     most_bytes: int
 
@@ -90,7 +90,7 @@ class _Report:
 
     @cached_property
     def _room(self) -> int:
-        """The bytes of a page that blocks may take."""
+        """The number of bytes available for blocks on a page."""
         empty = len(self._first((), {}, {}).encode())
         return int(self.most_bytes * (1 - RESERVE)) - empty
 
@@ -145,7 +145,7 @@ class _Report:
         )
 
     def _filled(self, page: str, blocks: Sequence[Block]) -> str:
-        """Return the page with its drilldown, as far as there is room."""
+        """Return the page with as much of its drilldown as fits."""
         tables = [table for block in blocks for table in block.tables]
         room = max(self.most_bytes - len(page.encode()), 0)
         data = self._drilldown.compressed(tables, room) if tables else NO_DRILLDOWN
@@ -188,7 +188,7 @@ def _arranged(blocks: Iterable[Block]) -> list[Division]:
 
 
 def compared(comparison: object, **functions: Any) -> str:
-    """Return the page of changes; `functions` give its texts."""
+    """Return the page of changes; `functions` format its texts."""
     return text_of("compare.html", changes=comparison, content=None, **functions)
 
 

@@ -1,9 +1,9 @@
-"""The part of a page on one profile: its data sets, figures and published numbers."""
+"""A page's chapter on one profile: its data sets, figures and published numbers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.reports.judge.answers import Answer, answer
 from bnnbench.reports.judge.table import Table
 from bnnbench.reports.papers.reproduction import Reproduction, reproductions
@@ -63,7 +63,7 @@ class Part:
 
     @property
     def learns_actively(self) -> bool:
-        """True for active learning, where repeats take few rows out of a pool."""
+        """True for active learning, in which repeats draw a few rows from a pool."""
         return any(dataset.benchmark.rounds for dataset in self.datasets)
 
     @property
@@ -74,7 +74,7 @@ class Part:
 
     @property
     def repeats_are_known(self) -> bool:
-        """True if all records count repeated training rows; older ones do not."""
+        """True if all records count repeated training rows; older records do not."""
         return all("train_repeats" in record.facts for record in self.records)
 
     @property
@@ -102,7 +102,7 @@ class Part:
 
     @property
     def replicates(self) -> str:
-        """The largest numbers of folds and seeds, in words."""
+        """The largest numbers of folds and seeds as text."""
         folds = len({r.fold for r in self.records})
         seeds = len({r.seed for r in self.records})
         return f"{folds} fold{'s' * (folds > 1)}, {seeds} seed{'s' * (seeds > 1)}"
@@ -114,7 +114,7 @@ class Part:
 
     @property
     def budget(self) -> str:
-        """The numbers of methods, folds, seeds and runs, and the time, in words."""
+        """The numbers of methods, folds, seeds and runs, and the time, as text."""
         return (
             f"{len(self.methods)} method{'s' * (len(self.methods) != 1)}, {self.replicates}, "
             f"{len(self.records):,} run{'s' * (len(self.records) != 1)}; "
@@ -123,14 +123,14 @@ class Part:
 
     @property
     def fit_seconds(self) -> float:
-        """The total time of all fits, those that runs share counted once."""
+        """The total time of all fits; fits shared by several runs count once."""
         keys = {r.key for r in self.records}
         costs = [r.cost for r in self.records if r.cost]
         return sum(cost.fit_seconds for cost in costs if cost.fit_of not in keys)
 
     @property
     def shared_fits(self) -> list[str]:
-        """Sentences on methods that predict by the fits of another."""
+        """Sentences on methods that predict with another method's fits."""
         methods = {r.key: r.method for r in self.records}
         sharing: dict[str, set[str]] = {}
         for record in self.records:
@@ -146,8 +146,8 @@ class Part:
 
 def _sharing(fitted: str, methods: Sequence[str]) -> str:
     if len(methods) == 1:
-        return f"{methods[0]} predicts by the fits of {fitted}, and both are charged with them."
-    return f"{joined(methods)} predict by the fits of {fitted}, and each is charged with them."
+        return f"{methods[0]} predicts with the fits of {fitted}, whose cost counts for both."
+    return f"{joined(methods)} predict with the fits of {fitted}, whose cost counts for each."
 
 
 def part_of(

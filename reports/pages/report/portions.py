@@ -1,4 +1,4 @@
-"""A report is shared out among a first page and further ones of limited size."""
+"""Division of a report into a first page and further ones of limited size."""
 
 import itertools
 from collections import Counter
@@ -10,7 +10,7 @@ from bnnbench.reports.style.words import joined
 
 
 class Portion(NamedTuple):
-    """The blocks of a further page; its label tells it from others of its chapter."""
+    """The blocks of a further page; its label distinguishes it from others of its chapter."""
 
     label: str
     blocks: tuple[Block, ...]
@@ -19,10 +19,10 @@ class Portion(NamedTuple):
 def shared_out(
     blocks: Sequence[Block], room: int
 ) -> tuple[list[Block], dict[Chapter, list[Portion]]]:
-    """Return the blocks of the first page, and the portions of chapters that have no room there.
+    """Return the blocks of the first page, and the portions of chapters that do not fit on it.
 
-    Chapters leave in their order until the rest fits `room` bytes. What comes first of overviews,
-    and of tables where all are of one data set, stays as far as there is room.
+    Chapters leave in their order until the rest fits into `room` bytes. The beginning of overviews,
+    and of tables if all belong to one data set, stays as far as there is room.
     """
     staying = list(blocks)
     further: dict[Chapter, list[Portion]] = {}
@@ -44,7 +44,7 @@ def shared_out(
 
 
 def _parted(blocks: Sequence[Block], room: int) -> tuple[list[Block], list[Block]]:
-    """Return what comes first of these blocks and fits, the last one perhaps in part; the rest."""
+    """Return the first blocks that fit, the last one possibly in part; and the rest."""
     for k, block in enumerate(blocks):
         if block.size > room:
             few, starts_page = next(_divided(block, room, room))
@@ -59,7 +59,8 @@ def _parted(blocks: Sequence[Block], room: int) -> tuple[list[Block], list[Block
 def portions(blocks: Sequence[Block], room: int) -> list[Portion]:
     """Return the blocks in portions of at most `room` bytes.
 
-    A group stays together where a page has room for it, then a block; a piece always does.
+    A group stays together if a page has room for it, else each block if possible; a piece always
+    does.
     """
     pages: list[list[Block]] = [[]]
     left = room
@@ -95,7 +96,7 @@ def _divided(block: Block, left: int, room: int) -> Iterator[tuple[Sequence[Piec
 
 
 def _labels(pages: Sequence[Sequence[Block]]) -> Iterator[str]:
-    """Yield what tells a page from others of its chapter: its groups, or the range of pieces."""
+    """Yield each page's label in its chapter: its groups, or the range of its pieces."""
     if len(pages) == 1:
         yield ""
         return
@@ -110,9 +111,9 @@ def _labels(pages: Sequence[Sequence[Block]]) -> Iterator[str]:
 
 
 def _label(page: Sequence[Block], group: str, pages_of: Mapping[str, int]) -> str:
-    """Return the name of a group, with its first and last piece where it has several pages.
+    """Return the name of a group, with the page's first and last piece if it has several pages.
 
-    The name is left out where all pages are of one group.
+    The name is omitted if all pages belong to one group.
     """
     if pages_of[group] == 1:
         return group

@@ -47,18 +47,18 @@ DAMAGED = 3
 """Exit code: reports were written, but some runs could not be read."""
 
 MANY = 2_000
-"""From so many runs on, a process for each core saves more time than its start takes."""
+"""Minimum number of runs for which a process per core saves more time than it takes to start."""
 
 
 LOST = (
-    "its pages were not written: a process ended before its time, perhaps for lack of memory; "
+    "its pages were not written: a process ended unexpectedly, perhaps for lack of memory; "
     "try again with fewer folders of results at once"
 )
 
 
 @dataclass(frozen=True)
 class Order:
-    """A report to write: into a site at `out`, which has pages of `runs`, or beside its runs."""
+    """A report to write: into a site at `out`, which has pages of `runs`, or next to its runs."""
 
     results: Results
     margins: Margins
@@ -78,9 +78,9 @@ class Written:
 
 @contextmanager
 def reports_under_way(orders: Sequence[Order]) -> Iterator[Iterator[Written]]:
-    """Begin to write reports, those of many runs on all cores; the outcomes come in their order.
+    """Start writing reports, large ones on all cores; the outcomes are yielded in their order.
 
-    Those of few runs are written one by one, when their outcome is asked for.
+    Reports of few runs are written one by one, when their outcome is requested.
     """
     runs = sum(len(order.results.records) for order in orders)
     workers = min(cores(), len(orders)) if runs >= MANY else 1
@@ -94,9 +94,9 @@ def reports_under_way(orders: Sequence[Order]) -> Iterator[Iterator[Written]]:
 
 
 def _begin() -> None:
-    """Prepare a process: Ctrl-C ends it in silence, for the command says what happened.
+    """Prepare a process: Ctrl-C ends it silently, since the command reports what happened.
 
-    The garbage collector rarely looks at its records, millions of objects that all stay.
+    The garbage collector rarely scans the records, millions of live objects.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.set_threshold(100_000, 20, 100)

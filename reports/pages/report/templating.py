@@ -1,4 +1,4 @@
-"""Pages of a report from templates: self-contained files whose text is escaped."""
+"""Pages of a report from templates: self-contained files with escaped text."""
 
 import functools
 from pathlib import Path, PurePosixPath
@@ -39,16 +39,16 @@ NO_DRILLDOWN = "null"
 """The drilldown of a page without runs."""
 
 MOST_LISTED = 4
-"""A list of more pages of one chapter is folded."""
+"""Longer lists of further pages of a chapter are folded."""
 
 MOST_DAMAGE = 20
-"""A page names at most this many damaged runs; a file beside it lists them all."""
+"""A page names at most this many damaged runs; a file next to it lists them all."""
 
 
 def text_of(template: str, drilldown: str = NO_DRILLDOWN, home: str = "", **values: object) -> str:
     """Return a page; all text is escaped, and only the page's own script may run.
 
-    In a site `home` is the address of its list of suites, and the page has the links of all pages.
+    In a site, `home` is the address of its list of suites, and the page has the links of all pages.
     """
     script = joined_files(*map(_script, SCRIPTS))
     return (
@@ -98,13 +98,13 @@ def environment() -> Environment:
 
 
 def _script(name: str) -> Path:
-    """Return the file of a part of the script: one of these templates, or of the board's."""
+    """Return the file of a part of the script, from these templates or the board's."""
     path = TEMPLATES / f"{name}.js"
     return path if path.is_file() else BOARD / path.name
 
 
 def swatch(style: Style) -> Markup:
-    """Return the key to a method's line in the figures."""
+    """Return the legend symbol of a method's line in the figures."""
     dash = " ".join(f"{1.4 * length:g}" for length in style.dash)
     dashed = f' stroke-dasharray="{dash}"' if dash else ""
     shapes = {

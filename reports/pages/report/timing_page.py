@@ -24,7 +24,7 @@ from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import KNOWN, styles
 
 SESSION, EARLIER = "benchmark.json", "benchmark_previous.json"
-"""Files in a folder of results: the one that `make benchmark` writes, and its predecessor."""
+"""Files in a folder of results: the output of `make benchmark`, and its predecessor."""
 
 NAME = "timing.html"
 
@@ -32,7 +32,7 @@ ACRONYMS = frozenset(["dvi", "gp", "hmc", "pca", "sgd", "sgld", "swa", "swag", "
 
 ABOUT = """Write a page of timings from a JSON file of pytest-benchmark: the time per example of
 every method's fit and prediction, their ratios to AdamW in the same session, and the timings that
-are slower than in an earlier session by more than noise."""
+are slower than in an earlier session by more than the noise."""
 
 
 @dataclass(frozen=True)
@@ -42,17 +42,17 @@ class Timed:
     pages: Mapping[str, str]
     """address → page"""
     links: tuple[tuple[str, str], ...]
-    """Address and title of each."""
+    """Address and title of each page."""
     damage: tuple[str, ...]
     """The reasons why sessions could not be read."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the page; return 0, 1 where something became slower, 2 where it was not written."""
+    """Write the page; return 0, 1 if something became slower, 2 if it was not written."""
     parser = Parser("bnnbench report timing", description=ABOUT)
     parser.add_argument("session", type=Path, metavar="BENCHMARK.json")
     parser.add_argument("--previous", type=Path, help="an earlier session to compare with")
-    parser.add_argument("--out", type=Path, help="a folder (default: beside the session)")
+    parser.add_argument("--out", type=Path, help="a folder (default: the session's folder)")
     options = parser.parse_args(arguments)
     out = options.out or options.session.parent
     try:

@@ -1,4 +1,4 @@
-"""Tables without the test rows that have a twin in training, from runs on deduplicated folds."""
+"""Tables without test rows that have a twin in training, from runs on deduplicated folds."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,12 +14,12 @@ Address = tuple[Identity, str, str, str]
 
 @dataclass(frozen=True)
 class Deduplicated:
-    """A table whose columns of sets with twins are those of the deduplicated sets."""
+    """A table in which columns of sets with twins are replaced by the deduplicated sets'."""
 
     table: Table
     note: str
     counts_runs: bool
-    """True if the numbers of runs are those of the deduplicated sets."""
+    """True if the numbers of runs count the runs on deduplicated sets."""
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class Twins:
 
     counterparts: Mapping[Identity, Benchmark]
     counts: Mapping[Identity, str]
-    """Identity of a benchmark → its test rows with a twin, in words."""
+    """Identity of a benchmark → its test rows with a twin, as text."""
     columns: Mapping[Address, tuple[Column, Mapping[str, Entry]]]
     """Column → the entries of the methods."""
     rows: Mapping[Identity, Mapping[str, Row]]
     """Identity of a counterpart → method → its row, for the numbers of runs."""
 
     def without(self, table: Table) -> Deduplicated | None:
-        """Return the table without twins; None where no column has a counterpart."""
+        """Return the table without twins; None if no column has a counterpart."""
         pairs = [self._replaced(table, i) for i in range(len(table.columns))]
         replaced = {c.benchmark: self.counterparts[c.benchmark]
                     for c, pair in zip(table.columns, pairs, strict=True) if pair}  # fmt: skip
@@ -58,7 +58,7 @@ class Twins:
             for identity, benchmark in replaced.items()
         )
         note = (
-            "Fits and scores on folds in which every row occurs once, in place of those where test "
+            "Fits and scores on folds in which every row occurs once, instead of folds whose test "
             f"rows have twins in training: {sets}."
         )
         shown = replace(table, columns=tuple(columns), rows=tuple(rows), unsteady=(), unanswered=())
@@ -95,7 +95,7 @@ def twins_of(benchmarks: Sequence[Benchmark], tables: Iterable[Table]) -> Twins:
 
 
 def _counterpart(benchmark: Benchmark, others: Sequence[Benchmark]) -> Benchmark | None:
-    """Return the benchmark on the same folds without repeated rows, where rows are repeated."""
+    """Return the benchmark on the same folds without repeated rows, if rows are repeated."""
     if not twin_counts([record.facts for record in benchmark.records]):
         return None
     source, network = _setting(benchmark)

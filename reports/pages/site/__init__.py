@@ -1,1 +1,1 @@
-"""The first page of a site: which method first, for the question that a reader chooses."""
+"""The first page of a site: the method to use first, for the question that a reader chooses."""

@@ -1,6 +1,6 @@
 """The answer to a question, in a headline and a few sentences.
 
-`templates/advice.js` has the same words; a test in a browser compares the two.
+`templates/advice.js` has the same texts; a browser test compares the two.
 """
 
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from bnnbench.reports.style.numbers import duration
 from bnnbench.reports.style.words import counted, counted_in_words, joined, spelled
 
 FEW_NAMES = 3
-"""Lists of more names than this are counted."""
+"""Longer lists of names are counted."""
 FEWEST_SETS = 3
-"""The fewest data sets of which one is left out, to see how much the choice hangs on it."""
+"""Minimum number of data sets for checking how the choice depends on each of them."""
 MUCH_CHEAPER = 0.5
 """An equal method is advised instead of the first if it takes less than this share of its time."""
 
@@ -22,14 +22,14 @@ USELESS = "worse by likelihood, or not shown to beat a constant prediction"
 
 @dataclass(frozen=True)
 class Advice:
-    """The method to use first, and how sure that choice is."""
+    """The method to use first, and the certainty of that choice."""
 
     headline: str
     text: str
 
 
 def advice(ranking: Ranking) -> Advice:
-    """Return the answer that a ranking gives."""
+    """Return the answer according to a ranking."""
     compared = ranking.compared
     if not compared:
         return Advice(
@@ -98,10 +98,10 @@ def advice(ranking: Ranking) -> Advice:
 
 
 def _guarded(ranking: Ranking, first: str) -> tuple[str, str]:
-    """Return whom to use by calibration, and why not the first; "" where the first is sound.
+    """Return the method to use by calibration, and the reason against the first; "" if none.
 
-    A method that is worse by likelihood, or no better than a constant, is well calibrated and
-    useless.
+    A method that is worse by likelihood, or no better than a constant, can be well calibrated and
+    still useless.
     """
     if ranking.scale.name != "calibration":
         return first, ""
@@ -175,7 +175,7 @@ def _without_one(ranking: Ranking, first: str) -> list[str]:
 
 
 def _time_of(ranking: Ranking, use: str, first: str) -> list[str]:
-    """Return the sentence on the time of the first, unless times cannot be compared."""
+    """Return the sentence on the first method's time, unless times cannot be compared."""
     known = next(row.seconds for row in ranking.compared if row.method == use)
     if use != first or not known or not ranking.task.of_processors:
         return []
@@ -191,7 +191,7 @@ def _place(ranking: Ranking) -> str:
 
 
 def _is_apart(ranking: Ranking) -> bool:
-    """Return whether every column has fits of its own."""
+    """Return whether every column has separate fits."""
     return len({column.fits for column in ranking.columns}) == len(ranking.columns)
 
 
@@ -211,7 +211,7 @@ def _seconds(ranking: Ranking, method: str) -> str:
 
 
 def _named(methods: list[str]) -> str:
-    """Return the names of a few methods, or the count of many: "seven others"."""
+    """Return the names of a few methods, or the number of many: "seven others"."""
     if len(methods) <= FEW_NAMES:
         return joined(methods)
     return f"{spelled(len(methods))} others"

@@ -1,4 +1,4 @@
-"""The board: a page for each kind of question, the first of them the first page of the site."""
+"""The board: one page per kind of question; the first is also the first page of the site."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,7 +17,8 @@ def board_pages(
 ) -> dict[str, str]:
     """Return address → page; each has the tasks of its kind and the addresses of the others.
 
-    `runs` has the addresses of pages of runs, `common` gives what every page of an address has.
+    `runs` has the addresses of pages of runs; `common` returns the data common to all pages at an
+    address.
     """
     by_kind: dict[str, list[Task]] = {}
     for task in tasks:
@@ -51,8 +52,8 @@ def _board_page(
 def usual(tasks: Sequence[Task]) -> Task:
     """Return the task that a page begins with.
 
-    It is the first question, in the settings with most data sets; in a tie, searched ones, which
-    come first.
+    It is the first question, with the settings that cover the most data sets; in a tie, the
+    searched ones, which come first.
     """
     first = tasks[0].question
     alike = [

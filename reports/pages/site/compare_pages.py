@@ -1,4 +1,4 @@
-"""The page that compares any two methods: differences, replicates, and settings side by side."""
+"""The page that compares any two methods: differences, replicates, and settings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ def compare_page(
 ) -> str:
     """Return the page that compares any two methods, with links to pages of examples.
 
-    It needs no keys, only which runs there are; settings are those in the records of `suites`.
+    It needs no keys, only which runs exist; settings are read from the records of `suites`.
     """
     data = board_data(tasks, examples, keyed=False)
     settings = packed(settings_data(tasks, suites))
@@ -35,7 +35,7 @@ def settings_data(
 ) -> dict[str, Any]:
     """Return all different settings, and which of them each method has in a task's columns.
 
-    Settings are flat, with the class of the method first, or None where a record keeps none.
+    Settings are flat, with the class of the method first; None if a record stores none.
     """
     benchmarks = {(suite, b.identity): b for suite, of in suites.items() for b in of}
     known: dict[str, int] = {}

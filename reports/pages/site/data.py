@@ -1,4 +1,4 @@
-"""The data of the board as the page's script reads them."""
+"""The data of the board in the form that the page's script reads."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,13 +15,14 @@ from bnnbench.reports.pages.site.shapes import OUTLINES
 from bnnbench.reports.pages.site.tasks import Ended, Task
 
 KEY_DIGITS = 8
-"""Characters of a run's key on a page; `bnnbench reproduce` finds the run by them."""
+"""Characters of a run's key on a page, enough for `bnnbench reproduce` to find the run."""
 
 
 def board_data(tasks: Sequence[Task], runs: RunPages, keyed: bool = True) -> dict[str, Any]:
     """Return the data of the board: its tasks, packed, and constants of the statistics.
 
-    `runs` has the addresses of pages of runs. A page that is not `keyed` knows which runs exist.
+    `runs` has the addresses of pages of runs. A page that is not `keyed` only knows which runs
+    exist.
     """
     texts: dict[str, int] = {}
     as_data = [task_data(task, runs, texts, keyed) for task in tasks]
@@ -37,7 +38,7 @@ def task_data(
 ) -> dict[str, Any]:
     """Return a task as plain data.
 
-    Tests of the same fits have the same keys: `texts` holds each once, and grows; the task names
+    Tests of the same fits have the same keys: `texts` collects each once, and the task refers to
     them by number.
     """
     shown = _short if keyed else _is_there
@@ -112,12 +113,12 @@ def task_data(
 
 
 def _all_runs(by_method: Mapping[str, Mapping[Run, Ended]]) -> list[Run]:
-    """Return the runs of all methods, in their order; lists of scores follow it."""
+    """Return the runs of all methods in order; lists of scores have the same order."""
     return list(dict.fromkeys(run for of in by_method.values() for run in of))
 
 
 def _short(ended: Ended | None) -> str:
-    """Return the start of a key, and how the run ended unless it was completed; "" for no run."""
+    """Return the start of a key, with the status unless the run was completed; "" for no run."""
     if ended is None:
         return ""
     key = ended.key[:KEY_DIGITS]

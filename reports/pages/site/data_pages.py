@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bnnbench.engine.store.record import distance_from_official
+from bnnbench.engine.records.record import distance_from_official
 from bnnbench.reports.judge.measures import Judged
 from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.pages.methods.failures import Verdicts
@@ -55,7 +55,7 @@ class Place:
     runs: str
     """The address of the page of its runs."""
     examples: str
-    """The address of the page of its examples, "" where there are no predictions."""
+    """The address of its page of examples; "" without predictions."""
     tables: Sequence[Ranked]
 
     @property
@@ -77,7 +77,7 @@ def data_page(
 ) -> str:
     """Return the page of a data set, from suite → its benchmarks on it.
 
-    `pages` has the name of each method's page, `examples` the addresses of pages of examples.
+    `pages` has each method's page, `examples` the addresses of pages of examples.
     """
     every = [b for of in benchmarks.values() for b in of]
     facts = {b.origin: data_facts(b) for b in every}
@@ -105,7 +105,7 @@ def data_page(
 def _in_order_of_questions(
     benchmarks: Mapping[str, Sequence[Benchmark]],
 ) -> list[tuple[str, Benchmark]]:
-    """Return the benchmarks of all suites, those behind the board first, in the board's order."""
+    """Return the benchmarks of all suites; those used by the board come first, in its order."""
     suites = list(benchmarks)
 
     def order(item: tuple[str, Benchmark]) -> tuple[int, int, int]:
@@ -168,7 +168,7 @@ def data_index(
 ) -> str:
     """Return the list of all data sets by suite, from name → suite → benchmarks.
 
-    `pages` has the name of each set's page. A set of several suites stands in each.
+    `pages` has each set's page. A set used by several suites is listed under each.
     """
     by_suite: dict[str, list[tuple[str, str, str]]] = {}
     for name, benchmarks in sets.items():

@@ -1,4 +1,4 @@
-"""Pages of the site: templates, filled, each a file that needs no other."""
+"""Pages of the site: filled templates, each a self-contained file."""
 
 import base64
 import functools
@@ -53,7 +53,7 @@ def page(
 ) -> str:
     """Return a page; all text is escaped, and only its own script may run.
 
-    `data` is what the script reads. Raises `PageTooLarge`.
+    The script reads `data`. Raises `PageTooLarge`.
     """
     parts = (*COMMON, *SCRIPTS.get(template, ()), "start")
     files = joined_files(*(TEMPLATES / f"{name}.js" for name in parts))
@@ -84,19 +84,19 @@ def page(
 
 
 def embedded(data: Any) -> str:
-    """Return data as JSON that may stand inside of a script element."""
+    """Return data as JSON that is safe inside a script element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c")
 
 
 def packed(data: Any) -> str:
-    """Return data as compressed JSON in base64, a third of the size, which the script unpacks."""
+    """Return data as compressed JSON in base64, a third of the size; the script unpacks it."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 def slugs(names: Sequence[str]) -> dict[str, str]:
-    """Return name → a name for files and addresses; equal ones get a number, in order."""
+    """Return name → a name for files and addresses; equal ones are numbered in order."""
     by_name: dict[str, str] = {}
     for name in names:
         plain = (slug(name) or "unnamed")[:80]

@@ -1,4 +1,4 @@
-"""The page of a source paper: each printed number beside ours, in the paper's own tables."""
+"""The page of a source paper: each printed number with ours, in the paper's own tables."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,10 +25,10 @@ HEADS: Mapping[Kind | None, str] = {
     "not comparable": "cannot be compared",
     None: "not run",
 }
-"""The kind of a verdict → what the counted numbers do; None is for numbers that were not run."""
+"""The kind of a verdict → its verb phrase after a count; None for numbers that were not run."""
 
 GALLERIES: Mapping[str, Callable[[], Gallery]] = {"001": gallery_of_units}
-"""Paper → figures of ours that need no run."""
+"""Paper → our figures that need no run."""
 
 SPREADS = {
     "standard_error": "standard error",
@@ -45,26 +45,26 @@ class PaperCell:
     printed: str
     ours: str
     kind: str
-    """The verdict as a word for classes: "agrees", "differs", "much", "open"; "" if not run."""
+    """The verdict as a CSS class: "agrees", "differs", "much", "open"; "" if not run."""
     sign: str
-    """▲ or ▼ where ours is higher or lower and the numbers differ, doubled if much."""
+    """▲ or ▼ if the numbers differ and ours is higher or lower, doubled if by much."""
     number: int | None
     """Its place among the page's explanations; None if it was not run."""
     reason: str = ""
-    """The reason why it was not run, in a table that waits for its runs."""
+    """The reason why it was not run, in a table that awaits its runs."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table as the paper arranges it: conditions in rows, methods or layers in columns."""
+    """A table arranged as in the paper: conditions in rows, methods or layers in columns."""
 
     title: str
     caption: str
     columns: Sequence[str]
     blocks: Mapping[str, Sequence[tuple[str, Sequence[PaperCell | None]]]]
-    """Blocks of rows: heading ("" of a single block) → what sets a row apart, and its cells."""
+    """Blocks: heading ("" for a single block) → distinguishing text of a row, and its cells."""
     departures: Sequence[str]
-    """Our departures from the paper's protocol."""
+    """Our deviations from the paper's protocol."""
 
 
 def paper_page(
@@ -100,7 +100,7 @@ def paper_page(
 
 
 def _shared(texts: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Return the explanations, where a text of several is a place in the list of these."""
+    """Return the explanations, with repeated texts replaced by their place in a list."""
     counts = Counter(text for explanation in texts for text in explanation)
     places = {text: place for place, text in enumerate(t for t, n in counts.items() if n > 1)}
     return {
@@ -129,12 +129,12 @@ def papers_index(
 
 
 def count(tables: Iterable[PrintedTable], kind: Kind | None) -> int:
-    """Return the count of numbers with a verdict of a kind; None stands for those not run."""
+    """Return the number of verdicts of a kind; None counts numbers that were not run."""
     return sum(table.count(kind) for table in tables)
 
 
 def coverage_sentence(tables: Sequence[PrintedTable]) -> str:
-    """Return how many printed numbers agree, and why others are not compared, in words."""
+    """Return text on how many printed numbers agree, and why others are not compared."""
     of = {kind: count(tables, kind) for kind in HEADS}
     compared = of["agrees"] + of["differs"] + of["differs much"]
     sentences = []
@@ -167,19 +167,19 @@ def coverage_sentence(tables: Sequence[PrintedTable]) -> str:
 
 
 def reasons(tables: Iterable[PrintedTable]) -> Mapping[str, int]:
-    """Return each reason why a printed number has none of ours beside it, with its count."""
+    """Return each reason for a printed number without a counterpart of ours, with its count."""
     return Counter(n.reason for table in tables for n in table.numbers if n.kind is None)
 
 
 def number(published: Published, value: float, more: int = 0) -> str:
-    """Return a value with the paper's decimals, in percent where our tables have percent."""
+    """Return a value with the paper's decimals, in percent if our tables use percent."""
     percent = published.metric in labels.PERCENT
     places = max(0, published.decimals - 2 * percent) + more
     return typographic(f"{100 * value if percent else value:.{places}f}")
 
 
 def _grid(table: PrintedTable, texts: list[list[str]], runs: RunPages) -> Grid:
-    """Return a table as the page shows it; explanations of its numbers are added to `texts`."""
+    """Return a table as shown on the page, adding explanations of its numbers to `texts`."""
     arrangement = arranged(table)
     awaited = AWAITED.get((table.paper, table.number), ())
 
@@ -233,7 +233,7 @@ def _explanation(printed: Printed, runs: RunPages) -> list[str]:
     assert judgement
     comparison = judgement.comparison
     spread = published.spread
-    kind = SPREADS.get(published.spread_kind, "of a kind that the paper does not say")
+    kind = SPREADS.get(published.spread_kind, "its kind is not stated in the paper")
     plus = "" if spread is None else f" ± {number(published, spread, 1)} ({kind})"
     repeats = f", {counted(published.repeats, 'repeat')}" if published.repeats else ""
     error = comparison.standard_error
@@ -244,7 +244,7 @@ def _explanation(printed: Printed, runs: RunPages) -> list[str]:
         f"{counted(comparison.runs, 'run')}, {counted(comparison.repeats, 'repeat')}.",
         _verdict(judgement.kind, judgement.z),
         *(f"{labels.sentence(reason)}." for reason in judgement.reasons),
-        *(f"Departure: {text}." for text in comparison.departures),
+        *(f"Deviation: {text}." for text in comparison.departures),
     ]
     condition = f", {comparison.condition_title}" if comparison.condition_title else ""
     heading = (

@@ -1,4 +1,4 @@
-"""Small figures of printed numbers and ours along one condition, such as an angle."""
+"""Small figures of printed numbers and ours against one condition, such as an angle."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from bnnbench.reports.style.numbers import typographic
 WIDTH, HEIGHT = 200, 110
 MARGIN = 8
 FEWEST = 5
-"""Values of a condition from which on they are a curve."""
+"""Minimum number of a condition's values for a curve."""
 
 
 @dataclass(frozen=True)
@@ -24,20 +24,20 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """One method by one metric: a line of ours, and the printed points."""
+    """One method by one metric: a line for our numbers, and the printed points."""
 
     title: str
-    """Data set, metric and condition; curves of one title have common axes."""
+    """Data set, metric and condition; curves with the same title have common axes."""
     method: str
     line: str
-    """Ours, as the points of a polyline."""
+    """Our numbers, as the points of a polyline."""
     points: Sequence[Point]
     range: str
-    """The ends of both axes, in words."""
+    """The ends of both axes as text."""
 
 
 def curves(numbers: Sequence[Printed]) -> list[Curve]:
-    """Return a figure for each method whose printed numbers follow one numerical condition."""
+    """Return a figure for each method whose printed numbers vary with one numerical condition."""
     by_axis: dict[tuple[str, str, str], list[tuple[float, Printed]]] = {}
     for printed in numbers:
         if printed.judgement and (axis := _axis(printed)):

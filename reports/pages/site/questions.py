@@ -1,4 +1,4 @@
-"""The questions that the board answers, and the runs that answer them."""
+"""The board's questions, and the runs that answer them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from bnnbench.datasets.conditions.traits import Traits
 
 Settings = Literal["as declared", "searched"]
 """As declared: a profile's settings, not searched alike for all. Searched: every method's settings
-were chosen by the same budget on held-out training rows."""
+were chosen with the same budget on held-out training rows."""
 
 
 @dataclass(frozen=True)
@@ -18,12 +18,12 @@ class Criterion:
     name: str
     """The word in the question: "likelihood"."""
     metrics: tuple[str, ...]
-    """The metric of each task; the first that was scored is used."""
+    """The metric for each task; the first that was scored is used."""
     unit: str
     """The unit of a margin, after a number."""
     scale: float = 1.0
     ratio: bool = False
-    """True where targets differ in unit, so that logarithms of ratios are compared."""
+    """True if targets differ in unit, so that logarithms of ratios are compared."""
 
 
 LIKELIHOOD = Criterion("likelihood", ("log_likelihood", "nll"), "nats an example")
@@ -44,16 +44,16 @@ OF_CLASSES = (LIKELIHOOD, ACCURACY, CONFIDENCE)
 
 Titles = Callable[[Traits], str | None]
 """Function from the traits of a test condition to the title of its column, after the data set's;
-None for a condition without a column. Conditions of one title are averaged."""
+None for a condition without a column. Conditions with the same title are averaged."""
 
 
 def clean(traits: Traits) -> str | None:
-    """Test data as they are; with active learning, after the last acquisition."""
+    """Unchanged test data; with active learning, after the last acquisition."""
     return "" if traits.clean else None
 
 
 def outside(traits: Traits) -> str | None:
-    """Test data among other data, from which they are to be told."""
+    """Test data mixed with other data, which are to be detected."""
     return f"against {traits.outside}" if traits.outside else None
 
 
@@ -76,7 +76,7 @@ def corrupted(traits: Traits) -> str | None:
 ANGLES = (30, 60, 90, 180)
 
 UNFINISHED = ("mnist-10240-disjoint",)
-"""Data sets on which few methods have been run: a ranking with them would be one of these few."""
+"""Data sets on which few methods were run: a ranking with them would cover only these methods."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +87,10 @@ class Place:
     profile: str
     titles: Titles
     by_split: bool = False
-    """True if the score of a split is the mean over its seeds, and a page lists the first of its
-    runs alone. Decisions stay as they are, because splits are counted; the page is smaller."""
+    """True if the score of a split is the mean over its seeds, and a page lists only the first of
+    its runs. Decisions are unaffected, because splits are counted; the page is smaller."""
     but: tuple[str, ...] = ()
-    """Data sets of the profile that are no columns."""
+    """Data sets of the profile without a column."""
 
 
 @dataclass(frozen=True)
@@ -191,11 +191,11 @@ QUESTIONS = (
         (Place("active_learning", "quick", clean),),
     ),
 )
-"""In the order of the page. Of several settings for the same data, the page begins with the one of
-more data sets; in a tie, with searched ones."""
+"""In page order. Of several settings for the same data, the page begins with the one that covers
+more data sets; in a tie, with the searched one."""
 
 
 def question_of(suite: str, profile: str) -> Question | None:
-    """Return the first question that the runs of a profile answer; None for no question."""
+    """Return the first question that the runs of a profile answer; None if there is none."""
     place = suite, profile
     return next((q for q in QUESTIONS if place in {(p.suite, p.profile) for p in q.places}), None)

@@ -1,6 +1,6 @@
-"""The methods in order, for a question, the data sets that count and a limit of time.
+"""The methods in order, for a question, the selected data sets and a time limit.
 
-`templates/ranking.js` has the same definitions; a test in a browser compares the two.
+`templates/ranking.js` has the same definitions; a browser test compares the two.
 """
 
 import math
@@ -27,16 +27,17 @@ from bnnbench.reports.style.families import PLAIN
 
 @dataclass(frozen=True)
 class Row:
-    """A method's place, and its margin behind the first in the unit of the scale."""
+    """A method's place, and its distance from the first in the unit of the scale."""
 
     method: str
     standing: Standing
     margin: float | None = None
-    """None where it is not compared."""
+    """None if it is not compared."""
     half_width: float | None = None
-    """Half of an interval of the margin; those of all pairs of methods hold at once with 1 - level.
+    """Half of an interval of the margin; the intervals of all pairs of methods hold simultaneously
+    with probability 1 - level.
 
-    As elimination does, it pays for the choice of the first: where it does not reach 0, the
+    Like elimination, it accounts for the choice of the first: if the interval does not reach 0, the
     method is worse.
     """
     seconds: float | None = None
@@ -45,21 +46,21 @@ class Row:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The methods from the best mean on, those that are not compared last."""
+    """The methods, the best mean first; methods that are not compared come last."""
 
     task: Task
     scale: Scale
     columns: tuple[Column, ...]
-    """The columns that count."""
+    """The selected columns."""
     rows: tuple[Row, ...]
     standings: Standings
     missing: Mapping[str, tuple[str, ...]]
-    """Method that is not ranked → titles of the columns that count and that it lacks."""
+    """Method that is not ranked → titles of the selected columns that it lacks."""
     replicates: int = 0
 
     @property
     def compared(self) -> list[Row]:
-        """The methods that are compared."""
+        """The compared methods."""
         return [row for row in self.rows if row.margin is not None]
 
     def of(self, state: str) -> list[str]:
@@ -70,9 +71,9 @@ class Ranking:
 def ranked(
     task: Task, criterion: str, columns: Sequence[str] | None = None, budget: float | None = None
 ) -> Ranking:
-    """Return the ranking by a criterion over some columns, all of them by default.
+    """Return the ranking by a criterion over some columns, by default all.
 
-    `budget` is the longest time of a fit, as a multiple of the plain network's.
+    `budget` is the maximum fit time, as a multiple of the plain network's.
     """
     scale = task.scale(criterion)
     counted = tuple(c for c in task.columns if columns is None or c.name in columns)
@@ -97,7 +98,7 @@ def ranked(
 
 
 def mean_seconds(task: Task, columns: Sequence[Column]) -> dict[str, float]:
-    """Return method → mean seconds of a fit over columns, of those that have all of them."""
+    """Return method → mean fit seconds over columns, for methods that have all of them."""
     by_column = [task.seconds[c.name] for c in columns]
     return {
         m: sum(of[m] for of in by_column) / len(by_column)
@@ -107,7 +108,7 @@ def mean_seconds(task: Task, columns: Sequence[Column]) -> dict[str, float]:
 
 
 def affordable(seconds: Mapping[str, float], method: str, budget: float | None) -> bool:
-    """Return whether a method's fits are within a multiple of the plain network's."""
+    """Return whether a method's fit time is within a multiple of the plain network's."""
     plain = next((seconds[name] for name in PLAIN if name in seconds), None)
     if budget is None or plain is None:
         return True
@@ -141,7 +142,7 @@ def fits_of(
 
 
 def _samples(scale: Scale, scores: Sequence[ByRun]) -> Samples:
-    """Return run → mean over columns of the lowered score, of the runs that all columns have."""
+    """Return run → mean lowered score over columns, for runs that all columns have."""
     common = [run for run in scores[0] if all(run in of for of in scores)]
     return {
         run: sum(scale.lowered(of[run]) for of in scores) / len(scores) for run in sorted(common)
@@ -149,12 +150,12 @@ def _samples(scale: Scale, scores: Sequence[ByRun]) -> Samples:
 
 
 def _barred(task: Task, columns: Sequence[Column]) -> dict[str, Exclusion]:
-    """Return the methods that runs of some column keep from being compared."""
+    """Return the methods excluded from comparison because of runs in some column."""
     return {m: why for c in reversed(columns) for m, why in task.barred[c.name].items()}
 
 
 def _compared(standings: Standings, seconds: Mapping[str, float]) -> list[Row]:
-    """Return the rows of the methods that are compared, in the order of their means."""
+    """Return the rows of the compared methods, in the order of their means."""
     decision, rows = standings.decision, []
     leader = decision.leaders[0]
     for k, group in enumerate(decision.candidates):
@@ -187,7 +188,7 @@ def _nothing() -> Standings:
 def no_better_than_constants(ranking: Ranking, method: str) -> bool:
     """Return whether a method is not shown to beat every constant prediction, by likelihood.
 
-    Plain paired intervals, pooled over the columns that count.
+    Uses plain paired intervals, pooled over the selected columns.
     """
     task, columns = ranking.task, ranking.columns
     scale = task.scale("likelihood")

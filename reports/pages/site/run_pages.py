@@ -1,4 +1,4 @@
-"""The pages of runs: settings, scores, diagnostics and provenance of each, and its error."""
+"""The pages of runs: each run's settings, scores, diagnostics, provenance and error."""
 
 import contextlib
 import json
@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bnnbench.datasets.conditions.traits import Traits
-from bnnbench.engine.store.record import COSTS, Record
+from bnnbench.engine.records.record import COSTS, Record
 from bnnbench.reports.judge.columns import score_column
 from bnnbench.reports.judge.measures import main_metrics
 from bnnbench.reports.pages.site.layout import LIMIT, PageTooLarge, embedded, page, slugs
@@ -30,16 +30,16 @@ RunPages = Mapping[Place, str]
 NO_PAGES: RunPages = {}
 
 KEY_DIGITS = 8
-"""Characters of a key by which a page knows the runs that its neighbours show."""
+"""Characters of a key by which a page identifies the runs on neighbouring pages."""
 
 LONGEST_LINE = 200
-"""Characters of the reason that stands beside a failed run."""
+"""Maximum number of characters of the reason shown next to a failed run."""
 
 MOST_FAILURES = 12
-"""Most runs that are named above the table because they were not completed."""
+"""Maximum number of incomplete runs named above the table."""
 
 ORIGINS = {"subset": "a subset of the original data"}
-"""Origin of data → its name in running text, where "subset data" would be wrong."""
+"""Origin of data → its name in running text, if "subset data" would be wrong."""
 
 Plain = dict[str, Any]
 
@@ -60,9 +60,9 @@ def run_addresses(suites: Mapping[str, Sequence[Benchmark]]) -> dict[Place, str]
 def run_pages(
     suite: str, benchmark: Benchmark, address: str, common: Plain, examples: str = ""
 ) -> dict[str, str]:
-    """Return address → page of a benchmark's runs: one, or several where it would be too large.
+    """Return address → page of a benchmark's runs: one, or several if it would be too large.
 
-    `examples` is the address of the page of its examples, "" where there is none.
+    `examples` is the address of its page of examples; "" if absent.
     """
     whole = run_data(benchmark, benchmark.runs)
     with contextlib.suppress(PageTooLarge):
@@ -87,7 +87,7 @@ def run_pages(
 
 
 def run_data(benchmark: Benchmark, runs_of: Mapping[str, Sequence[Record]]) -> Plain:
-    """Return what a page's script shows of these runs of a benchmark, from method → its runs."""
+    """Return the data that a page's script shows for these runs, from method → its runs."""
     origins: dict[str, int] = {}
     methods = [_method(method, runs, origins) for method, runs in runs_of.items()]
     scored = {m for r in benchmark.records for by_metric in r.scores.values() for m in by_metric}
@@ -132,7 +132,7 @@ def _method(method: str, runs: Sequence[Record], origins: dict[str, int]) -> Pla
 
 
 def _settings(record: Record) -> list[list[object]]:
-    """Return path, value, and whether it differs from the default (None: unknown), of a run."""
+    """Return path, value, and whether it differs from the default (None: unknown), for a run."""
     chosen = [[s.path, s.value, s.differs] for s in chosen_settings(record.run.get("method"))]
     others = {"acquisition": record.run.get("acquisition"), "elsewhere": record.elsewhere}
     flat = [flatten(settings, name).items() for name, settings in others.items() if settings]
@@ -140,17 +140,17 @@ def _settings(record: Record) -> list[list[object]]:
 
 
 def _network(record: Record) -> str:
-    """Return the layers of a run's network, "" where they are unknown."""
+    """Return the layers of a run's network; "" if unknown."""
     if record.own_network is not None or record.elsewhere is not None:
         return network_description(record)
     layers = record.run.get("architecture")
     listed = layers if isinstance(layers, list) else [layers] if layers else []
-    suffix = ", a network of its own" * has_own_network(record)
+    suffix = ", a custom network" * has_own_network(record)
     return f"{', '.join(call(layer) for layer in listed)}{suffix}" if listed else ""
 
 
 def _remarks(record: Record) -> list[str]:
-    """Return what else a reader should know of a run: where it failed, and what has no score."""
+    """Return further remarks on a run: where it failed, and scores that are missing."""
     where = [f"raised at {record.failed_at}"] if record.failed_at else []
     reasons = [f"not scored, {c}: {why}" for c, why in record.not_scored.items()]
     lacking: dict[tuple[str, str], list[str]] = {}
@@ -178,7 +178,7 @@ def _order(metric: str) -> tuple[int, str]:
 
 
 def _condition(benchmark: Benchmark, metric: str) -> str:
-    """Return the condition whose score stands in the list of runs."""
+    """Return the condition whose score is shown in the list of runs."""
     records = benchmark.records
     scored = [c for c in benchmark.traits if any(metric in r.scores.get(c, {}) for r in records)]
     return benchmark.main if benchmark.main in scored else scored[-1]
@@ -200,7 +200,7 @@ def _parts(benchmark: Benchmark, room: int) -> Iterator[dict[str, Sequence[Recor
 
 
 def _fitting(method: str, runs: Sequence[Record], room: int) -> Iterator[Sequence[Record]]:
-    """Yield a method's runs whole, or in halves of halves that fit."""
+    """Yield a method's runs together, or divided by repeated halving until they fit."""
     if len(runs) < 2 or _size(embedded(_method(method, runs, {}))) <= room:
         yield runs
         return

@@ -1,4 +1,4 @@
-"""The outline of each family's mark: hue alone cannot tell eleven families apart."""
+"""The outline of each family's mark; hue is not enough to distinguish eleven families."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""All pages of a site but those of suites: the board, methods, data sets, and comparisons."""
+"""All pages of a site except the suites': the board, methods, data sets, and comparisons."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -37,12 +37,12 @@ def pages_of(
 ) -> dict[str, str]:
     """Return address → page, from the runs of all suites and the content of the list of suites.
 
-    `front` returns this content. It is called when all other pages are made, so that the reports
-    that it sums up may be written meanwhile.
+    `front` returns this content. It is called after all other pages are made, so that the reports
+    that it summarises may be written meanwhile.
 
     Without runs that answer a question of the board, the site begins with the list. `stores` have
     the predictions of suites; benchmarks with predictions of two methods have pages of examples.
-    `repeated` has what came of runs that were carried out again, by key.
+    `repeated` has re-run outcomes by key.
     """
     tasks = tasks_of(suites)
     runs = run_addresses(suites)

@@ -1,4 +1,4 @@
-"""The scores, costs and keys behind a question, as plain data for Python and for the page alike."""
+"""The scores, costs and keys behind a question, as plain data for Python and for the page."""
 
 import json
 import math
@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics import LISTED
 from bnnbench.reports.judge.comparisons import exclusion
 from bnnbench.reports.judge.participants import Exclusion, Run
@@ -19,14 +19,14 @@ from bnnbench.reports.style.families import family_of
 from bnnbench.reports.style.numbers import slug
 
 DIGITS = 5
-"""Significant digits of a score on the page, by which methods are ranked here, too."""
+"""Significant digits of a score on the page, used for ranking in Python, too."""
 
 ByRun = Mapping[Run, float]
 """Fold and seed → score."""
 
 
 class Ended(NamedTuple):
-    """The key of a run, and how it ended."""
+    """The key and the status of a run."""
 
     key: str
     status: str
@@ -34,7 +34,7 @@ class Ended(NamedTuple):
 
 @dataclass(frozen=True)
 class Scale:
-    """The score by which methods are ranked, and how differences of it are read."""
+    """The score by which methods are ranked, and how to read its differences."""
 
     name: str
     metric: str
@@ -45,10 +45,10 @@ class Scale:
     scale: float
     ratio: bool
     margin: float | None
-    """The largest difference that changes no choice of method, in `unit`."""
+    """The largest difference that does not matter for choosing a method, in `unit`."""
 
     def lowered(self, value: float) -> float:
-        """Return a score in the unit of margins, turned so that lower is better."""
+        """Return a score in the unit of margins, with the sign that makes lower better."""
         if self.ratio:
             return self.scale * math.log(value) if value > 0 else math.nan
         return (-self.scale if self.up else self.scale) * value
@@ -56,7 +56,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Column:
-    """A data set under a condition, or the mean over several."""
+    """A data set under a condition, or the mean over several conditions."""
 
     name: str
     title: str
@@ -65,7 +65,7 @@ class Column:
     by_fold: bool
     overlap: float
     rows: int
-    """Training rows of a fit; 0 where unknown."""
+    """Training rows of a fit; 0 if unknown."""
     suite: str
     profile: str
     origin: str
@@ -74,17 +74,17 @@ class Column:
     repeatable: bool
     """True if its records have what `bnnbench reproduce` needs."""
     seeds: int = 1
-    """Runs of a split whose mean is its score; the first of them stands for all."""
+    """The number of runs of a split whose mean is its score; the first of them represents all."""
     source: str | None = None
-    """Columns with the same text have folds that are cut from the same rows, so that their errors
-    are correlated; None for others."""
+    """Columns with equal texts have folds cut from the same rows, so that their errors are
+    correlated; None for others."""
     disjoint_rows: int = 0
-    """Training rows of a fold, where folds share none; else 0."""
+    """Training rows of a fold, if folds share none; else 0."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """All that a page needs to answer a question."""
+    """All data that a page needs to answer a question."""
 
     name: str
     question: Question
@@ -97,7 +97,7 @@ class Task:
     seconds: Mapping[str, Mapping[str, float]]
     """column → method → mean seconds of a fit"""
     of_processors: bool
-    """True if those are seconds of processors after a warm-up, which may be compared."""
+    """True if the seconds are processor time after a warm-up, which may be compared."""
     keys: Mapping[str, Mapping[str, Mapping[Run, Ended]]]
     """column → method → run → its key and status"""
     barred: Mapping[str, Mapping[str, Exclusion]] = field(default_factory=dict)
@@ -202,7 +202,7 @@ def _columns(
 
 
 def _source_of_cuts(benchmark: Benchmark) -> str | None:
-    """Return the source that a benchmark's data set is cut from; None where it is no cut."""
+    """Return the source that a benchmark's data set is cut from; None if it is not a cut."""
     source = benchmark.records[0].run.get("source")
     whole = source.get("source") if isinstance(source, Mapping) else None
     return None if whole is None else json.dumps(whole, sort_keys=True)
@@ -213,7 +213,7 @@ def _is_disjoint(benchmark: Benchmark) -> bool:
 
 
 def _with_its_suite(column: Column) -> Column:
-    """Return a column whose name tells it from that of another suite's data set of one name."""
+    """Return a column whose name differs from another suite's data set of the same name."""
     origin = f"{column.suite}/{column.profile}"
     return replace(column, name=f"{origin}/{column.name}", title=f"{column.title} ({origin})")
 
@@ -251,7 +251,7 @@ def _most_seeds(records: Sequence[Record]) -> int:
 
 
 def _runs(column: Column, benchmark: Benchmark) -> dict[str, dict[Run, list[Record]]]:
-    """Return method → run → its record, or those of all seeds of a split."""
+    """Return method → run → its record, or the records of all seeds of a split."""
     together: dict[str, dict[Run, list[Record]]] = {}
     for method, runs in benchmark.runs.items():
         of = together.setdefault(method, {})
@@ -263,9 +263,10 @@ def _runs(column: Column, benchmark: Benchmark) -> dict[str, dict[Run, list[Reco
 def _scores(
     runs: Mapping[str, Mapping[Run, Sequence[Record]]], conditions: Sequence[str], scale: Scale
 ) -> dict[str, ByRun]:
-    """Return method → run → mean score over the conditions, where all are known.
+    """Return method → run → mean score over the conditions, if all are known.
 
-    Over seeds it is the mean by which methods are compared: geometric where that is by ratios.
+    The mean over seeds matches the comparison of methods: it is geometric if they are compared by
+    ratios.
     """
     scores: dict[str, ByRun] = {}
     for method, of in runs.items():
@@ -293,7 +294,7 @@ def _seconds(benchmark: Benchmark, of_processors: bool, apart: Container[str]) -
 
 
 def _keys(runs: Mapping[Run, Sequence[Record]]) -> dict[Run, Ended]:
-    """Return run → its key and status; of several seeds the first, or the first that failed."""
+    """Return run → its key and status; for several seeds, the first, or the first that failed."""
     keys = {}
     for run, records in runs.items():
         shown = next((r for r in records if r.status != "completed"), records[0])

@@ -33,7 +33,7 @@ class Unit:
 
     name: str
     expected: Callable[[Tensor], Tensor]
-    """The function from inputs to the unit's expected output there."""
+    """The function from inputs to the unit's expected output."""
     rule: Callable[[Moments], Moments]
     binary: bool = False
     """True if the output is 0 or 1."""
@@ -43,7 +43,7 @@ class Unit:
         return _band(self.rule(Moments(mean, torch.full_like(mean, VARIANCE))))
 
     def integrated(self, mean: Float[Tensor, " points"]) -> Band:
-        """Return the moments by integration over the normal law, to 1e-6."""
+        """Return the moments by integration over the normal distribution, to 1e-6."""
         edges = torch.linspace(-8, 8, NODES + 1, dtype=mean.dtype)
         z = (edges[1:] + edges[:-1]) / 2
         mass = torch.exp(-z * z / 2)
@@ -118,6 +118,6 @@ def _band(moments: Moments) -> Band:
 
 
 def _off(ours: Float[np.ndarray, " points"], exact: Float[np.ndarray, " points"]) -> str:
-    """Return the largest error in words; the integrals are exact to 1e-6."""
+    """Return text with the largest error; the integrals are exact to 1e-6."""
     largest = float(np.abs(ours - exact).max())
     return "exact" if largest < 1e-6 else f"off by up to {largest:.2g}"

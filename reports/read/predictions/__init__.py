@@ -1,1 +1,1 @@
-"""Scores that are computed from stored predictions when a report is written."""
+"""Scores computed from stored predictions when a report is written."""

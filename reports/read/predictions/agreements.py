@@ -1,4 +1,4 @@
-"""How alike the predictions of two methods are, from those that a store holds."""
+"""The similarity of the stored predictions of two methods."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import HasProbabilities
 from bnnbench.methods.predictions.predictive import (
@@ -22,11 +22,11 @@ from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.predictions.readable import prediction_of
 
 FOLDS = 3
-"""Predictions of so many folds are read, for each method those of its first two seeds."""
+"""Number of folds whose predictions are read, of each method's first two seeds."""
 POINTS = 50
 """Number of test points at which distributions of real targets are compared."""
 REACH, NODES = 4.0, 17
-"""Every method has so many nodes, evenly within this many of its standard deviations."""
+"""Each method has this many evenly spaced nodes within this many of its standard deviations."""
 
 Pair = tuple[str, str]
 Kept = CategoricalSummary | GaussianPredictive | RealPredictive
@@ -36,13 +36,13 @@ Kept = CategoricalSummary | GaussianPredictive | RealPredictive
 class Agreements:
     """Means over test points and folds, for pairs of methods in both orders.
 
-    A method paired with itself is two of its seeds.
+    A method paired with itself stands for two of its seeds.
     """
 
     same_label: Mapping[Pair, float]
     """The share of points with the same most probable class; empty for a regression."""
     variation: Mapping[Pair, float]
-    """The total variation; of real targets, that of their distributions over cells."""
+    """The total variation; for real targets, between the distributions over cells."""
     folds: int
 
 
@@ -66,7 +66,7 @@ def agreements(store: Store, benchmark: Benchmark) -> Agreements | None:
 
 
 def _predictions(store: Store, benchmark: Benchmark, fold: int) -> list[tuple[str, int, Kept]]:
-    """Return method, number of the seed and prediction, for the first two seeds of each method."""
+    """Return method, seed number and prediction, for the first two seeds of each method."""
     held: list[tuple[str, int, Kept]] = []
     first_targets: Tensor | None = None
     for method, runs in benchmark.runs.items():
@@ -137,7 +137,7 @@ def _nodes(prediction: Kept) -> Tensor:
 
 
 def _cdf(prediction: Kept, nodes: Tensor) -> Tensor:
-    """Return the cdf at nodes of the first points; a prediction answers for all its points."""
+    """Return the cdf at the nodes of the first points; a cdf is evaluated at all points at once."""
     assert isinstance(prediction, RealPredictive)
     asked = torch.zeros(len(prediction), nodes.shape[1], dtype=torch.float64)
     asked[: len(nodes)] = nodes

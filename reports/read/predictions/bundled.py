@@ -1,6 +1,6 @@
-"""The predictions of bundled runs, out of the archives that `bnnbench bundle --predictions` makes.
+"""The predictions of bundled runs, read from archives made by `bnnbench bundle --predictions`.
 
-They are read where they are, one run at a time; nothing is unpacked.
+They are read in place, one run at a time, without unpacking.
 """
 
 import tarfile
@@ -28,9 +28,9 @@ class BundledStore(Store):
     """A store whose predictions are in archives; it is never written to."""
 
     spans: Mapping[str, Span]
-    """key → where its predictions are"""
+    """key → location of its predictions"""
     checksums: Mapping[str, str]
-    """key → SHA-256 that its record names"""
+    """key → the SHA-256 stated in its record"""
 
     def packed_bytes(self, key: str) -> int:
         """Return the size of the packed predictions of a run; raises FileNotFoundError."""
@@ -39,7 +39,7 @@ class BundledStore(Store):
         return self.spans[key].size
 
     def packed(self, key: str) -> bytes:
-        """Return the packed predictions of a run, checked; raises `Damaged`."""
+        """Return the checked packed predictions of a run; raises `Damaged`."""
         span = self.spans.get(key)
         if span is None:
             path = self.runs / key / PREDICTIONS
@@ -51,15 +51,15 @@ class BundledStore(Store):
         except OSError as error:
             raise Damaged(span.archive, error, COPY_AGAIN) from error
         if sha256(content) != self.checksums.get(key):
-            reason = f"the predictions of {key} are not those that its record names"
+            reason = f"the predictions of {key} do not match the checksum in its record"
             raise Damaged(span.archive, reason, COPY_AGAIN)
         return content
 
 
 def spans_in(archives: Sequence[Path]) -> dict[str, Span]:
-    """Return key → where its predictions are; of several, the first.
+    """Return key → location of its predictions; the first one, if there are several.
 
-    Raises ValueError for a file that is no archive of predictions.
+    Raises ValueError for a file that is not an archive of predictions.
     """
     spans: dict[str, Span] = {}
     for path in archives:
@@ -72,7 +72,7 @@ def spans_in(archives: Sequence[Path]) -> dict[str, Span]:
                     and len(Path(entry.name).parts) > 1
                 }  # fmt: skip
         except (OSError, tarfile.TarError) as error:
-            raise ValueError(f"{path} is no archive of predictions: {error}") from error
+            raise ValueError(f"{path} is not an archive of predictions: {error}") from error
         if not in_archive:
             raise ValueError(
                 f"{path} has no predictions; `bnnbench bundle RESULTS --predictions` writes some"
@@ -82,7 +82,7 @@ def spans_in(archives: Sequence[Path]) -> dict[str, Span]:
 
 
 def with_predictions(results: Results, spans: Mapping[str, Span]) -> Results:
-    """Return the results of a bundle with the predictions of its runs, as far as there are any."""
+    """Return the results of a bundle with the predictions of its runs, if there are any."""
     held = {r.key: r for r in results.records if r.key in spans and r.predictions_sha256}
     if not held:
         return results

@@ -1,4 +1,4 @@
-"""Scores over a known law, of methods and of the exact posterior, function by function."""
+"""Scores under a known data distribution, of methods and the exact posterior, by function."""
 
 import math
 from collections import defaultdict
@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from bnnbench.datasets.conditions.condition_names import EXACT, LAW
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.reports.read.benchmarks import Benchmark
 
 Functions = Float[ndarray, " functions"]
@@ -24,7 +24,7 @@ RISK, CLAIMED, EARNED, RANK = (
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over functions with its standard error; NaN where it cannot be had."""
+    """A mean over functions with its standard error; NaN if unavailable."""
 
     value: float
     error: float = math.nan
@@ -32,7 +32,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class OracleStanding:
-    """A method's scores for each function, a mean over seeds where there are several."""
+    """A method's scores for each function, averaged over seeds if there are several."""
 
     method: str
     scores: Mapping[str, Mapping[int, float]]
@@ -43,15 +43,15 @@ class OracleStanding:
         return _mean(np.array(list(self.scores.get(metric, {}).values())))
 
     def regret(self, exact: "OracleStanding") -> Estimate:
-        """Return the mean excess risk over that of the exact posterior, function by function."""
+        """Return the mean excess risk relative to the exact posterior's, function by function."""
         risks, best = self.scores.get(RISK, {}), exact.scores[RISK]
         return _mean(np.array([risk - best[function] for function, risk in risks.items()]))
 
     @property
     def calibration(self) -> Estimate:
-        """The claimed over the earned variance, both means over functions; 1 is right.
+        """The ratio of claimed to earned variance, both averaged over functions; 1 is right.
 
-        Its error is that of the jackknife over functions.
+        Its error is the jackknife's over functions.
         """
         claimed = self.scores.get(CLAIMED, {})
         both = [k for k in claimed if k in self.scores.get(EARNED, {})]
@@ -68,20 +68,20 @@ class OracleStanding:
 
 @dataclass(frozen=True)
 class OracleComparison:
-    """The methods of one family of functions, beside the exact posterior."""
+    """The methods on one family of functions, compared with the exact posterior."""
 
     exact: OracleStanding
     standings: tuple[OracleStanding, ...]
-    """By excess risk, the least first."""
+    """Ordered by excess risk, lowest first."""
 
     @property
     def functions(self) -> int:
-        """The number of functions that were learned by some method."""
+        """The number of functions learned by some method."""
         return len(self.exact.scores[RISK])
 
 
 def oracle_comparison(benchmark: Benchmark) -> OracleComparison | None:
-    """Return the comparison of a data set whose law is known; None for other data."""
+    """Return the comparison of a data set with a known data distribution; None for other data."""
     records = [r for r in benchmark.records if r.status == "completed" and LAW in r.scores]
     if not records:
         return None

@@ -1,4 +1,4 @@
-"""Scores of runs at each test point, computed from kept predictions; torch is imported on use."""
+"""Scores of runs at each test point, computed from stored predictions; torch is imported on use."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,34 +8,34 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.metrics import METRICS
 from bnnbench.reports.read.predictions.readable import predictions_of
 from bnnbench.reports.read.predictions.redrawn import REDRAWN, Redrawn
 
 Factors = tuple[Float[ndarray, " _"], ...]
-"""A run's score at each point, of each independent set of points; the means are the run's score."""
+"""A run's score at each point of each independent set of points; the means are the run's score."""
 
 AtPoints = Factors | Redrawn
-"""Scores at points, or the score on draws of the points where it is no mean over them."""
+"""Scores at points, or, if the score is not a mean over points, on draws of the points."""
 
 MOST_BYTES = 2**29
-"""The scores of a benchmark's runs share this equally; conditions beyond it have none."""
+"""Shared equally by the scores of a benchmark's runs; conditions that exceed it have none."""
 
 SEPARATED_BY: Mapping[str, str] = {
     "auroc_ood": "entropy",
     "auroc_ood_mutual_information": "mutual_information",
 }
-"""AUROC → the metric that gives the uncertainty it is computed from."""
+"""AUROC → the metric of the uncertainty that it is computed from."""
 
 AGREEMENT = 1e-4
-"""Scores at points whose mean differs from the recorded score by more, relatively, are not used:
-the predictions were kept in less detail than they were scored."""
+"""Scores at points are not used if their mean differs from the recorded score by more than this
+relative amount: the predictions were then stored in less detail than they were scored."""
 
 
 class KeptScores:
-    """The scores at each point of a benchmark's runs, read run by run and kept in memory."""
+    """The scores at each point of a benchmark's runs, read run by run and cached."""
 
     def __init__(self, store: Store, runs: Sequence[Record], first: str) -> None:
         self._store = store
@@ -44,7 +44,7 @@ class KeptScores:
         self._read: dict[str, Mapping[tuple[str, str], AtPoints]] = {}
 
     def of(self, record: Record, condition: str, metric: str) -> AtPoints | None:
-        """Return a run's scores at each point; None where its predictions do not give them."""
+        """Return a run's scores at each point; None if its predictions do not determine them."""
         if record.key not in self._read:
             self._read[record.key] = self._scores(record)
         return self._read[record.key].get((condition, metric))
@@ -66,7 +66,7 @@ class KeptScores:
 def _by_metric(
     prediction: Any, targets: Any, recorded: Mapping[str, float], scale: Mapping[str, Any] | None
 ) -> Iterator[tuple[str, AtPoints]]:
-    """Yield each recorded metric that has scores at points or on draws of them, with these."""
+    """Yield each recorded metric with its scores at points or on draws of points, if any."""
     for name, value in recorded.items():
         metric = METRICS.get(name)
         if metric is None or metric.higher_is_better is None or not math.isfinite(value):
@@ -84,7 +84,7 @@ def _by_metric(
                     yield name, drawn
                 continue
             factors = factors_of(name, *given)
-        except (ValueError, AttributeError):  # it cannot answer, or its targets are of one kind
+        except (ValueError, AttributeError):  # not available, or its targets are all of one kind
             continue
         means = [float(factor.mean()) for factor in factors]
         if factors and np.allclose(means, value, AGREEMENT, AGREEMENT * AGREEMENT):
@@ -92,10 +92,10 @@ def _by_metric(
 
 
 def factors_of(name: str, prediction: Any, targets: Any) -> Factors:
-    """Return a metric's scores at each point; () where it is no mean over points.
+    """Return a metric's scores at each point; () if it is not a mean over points.
 
-    The root of a mean is linearised (`linearised_root`), an AUROC has placements of outliers and
-    of inliers (`placements`).
+    The root of a mean is linearised (`linearised_root`); an AUROC has placements of outliers and
+    inliers (`placements`).
     """
     if name == "rmse":
         squares = (prediction.mean.double() - targets.double()).square().mean(1).numpy()
@@ -108,7 +108,7 @@ def factors_of(name: str, prediction: Any, targets: Any) -> Factors:
 
 
 def linearised_root(squares: Float[ndarray, " points"]) -> Float[ndarray, " points"]:
-    r"""Return values whose mean is the root of the mean square, and whose spread is its own.
+    r"""Return values whose mean and spread are those of the root of the mean square.
 
     $$ z_n = (e_n^2 - m) / (2 \sqrt m) + \sqrt m, \quad m = \tfrac1N \sum_n e_n^2 $$
     """
@@ -117,7 +117,7 @@ def linearised_root(squares: Float[ndarray, " points"]) -> Float[ndarray, " poin
 
 
 def placements(scores: Float[ndarray, " points"], outlying: Int[ndarray, " points"]) -> Factors:
-    """Return, for each outlier, the share of inliers below it, and for each inlier that of
+    """Return, for each outlier, the share of inliers below it, and for each inlier the share of
     outliers above it, ties counting half; both have the AUROC as their mean.
 
     Source: DeLong, DeLong and Clarke-Pearson (1988), "Comparing the areas under two or more

@@ -1,14 +1,14 @@
-"""Points of data that a store holds beside predictions; None where they cannot be read."""
+"""Data points stored with predictions; None if they cannot be read."""
 
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.data_points.curves import Curve, curve
 from bnnbench.engine.store.data_points.planes import PlanePoints, plane_points
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.store import Damaged, Store
 from bnnbench.reports.read.merge import store_of
 
 
 def points_of(store: Store, record: Record) -> Curve | None:
-    """Return the training and test points of a run; None also where inputs are several."""
+    """Return the training and test points of a run; None also if there are several inputs."""
     try:
         return curve(store_of(store, record.key), record)
     except Damaged:

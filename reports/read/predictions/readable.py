@@ -1,11 +1,11 @@
-"""Predictions that a store holds; None where they cannot be read.
+"""Stored predictions; None if they cannot be read.
 
-The list of damaged runs names such runs, so that tables and figures only leave them out.
+The list of damaged runs names such runs; tables and figures only leave them out.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.reports.read.merge import packed_bytes
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def predictions_of(store: Store, record: Record) -> "Predictions | None":
-    """Return condition → prediction and targets of a run; this imports torch if there are any."""
+    """Return condition → prediction and targets of a run; torch is imported if there are any."""
     try:
         packed_bytes(store, record.key)
         return store.predictions(record.key)
@@ -23,5 +23,5 @@ def predictions_of(store: Store, record: Record) -> "Predictions | None":
 
 
 def prediction_of(store: Store, record: Record, condition: str) -> tuple[Any, Any] | None:
-    """Return a run's prediction of a condition and its targets."""
+    """Return a run's prediction and targets under a condition."""
     return (predictions_of(store, record) or {}).get(condition)

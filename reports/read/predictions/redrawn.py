@@ -1,4 +1,4 @@
-"""Scores that are no means over points, on bootstrap draws of the test points."""
+"""Scores that are not means over points, on bootstrap draws of the test points."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -16,14 +16,14 @@ DRAWS = 400
 
 @dataclass(frozen=True)
 class Redrawn:
-    """A run's score, and what it is on each draw of test points; all runs share the draws."""
+    """A run's score, and its value on each draw of test points; all runs share the draws."""
 
     score: float
     draws: Float[ndarray, " draws"]
     points: int
 
     def __len__(self) -> int:
-        """Return the number of values that it takes to keep."""
+        """Return the number of stored values."""
         return len(self.draws)
 
 
@@ -40,11 +40,11 @@ def redrawn_ece(prediction: Any, targets: Any) -> Redrawn:
 
 
 REDRAWN: Mapping[str, Callable[[Any, Any], Redrawn]] = {"ece": redrawn_ece}
-"""Metric → the function that gives its score on the draws."""
+"""Metric → the function that computes its score on the draws."""
 
 
 @functools.lru_cache(maxsize=4)
 def weights(points: int) -> Float[ndarray, "draws points"]:
-    """Return how often each point is in each of the draws, which are the same for every run."""
+    """Return how many times each draw contains each point; the draws are the same for all runs."""
     counts = np.random.default_rng(0).multinomial(points, np.full(points, 1 / points), DRAWS)
     return counts.astype(np.float32)

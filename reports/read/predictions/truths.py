@@ -1,4 +1,4 @@
-"""Scores of methods against certified posteriors, beside floors and the posterior's own."""
+"""Scores of methods against certified posteriors, with floors and the posterior's own scores."""
 
 import math
 from collections import defaultdict
@@ -13,8 +13,8 @@ from numpy import ndarray
 
 from bnnbench.datasets.references.errors import Refused
 from bnnbench.datasets.references.reading import FOLDER, Reference, read
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.score import score
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.rescoring.certified import CONDITION, truth_of
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import CannotAnswer
@@ -26,7 +26,7 @@ from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.predictions.readable import prediction_of
 
 RELATIONS = ("matched", "same family, other prior", "no posterior")
-"""In the order of a page. Methods are ranked among those of one relation alone."""
+"""In page order. Methods are ranked only within one relation."""
 FLOORED = "w2_relative"
 ON_TARGETS = ("log_likelihood", "rmse")
 
@@ -40,15 +40,15 @@ class Standing:
     scores: Mapping[str, Sequence[float]]
     """metric → value of each seed"""
     draws: int | None
-    """The number of functions that predict; None for distributions in closed form."""
+    """The number of predicting functions; None for distributions in closed form."""
 
     def mean(self, metric: str) -> float:
-        """Return the mean over seeds, NaN without values."""
+        """Return the mean over seeds; NaN without values."""
         values = self.scores.get(metric, ())
         return mean(values) if values else math.nan
 
     def standard_error(self, metric: str) -> float | None:
-        """Return the standard error of the mean over seeds, None for fewer than two."""
+        """Return the standard error of the mean over seeds; None for fewer than two."""
         values = self.scores.get(metric, ())
         return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
 
@@ -62,11 +62,11 @@ class Rows:
     kl: Float[ndarray, " rows"]
     means: Float[ndarray, "components rows"]
     variances: Float[ndarray, "components rows"]
-    """Variances of the function, without noise; 0 where components are draws."""
+    """Variances of the function, without noise; 0 if components are draws."""
 
     @property
     def are_draws(self) -> bool:
-        """True for several whole functions, whose values at two rows belong together."""
+        """True for several whole functions, whose values at different rows belong together."""
         return len(self.means) > 1 and not self.variances.any()
 
 
@@ -79,7 +79,7 @@ class Comparison:
 
     @cached_property
     def truth(self) -> Truth:
-        """The reference as scores take it."""
+        """The reference in the form that scores use."""
         return truth_of(self.reference)
 
     @cached_property
@@ -97,12 +97,12 @@ class Comparison:
         return score(prediction, held[1], ON_TARGETS, record.target).values
 
     def floor(self, draws: int) -> float:
-        """Return the least relative W2 that so many draws can be expected to have."""
+        """Return the minimum expected relative W2 with this many draws."""
         return floor(CERTIFIED[FLOORED].score, self.truth, draws)
 
     @cached_property
     def rows(self) -> Mapping[str, "Rows"]:
-        """Scores of each test row, by method, of its first run whose prediction can be read."""
+        """Method → scores of each test row, from its first run whose prediction can be read."""
         by_method: dict[str, Rows] = {}
         for record in sorted(self._records, key=lambda r: r.seed):
             if record.method not in by_method and (rows := self._rows(record)):
@@ -115,7 +115,7 @@ class Comparison:
         prediction, targets = held
         try:
             functions = function_values(prediction, self.reference.draws.noise_std)
-        except (CannotAnswer, ValueError):  # it has no function values of one output
+        except (CannotAnswer, ValueError):  # it has no function values for one output
             return None
         kl = CERTIFIED["kl_from_truth"].score(functions, self.truth)
         means, variances = functions.means.numpy(), functions.variances.numpy()
@@ -124,7 +124,7 @@ class Comparison:
 
     @cached_property
     def standings(self) -> tuple[Standing, ...]:
-        """The methods, matched ones first, each relation by its KL."""
+        """The methods: matched ones first, and by KL within each relation."""
         by_method: dict[str, list[Record]] = defaultdict(list)
         for record in self._records:
             by_method[record.method].append(record)
@@ -153,7 +153,7 @@ class Comparison:
 
 
 def comparison(store: Store, benchmark: Benchmark) -> Comparison | None:
-    """Return the comparison of a data set; None where no run has scores against a reference."""
+    """Return the comparison of a data set; None if no run has scores against a reference."""
     records = [r for r in benchmark.records if _is_compared(r)]
     for identity in _identities(records):
         folder = Path(identity["folder"]) if identity["folder"] else FOLDER

@@ -1,1 +1,1 @@
-"""Sections that one kind of suite has."""
+"""Sections specific to one kind of suite."""

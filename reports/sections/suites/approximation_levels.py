@@ -1,4 +1,4 @@
-"""Approximations of a posterior that is known: errors of the predictive and of the weights."""
+"""Approximations of a known posterior: errors of the predictive and of the weights."""
 
 from collections.abc import Iterator
 
@@ -11,8 +11,8 @@ from bnnbench.reports.sections.base import Block, Choice, Material, Section, ori
 from bnnbench.reports.style import labels
 
 NOTE = (
-    "Every method approximates one posterior, which importance sampling knows. KL is that of the "
-    "Gaussian of the predictive's moments from the exact one, averaged over inputs. A ratio of "
+    "Every method approximates one posterior, which importance sampling computes. KL compares the "
+    "Gaussian of the predictive's moments with the exact one, averaged over inputs. A ratio of "
     "deviations is a geometric mean over inputs or weights, the exact one below; above 1 is too "
     "wide. ± is half a 95 % interval over draws of the noise and of the prior's means."
 )
@@ -20,7 +20,7 @@ DIVERGENCE, RATIO = "kl_from_exact", "eps_sigma"
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Yield the table of data sets whose posterior is known."""
+    """Yield the table of data sets with a known posterior."""
     choices = []
     for benchmark in material.benchmarks:
         if is_known(benchmark):
@@ -29,11 +29,11 @@ def sections(material: Material) -> Iterator[Section]:
             block = Block(table, labels.sentence(table.title), origin=origin)
             choices.append(Choice((block,), "set", benchmark.title))
     if choices:
-        yield Section("Beside the exact posterior", NOTE, choices=tuple(choices))
+        yield Section("Compared with the exact posterior", NOTE, choices=tuple(choices))
 
 
 def is_known(benchmark: Benchmark) -> bool:
-    """Return whether a probe measured some run beside the exact posterior."""
+    """Return whether a probe compared some run with the exact posterior."""
     return any(DIVERGENCE in r.scores.get(FUNCTION_INSIDE, {}) for r in benchmark.records)
 
 
@@ -50,12 +50,12 @@ def rungs_table(benchmark: Benchmark) -> Table:
         runs = benchmark.runs[method]
         completed = sum(record.status == "completed" for record in runs)
         rows.append(Row(method, tuple(cells[k] for _, cells in pairs), len(runs), completed))
-    title = f"{benchmark.title}: approximations beside the exact posterior"
+    title = f"{benchmark.title}: approximations and the exact posterior"
     return Table(title, tuple(column for column, _ in pairs), tuple(rows), benchmark.origin)
 
 
 def _conditions(benchmark: Benchmark, metric: str) -> list[str]:
-    """Return where a metric was measured, the function first."""
+    """Return the conditions under which a metric was measured, the function first."""
     measured = {c for r in benchmark.records for c, s in r.scores.items() if metric in s}
     first = [name for name in (FUNCTION_INSIDE, FUNCTION) if name in measured]
     return [*first, *sorted(measured - {*first})]

@@ -49,7 +49,7 @@ def sections(material: Material) -> Iterator[Section]:
 def coverage_table(coverage: Covered) -> Table:
     """Return methods by coverage, its correlation with the mass and its distance from the mass.
 
-    Values are means over folds with standard errors. Printed scores have rows of their own.
+    Values are means over folds with standard errors. Printed scores have separate rows.
     """
     kinds = list(_columns())
     rows = []
@@ -74,7 +74,7 @@ PrintedKey = tuple[str, str, str]
 
 
 def _columns() -> Iterator[tuple[Column, Values, PrintedKey]]:
-    """Yield each column, the function of a fold that fills it, and the key of its printed score."""
+    """Yield each column, the function that computes its value for a fold, and its printed key."""
     for side in SIDES:
         for k, interval in enumerate(SIGMAS):
             heading = f"{k + 1}σ, {WHERE[side]}"
@@ -105,14 +105,14 @@ def _cell(folds: Sequence[FoldCoverage], value: Values) -> Entry:
 
 
 def _networks(row: Published) -> int:
-    """Return the number of networks of a printed score, 1 where it is not stated."""
+    """Return the number of networks of a printed score; 1 if not stated."""
     return int(row.protocol.get("networks", 1))
 
 
 def coverage_drawings(
     coverage: Covered, styles: Mapping[str, Style], name: str, where: str
 ) -> tuple[Drawing, ...]:
-    """Return coverage against mass on both sides, a drawing for each method."""
+    """Return coverage against mass on both sides, one drawing per method."""
     drawings = []
     for k, (method, folds) in enumerate(coverage.folds.items()):
         curves = {

@@ -1,4 +1,4 @@
-"""How far propagated moments are from draws of the same weights, where methods check it."""
+"""Propagated moments compared with draws of the same weights, for methods that check it."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -10,8 +10,8 @@ from bnnbench.reports.sections.suites import deviations_figure
 RATIO = "std_over_draws"
 """The name of the diagnostic."""
 ABOUT = (
-    "The deviation of the output by propagated moments over that of draws of the network's own "
-    "weights, at training rows: below 1 the moments are overconfident about the posterior at hand. "
+    "The output's standard deviation by propagated moments, divided by that of draws of the same "
+    "weights, at training rows: below 1 the moments are overconfident about this posterior. "
     "Each point is a run, each line a mean. Methods whose moments are exact are left out."
 )
 
@@ -27,7 +27,7 @@ def sections(material: Material) -> Iterator[Section]:
 
 
 def ratios_of(benchmark: Benchmark, methods: Sequence[str]) -> dict[str, list[float]]:
-    """Return the ratios of each method's runs, without methods all of whose ratios are 1."""
+    """Return the ratios of each method's runs, without methods whose ratios are all 1."""
     ratios = {
         method: [
             record.diagnostics[RATIO]

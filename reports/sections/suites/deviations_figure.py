@@ -1,4 +1,4 @@
-"""The outputs' deviation by propagated moments over that of draws of the weights."""
+"""The outputs' deviation by propagated moments, divided by that of draws of the weights."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,11 +7,11 @@ import numpy as np
 from bnnbench.reports.figures.canvas import FAINT, INK, Drawing, dots, drawing, svg
 
 LEFT, WIDTH, ROW = 1.56, 2.8, 0.17
-"""Sizes in inches; a method has a row."""
+"""Sizes in inches; one row per method."""
 
 
 def draw(ratios: Mapping[str, Sequence[float]], identifier: str, where: str) -> Drawing:
-    """Return a row of points for each method, a point for each run, and their mean as a line."""
+    """Return a row of points per method, a point for each run, and a line at their mean."""
     with drawing(0.5 + ROW * len(ratios), LEFT, WIDTH) as figure:
         axes = figure.subplots()
         axes.axvline(1.0, color=FAINT, linewidth=1)
@@ -30,5 +30,5 @@ def draw(ratios: Mapping[str, Sequence[float]], identifier: str, where: str) -> 
             ylim=(len(ratios) - 0.5, -0.5),
         )
         axes.locator_params(axis="x", nbins=6)
-        description = f"Deviation over that of draws on {where}, means: {'; '.join(listed)}."
+        description = f"Ratio to the deviation of draws on {where}, means: {'; '.join(listed)}."
         return Drawing(svg(figure, identifier, description), where)

@@ -1,4 +1,4 @@
-"""Distances of predictions to those of a reference, from the tables of clean data."""
+"""Distances of predictions from a reference's, taken from the tables of clean data."""
 
 from collections.abc import Iterator, Mapping
 
@@ -29,7 +29,7 @@ def sections(material: Material) -> Iterator[Section]:
 def distance_drawings(
     table: Table, styles: Mapping[str, Style], identifier: str, where: str
 ) -> list[Drawing]:
-    """Return the figure of a data set; empty where no distances to a reference were scored."""
+    """Return the figure of a data set; empty if no distances to a reference were scored."""
     columns = {column.name: i for i, column in enumerate(table.columns)}
     if not all(name in columns for name in NAMES):
         return []

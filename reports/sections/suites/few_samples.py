@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics import PROBED
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.judge.columns import cell_of
@@ -28,7 +28,7 @@ MONTE_CARLO = "monte_carlo"
 MULTIPLES = (1, 2, 4)
 PRINTED = {"ciber": "CIBER", "monte carlo": "Monte Carlo"}
 RESAMPLES, INTERVAL = 2000, (2.5, 97.5)
-"""The number of bootstrap resamples for an interval of a number of draws, and its percentiles."""
+"""The number of bootstrap resamples for the interval of a number of draws, and percentiles."""
 
 Curves = Float[ndarray, "repeats counts"]
 
@@ -74,7 +74,7 @@ class FewDraws:
 
     @cached_property
     def baseline(self) -> str | None:
-        """The plain Monte Carlo method, which uses the draws as they are."""
+        """The plain Monte Carlo method, which uses the draws unchanged."""
         for method in self.methods:
             described = self.benchmark.runs[method][0].run.get("method")
             integral = described.get("integral") if isinstance(described, Mapping) else None
@@ -113,7 +113,7 @@ class FewDraws:
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Yield the errors of few draws relative to an exact predictive, where they were measured."""
+    """Yield the errors of few draws relative to an exact predictive, if they were measured."""
     drawings: list[Drawing] = []
     choices = []
     for benchmark, name, where in material.figure_places("draws"):
@@ -164,7 +164,7 @@ def divergence_table(few_draws: FewDraws, metric: str = MAIN) -> Table:
 
 
 def other_tables(few_draws: FewDraws) -> list[Table]:
-    """Return the tables of the other errors that were measured."""
+    """Return the tables of the other measured errors."""
     tables = (divergence_table(few_draws, metric) for metric in OTHERS)
     return [filled for filled in tables if filled.rows]
 
@@ -198,10 +198,10 @@ def equal_table(few_draws: FewDraws) -> Table | None:
 
 
 def equal_draws(values: Float[ndarray, " repeats"], base: Curves, counts: Sequence[int]) -> str:
-    """Return the count at which the mean of `base` falls to that of `values`, with an interval.
+    """Return the count at which the mean of `base` falls to the mean of `values`, with an interval.
 
     Means are interpolated between logarithms. The interval is a bootstrap over pairs of repeats;
-    it is left out where their numbers differ.
+    it is omitted if their numbers differ.
     """
     at = _crossing(values.mean(), base.mean(0), counts)
     if len(values) < 2 or len(values) != len(base):
@@ -214,7 +214,7 @@ def equal_draws(values: Float[ndarray, " repeats"], base: Curves, counts: Sequen
 
 
 def _crossing(level: float, curve: Float[ndarray, " counts"], counts: Sequence[int]) -> float:
-    """Return the first number at which the curve reaches the level; 0 or infinity outside."""
+    """Return the first number at which the curve reaches the level; else 0 or infinity."""
     if curve[0] <= level:
         return float(counts[0]) if curve[0] == level else 0.0
     below = np.flatnonzero(curve <= level)

@@ -30,7 +30,7 @@ def draw(
             style, mean = styles[method], values.mean(0)
             if len(values) > 1:
                 error = values.std(0, ddof=1) / math.sqrt(len(values))
-                least = 1e-3 * mean  # the logarithmic axis has no place for 0
+                least = 1e-3 * mean  # a logarithmic axis cannot show 0
                 axes.fill_between(counts, np.maximum(mean - error, least), mean + error,
                                   color=OWN, alpha=0.2, linewidth=0,
                                   gid=gid(method, "band"))  # fmt: skip

@@ -1,10 +1,10 @@
-"""Accuracy of propagated moments, layer by layer, with the values that paper 001 prints."""
+"""Accuracy of propagated moments, layer by layer, with the values printed in paper 001."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics import PROBED
 from bnnbench.metrics.statistics import mean, replicates
 from bnnbench.reports.figures.canvas import Drawing
@@ -22,7 +22,7 @@ DIVERGENCES = {
     "KL": ("softmax", "softmax_simplified"),
     "KL′": ("softmax_full",),
 }
-"""Heading of a column → conditions whose divergence it shows: the first that a method has."""
+"""Column heading → conditions whose divergence it shows: the first that a method has."""
 ERRORS = ("eps_mu", "eps_sigma")
 FLOORS = ("eps_mu_floor", "kl_floor")
 ERROR_DECIMALS = 3
@@ -51,7 +51,7 @@ class Layered:
 
     @cached_property
     def _all_layers(self) -> frozenset[str]:
-        """The conditions that are layers, of any run."""
+        """The conditions of any run that are layers."""
         return frozenset(
             c for c, traits in self.benchmark.traits.items() if traits.layer is not None
         )
@@ -140,7 +140,7 @@ def _headings(layered: Layered) -> list[str]:
 
 
 def _rows(layered: Layered, method: str, metric: str) -> Iterator[Row]:
-    """Yield the row of an error, followed by the printed one."""
+    """Yield the row of an error, followed by its printed row."""
     runs = layered.benchmark.runs[method]
     completed = sum(record.status == "completed" for record in runs)
     cells = [_cell(layered.values(method, layer, metric)) for layer in layered.layers]
@@ -196,7 +196,7 @@ def _column(name: str) -> Column:
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Yield the errors of propagated moments after each layer, where they were measured."""
+    """Yield the errors of propagated moments after each layer, if they were measured."""
     drawings: list[Drawing] = []
     choices = []
     for benchmark, name, where in material.figure_places("layers"):

@@ -16,18 +16,18 @@ CROWDED = 8
 """With more layers than this, ticks show only the kind of a layer."""
 
 NARROW = 2.2
-"""An axis extends at least by this factor below and above its middle, to hold several ticks."""
+"""An axis extends at least by this factor below and above its middle, to fit several ticks."""
 
 
 @dataclass(frozen=True)
 class Errors:
-    """One error of several methods after every layer; None where it is unknown."""
+    """One error of several methods after every layer; None if unknown."""
 
     metric: str
     ours: Mapping[str, Sequence[float]]
     printed: Mapping[str, Sequence[float | None]]
     floor: float | None
-    """The error that exact moments would show."""
+    """The error of exact moments with this number of samples."""
 
 
 def draw(

@@ -1,11 +1,12 @@
-"""Active learning: scores after every acquisition, and arms compared with random acquisition."""
+"""Active learning: scores after every acquisition, and strategies compared with random
+acquisition."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics import METRICS
 from bnnbench.metrics.active_learning import area, final_value, share_of_wins
 from bnnbench.metrics.statistics import Samples, holm, replicates, wilcoxon
@@ -23,7 +24,7 @@ from bnnbench.reports.sections.suites import learning_figure as figure
 from bnnbench.reports.style import labels
 
 MAIN = ("rmse", "accuracy")
-"""Scores for the comparison; the first that a data set has is used."""
+"""Scores for the comparison; the first one available on a data set is used."""
 
 
 FIXED = {"wins": ("%", 100.0, 1), "p_value": ("", 1.0, 4)}
@@ -32,28 +33,28 @@ FIXED = {"wins": ("%", 100.0, 1), "p_value": ("", 1.0, 4)}
 
 @dataclass(frozen=True)
 class Pair:
-    """An arm and the random arm of the same method, over the repeats that both completed."""
+    """A strategy and its method's random strategy, over the repeats that both completed."""
 
     name: str
     metric: str
     active: np.ndarray
     random: np.ndarray
-    """repeats x rounds; several seeds of a repeat are averaged"""
+    """repeats x rounds, averaged over the seeds of a repeat"""
     unconverged: int
-    """The number of repeats in which a run of either arm did not converge."""
+    """The number of repeats in which a run of either strategy did not converge."""
 
     def cell(self, value: Callable[[np.ndarray], np.ndarray]) -> Cell:
-        """Return mean and interval of the differences in this number of each curve."""
+        """Return mean and interval of the differences in this number between paired curves."""
         gaps = value(self.active) - value(self.random)
         return cell_of(gaps.tolist(), unconverged=self.unconverged)
 
     def of(self, number: float) -> Cell:
-        """Return the cell of a number."""
+        """Return a cell with this number."""
         return Cell(number, None, len(self.active), unconverged=self.unconverged)
 
     @property
     def wins(self) -> float:
-        """The share of repeats in which the arm ends better."""
+        """The share of repeats in which the strategy ends better."""
         better = bool(METRICS[self.metric].higher_is_better)
         return share_of_wins(final_value(self.active), final_value(self.random), better)
 
@@ -64,13 +65,13 @@ class Pair:
 
 
 def main_metric(benchmark: Benchmark) -> str | None:
-    """Return the score that arms are compared by, None where there is no active learning."""
+    """Return the score for comparing strategies; None without active learning."""
     scored = {n for r in benchmark.records for c in benchmark.rounds for n in r.scores.get(c, {})}
     return next((name for name in MAIN if name in scored), None)
 
 
 def curve(benchmark: Benchmark, record: Record, metric: str) -> np.ndarray | None:
-    """Return the score after every round, None where it is missing after any of them."""
+    """Return the score after every round; None if any is missing."""
     values = [record.scores.get(name, {}).get(metric) for name in benchmark.rounds]
     whole = record.status == "completed" and len(values) > 1 and None not in values
     return np.array(values, float) if whole else None
@@ -105,7 +106,7 @@ def _unconverged(benchmark: Benchmark, labels: Sequence[str]) -> set[int]:
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Yield the learning curves, and the comparison of arms with random acquisition."""
+    """Yield the learning curves, and the comparison of strategies with random acquisition."""
     drawings = []
     for benchmark, name, where in material.figure_places("learning"):
         metric = main_metric(benchmark)
@@ -118,10 +119,10 @@ def sections(material: Material) -> Iterator[Section]:
         "standard error. At every point the model was trained from scratch."
     )
     note = (
-        "All arms of a method start from the same partition and share random streams, so repeats "
-        "are pairs. Results of random acquisition have heavy tails; therefore medians are shown, "
-        "too. Where lower scores are better, a difference below 0 is a gain of the arm. The signed "
-        "rank test is two-sided, and adjusted by Holm over the table."
+        "All strategies of a method start from the same partition and share random streams, so "
+        "repeats are pairs. Results of random acquisition have heavy tails; therefore medians are "
+        "shown, too. If lower scores are better, a difference below 0 is a gain of the strategy. "
+        "The signed rank test is two-sided, and adjusted by Holm over the table."
     )
     choices = tuple(
         Choice((Block(table, table.title, counts_runs=False),), "metric", table.title)
@@ -133,7 +134,7 @@ def sections(material: Material) -> Iterator[Section]:
 
 
 def learning_tables(benchmarks: Sequence[Benchmark], methods: Sequence[str]) -> list[Table]:
-    """Return areas and medians of all arms, and the gain of each over the random arm."""
+    """Return areas and medians of all strategies, and the gain of each over random acquisition."""
     active = [b for b in benchmarks if main_metric(b)]
     if not active:
         return []
@@ -211,7 +212,7 @@ def _of_arms(
 
 
 def pairs(benchmark: Benchmark, metric: str) -> Iterator[Pair]:
-    """Yield every arm that is not random, paired with the random arm of its method."""
+    """Yield every strategy that is not random, paired with its method's random strategy."""
     arms = benchmark.arms
     for label, arm in arms.items():
         rival = next((n for n, o in arms.items() if o.random and o.method == arm.method), None)
@@ -229,7 +230,7 @@ def pairs(benchmark: Benchmark, metric: str) -> Iterator[Pair]:
 
 
 def _of_pairs(name: str, last: str, benchmarks: Sequence[Benchmark], metric: str) -> list[Table]:
-    """Return pairs of arms by data sets: differences, shares of wins, and p-values."""
+    """Return pairs of strategies by data sets: differences, shares of wins, and p-values."""
     by_set = [{pair.name: pair for pair in pairs(b, metric)} for b in benchmarks]
     names = sorted({name for pairs in by_set for name in pairs})
     if not names:
@@ -245,7 +246,7 @@ def _of_pairs(name: str, last: str, benchmarks: Sequence[Benchmark], metric: str
     kinds: list[tuple[str, list[Column], Callable[[Pair], Cell]]] = [
         (f"{name}, {last}: difference", columns, lambda pair: pair.cell(final_value)),
         (f"{name}, area: difference", columns, lambda pair: pair.cell(area)),
-        (f"{name}, {last}: repeats in which the arm wins", share, lambda pair: pair.of(pair.wins)),
+        (f"{name}, {last}: repeats that the strategy wins", share, lambda pair: pair.of(pair.wins)),
         (
             f"{name}, {last}: p of the signed rank test, Holm",
             p_values,
@@ -282,6 +283,6 @@ def _origin(benchmarks: Sequence[Benchmark]) -> str:
 
 
 def curves_by_arm(benchmark: Benchmark, metric: str) -> Mapping[str, np.ndarray]:
-    """Return label → repeats x rounds, for the arms with complete curves."""
+    """Return label → repeats x rounds, for the strategies with complete curves."""
     by_label = {label: curves(benchmark, label, metric) for label in benchmark.arms}
     return {label: np.array(list(c.values())) for label, c in by_label.items() if c}

@@ -1,11 +1,11 @@
-"""Several networks on the same rows: a row of panels for each method, a column for each network."""
+"""Several networks on the same rows: a row of panels per method, a column per network."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.data_points.curves import Curve
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.read.benchmarks import Benchmark
@@ -53,14 +53,14 @@ def explanation(family: Sequence[Benchmark]) -> str:
         "is the true function; the coloured line is each method's predictive mean with a band of "
         f"± {networks_figure.DEVIATIONS} predictive standard deviations. The "
         "number is the error of the mean "
-        "against noisy targets inside the range of the training inputs, where it was scored."
+        "against noisy targets inside the range of the training inputs, if it was scored."
     )
 
 
 def drawings(
     store: Store, family: Sequence[Benchmark], styles: Mapping[str, Style], name: str
 ) -> tuple[Drawing, ...]:
-    """Return one drawing for each method that has a prediction on any of the networks."""
+    """Return one drawing for each method that has a prediction with any of the networks."""
     points = _points(store, family[0])
     assert points is not None, "a family has points"
     runs = [first_runs(benchmark)[1] for benchmark in family]

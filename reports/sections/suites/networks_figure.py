@@ -1,4 +1,4 @@
-"""One method's predictions over a single input on several networks, side by side."""
+"""One method's predictions over a single input by several networks, in adjacent panels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ PANEL, LEFT, HEIGHT = 1.55, 0.46, 1.75
 
 @dataclass(frozen=True)
 class Panel:
-    """A method's prediction on one network; without a band if there is none."""
+    """A method's prediction with one network; without a band if there is none."""
 
     title: str
     band: Band | None
     note: str
-    """A score, or the reason why there is no band."""
+    """A score, or the reason for a missing band."""
 
 
 def draw(

@@ -1,11 +1,11 @@
-"""Histograms of a network's outputs for one image under its noise, beside propagated moments."""
+"""Histograms of a network's noisy outputs for one image, compared with propagated moments."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from bnnbench.datasets.conditions import condition_names
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.sections.base import Gallery, Material, Section
 from bnnbench.reports.sections.suites import outputs_figure as figure
@@ -13,9 +13,9 @@ from bnnbench.reports.sections.suites.outputs_figure import Output
 
 ABOUT = (
     "The outputs of a trained network for one test image whose noise is drawn anew in each sample: "
-    "grey bars that hold a twentieth of the samples each, the outermost a little less; a hundredth "
+    "each grey bar holds a twentieth of the samples, the outermost a little less; a hundredth "
     "at either end is not drawn. A curve is the Gaussian of a "
-    "method's propagated moments, a vertical line the mean of one that propagates means alone. "
+    "method's propagated moments, a vertical line the mean of one that propagates only means. "
     "A figure is one trained network."
 )
 
@@ -34,7 +34,7 @@ def sections(material: Material) -> Iterator[Section]:
 
 
 def outputs_of(benchmark: Benchmark, methods: Sequence[str]) -> dict[int, list[Output]]:
-    """Return seed → the outputs that were sampled, with the moments of all completed runs."""
+    """Return seed → the sampled outputs, with the moments of all completed runs."""
     runs: dict[int, dict[str, Record]] = {}
     for method in methods:
         for record in benchmark.runs.get(method, ()):

@@ -15,7 +15,7 @@ from bnnbench.reports.style.palette import Style
 COLUMNS, PANEL, ROW, LEFT = 5, 1.7, 1.3, 0.1
 """Panels in a row, and sizes in inches."""
 REACH = 0.75
-"""A panel extends by this share of the samples' inner range beyond its ends."""
+"""A panel extends beyond the samples' inner range by this share of it."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Output:
     levels: Float64[np.ndarray, " levels"]
     quantiles: Float64[np.ndarray, " levels"]
     moments: Mapping[str, tuple[float, float | None]]
-    """Method → mean and standard deviation; None where means alone are propagated."""
+    """Method → mean and standard deviation; None if only means are propagated."""
 
 
 def draw(
@@ -34,7 +34,8 @@ def draw(
 ) -> Drawing:
     """Return a panel for each output: a histogram between quantiles, Gaussians and lines.
 
-    A method is the Gaussian of its moments, or a line at its mean where it has no deviation.
+    A method is drawn as the Gaussian of its moments, or as a line at its mean if it has no
+    deviation.
     """
     rows = -(-len(outputs) // COLUMNS)
     with drawing(0.2 + ROW * rows, LEFT, LEFT + PANEL * COLUMNS, top=0.2) as figure:
@@ -75,7 +76,7 @@ def _panel(axes: Axes, output: Output, styles: Mapping[str, Style]) -> None:
 
 
 def _distance(outputs: Sequence[Output], method: str) -> float:
-    """Return the mean distance between the quantiles of a method and those of the samples."""
+    """Return the mean distance between the quantiles of a method and of the samples."""
     distances = []
     for output in outputs:
         mean, std = output.moments[method]

@@ -1,10 +1,10 @@
-"""The gallery of decision regions over a plane, one panel for each method."""
+"""The gallery of decision regions over a plane, one panel per method."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import HasProbabilities
 from bnnbench.reports.figures.canvas import Drawing
@@ -20,7 +20,7 @@ NAME = "plane"
 
 @dataclass(frozen=True)
 class Regions:
-    """One fold's predictions over the plane, a drawing for each method."""
+    """One fold's predictions over the plane, one drawing per method."""
 
     drawings: tuple[Drawing, ...]
     fold: int
@@ -38,7 +38,7 @@ class Regions:
 
 
 def region_drawings(store: Store, benchmark: Benchmark, name: str, where: str) -> Regions | None:
-    """Return the regions of the first fold; None where there is no plane with two classes."""
+    """Return the regions of the first fold; None if there is no plane with two classes."""
     fold, begun = first_runs(benchmark)
     drawings = []
     for k, (method, record) in enumerate(begun.items()):

@@ -9,7 +9,7 @@ from bnnbench.reports.figures.canvas import INK, PAPER, Drawing, drawing, svg
 from bnnbench.reports.style.palette import BLUE, ORANGE
 
 LEVELS = 20
-"""Shades from one class to the other: bands of equal probability, and small files."""
+"""Number of shades from one class to the other: bands of equal probability keep files small."""
 
 CLASSES = ((BLUE, "o"), (ORANGE, "^"))
 """Colour and marker of each class."""
@@ -52,7 +52,7 @@ def draw(
 
 
 def shades(probability: Float[np.ndarray, "lines columns"]) -> Float[np.ndarray, "lines columns 4"]:
-    """Return the colour of the more likely class; the more likely it is, the more opaque."""
+    """Return the colour of the more likely class; the more likely, the more opaque."""
     level = np.clip(np.round(LEVELS * np.nan_to_num(probability, nan=0.5)), 0, LEVELS) / LEVELS
     colours = np.array([to_rgb(colour) for colour, _ in CLASSES])
     opacity = 0.85 * np.abs(2 * level - 1)

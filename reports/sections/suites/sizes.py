@@ -9,7 +9,7 @@ from statistics import fmean
 import numpy as np
 
 from bnnbench.datasets.conditions import traits
-from bnnbench.engine.store.record import Record, distance_from_official
+from bnnbench.engine.records.record import Record, distance_from_official
 from bnnbench.metrics import ATTACKED, METRICS
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.judge.columns import filled, score_column, score_under
@@ -26,7 +26,7 @@ from bnnbench.reports.style.palette import Style
 SHOWN = ("accuracy", "nll", "ece", "rmse", "log_odds_of_errors_median")
 
 SHARE = 0.01
-"""Points without gradient are mentioned where they exceed this share."""
+"""Points without gradient are mentioned if they exceed this share."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Family:
 
     @property
     def is_part(self) -> bool:
-        """True if a mean over families summarises it."""
+        """True if it is summarised in a mean over families."""
         return any(self.last in described.parts for described in self.benchmark.traits.values())
 
     @property
@@ -83,7 +83,7 @@ class Family:
     def curves(self, metric: str) -> Mapping[str, np.ndarray]:
         """Return method → runs x sizes, for the completed runs that are scored under every size.
 
-        Runs without some value are left out, such as log odds of errors without an error.
+        Runs with a missing value are left out, such as log odds of errors without an error.
         """
         by_method = {}
         for method, runs in self.benchmark.runs.items():
@@ -94,7 +94,7 @@ class Family:
 
     @property
     def doubts(self) -> list[str]:
-        """Sentences about signs that an attack failed because gradients were masked."""
+        """Sentences about signs that an attack failed because of masked gradients."""
         if not self.scored(tuple(ATTACKED)):
             return []
         sentences = []
@@ -142,7 +142,7 @@ def sized_families(benchmark: Benchmark) -> list[Family]:
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Yield the figures of scores by the size of a perturbation, a gallery for each family."""
+    """Yield the figures of scores by the size of a perturbation, one gallery per family."""
     galleries = []
     about = (
         "The mean over runs; the band is one standard error. At size 0 the test data are unchanged."
@@ -189,7 +189,7 @@ def part_tables(families: Sequence[Family], methods: Sequence[str]) -> list[Tabl
 
 
 def _mean(conditions: Sequence[str], name: str, record: Record) -> float | None:
-    """Return the mean of a run's scores, None where any of them is missing."""
+    """Return the mean of a run's scores; None if any of them is missing."""
     values = [record.scores.get(condition, {}).get(name) for condition in conditions]
     known = [value for value in values if value is not None]
     return fmean(known) if len(known) == len(values) else None

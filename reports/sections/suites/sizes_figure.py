@@ -20,7 +20,7 @@ def draw(
     axes_names: tuple[str, str],
     higher_is_better: bool,
 ) -> Drawing:
-    """Return the mean of each method's runs with its standard error; gaps where a run lacks it."""
+    """Return the mean of each method's runs with its standard error; gaps at missing values."""
     across, up = axes_names
     with drawing(2.0, left=0.52) as figure:
         axes = figure.subplots()

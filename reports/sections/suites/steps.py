@@ -1,9 +1,9 @@
-"""A comparison of schedules: the serial steps of fits, their guard events and their scores."""
+"""A comparison of schedules: the fits' serial steps, guard events and scores."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 from bnnbench.metrics import METRICS
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.judge.columns import (
@@ -31,7 +31,7 @@ DRAWN = ("nll", "accuracy", "rmse")
 def compares_steps(benchmark: Benchmark) -> bool:
     """Return whether most methods count serial steps, and differ in them.
 
-    Where few do, steps are not what the methods are compared by.
+    If only a few count steps, the methods are not compared by steps.
     """
     steps_by_method = [
         {r.diagnostics[STEPS] for r in runs if _counts_steps(r)} for runs in benchmark.runs.values()
@@ -94,7 +94,7 @@ def _table(benchmark: Benchmark, methods: Sequence[str]) -> Table:
 def step_drawings(
     benchmark: Benchmark, styles: Mapping[str, Style], identifier: str, where: str
 ) -> list[Drawing]:
-    """Return a figure for each score that is drawn; empty where no schedules are compared."""
+    """Return a figure for each score that is drawn; empty if no schedules are compared."""
     if not compares_steps(benchmark):
         return []
     drawings = []

@@ -24,7 +24,7 @@ def draw(
 ) -> Drawing:
     """Return a scatter plot of runs against the logarithm of their steps.
 
-    `levels` are scores of methods that count no steps; a line is drawn at their mean.
+    `levels` are scores of methods that count no steps, drawn as a line at their mean.
     """
     with drawing(2.0, left=0.52) as figure:
         axes = figure.subplots()

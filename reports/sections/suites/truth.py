@@ -1,4 +1,4 @@
-"""Distance to certified posteriors: methods that aim at them apart from those that do not."""
+"""Distance to certified posteriors, separately for methods that target them and others."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -12,16 +12,16 @@ from bnnbench.reports.style.palette import Style
 
 NOTE = (
     "The posterior of the stated model was sampled by long chains and certified; a method is "
-    "scored by how far its prediction is from that one, in standardised target units. Matched "
-    "methods aim at this posterior, so that their distance is an error of inference. Those of "
-    "another prior aim at another posterior, and the rest at none: their distance says how well "
-    "they stand in for it. Each of the three has a ranking of its own, by KL. KL: from the exact "
-    "prediction of a noisy target, in nats. W2: of the noiseless function, relative to the exact "
-    "standard deviation; a single function at the exact mean has 1. Floor: the W2 that as many "
-    "exact draws have on average. Mean error: in exact standard deviations. Std ratio: below 1 "
+    "scored by the distance of its prediction from the exact one, in standardised target units. "
+    "Matched methods target this posterior, so that their distance is an error of inference. "
+    "Methods with another prior target another posterior, and the rest target none: their distance "
+    "says how well they replace it. Each of the three groups is ranked separately, by KL. KL: from "
+    "the exact prediction of a noisy target, in nats. W2: of the noiseless function, relative to "
+    "the exact standard deviation; a single function at the exact mean has 1. Floor: the average "
+    "W2 of as many exact draws. Mean error: in exact standard deviations. Std ratio: below 1 "
     "is overconfident. Joint KL: of five test rows at once. Correlation error: mean over pairs "
-    "of test rows; a dash where a method gives no draws of whole functions. Methods share a rank "
-    "where their KL differs by less than two halves of the reference do."
+    "of test rows; a dash if a method gives no draws of whole functions. Methods share a rank "
+    "if their KL differs by less than that of two halves of the reference."
 )
 COLUMNS = (
     ("kl_from_truth", "KL"),
@@ -44,21 +44,21 @@ GALLERIES = {
     ),
     BIAS: (
         "Mean error against the ratio of standard deviations, both relative to the exact "
-        "posterior: left of the line methods are overconfident, right of it underconfident; those "
-        "that claim no deviation are left out. Means over seeds."
+        "posterior: left of the line methods are overconfident, right of it underconfident. "
+        "Methods that claim no deviation are left out. Means over seeds."
     ),
     DENSITY: (
         "Densities of the function without noise: grey the exact posterior, lines the nearest "
-        "method of each relation and the one of most likelihood; a single function is a vertical "
-        "line. Standardised units."
+        "method of each relation and the one with the highest likelihood; a single function is a "
+        "vertical line. Standardised units."
     ),
     CLOUDS: (
-        "Draws of whole functions at two test rows: small grey points of the exact posterior, "
-        "larger ones of the methods beside it that give draws. Captions have the correlations."
+        "Draws of whole functions at two test rows: small grey points from the exact posterior, "
+        "larger ones from the methods that give draws. Captions state the correlations."
     ),
 }
 DENSITIES, PAIRS = 4, 2
-"""Numbers of figures of single rows and of pairs for each data set."""
+"""The number of figures of single rows, and of pairs of rows, per data set."""
 
 
 def sections(material: Material) -> Iterator[Section]:
@@ -88,7 +88,7 @@ def sections(material: Material) -> Iterator[Section]:
 def _drawings(
     compared: Comparison, styles: Mapping[str, Style], identifier: str, where: str
 ) -> Iterator[tuple[str, Drawing]]:
-    """Yield the name of a gallery and a figure for it; those of rows need stored predictions."""
+    """Yield a gallery's name and a figure for it; figures of rows need stored predictions."""
     places = {s.method: (s.mean("std_ratio"), s.mean("mean_error")) for s in compared.standings}
     yield BIAS, truth_figure.bias_and_width(places, styles, f"{identifier}-bias", where)
     rows = compared.rows
@@ -109,7 +109,7 @@ def _drawings(
 
 
 def _nearest(compared: Comparison) -> list[str]:
-    """Return the nearest method of each relation, and the one of most likelihood."""
+    """Return the nearest method of each relation, and the method with the highest likelihood."""
     by_relation: dict[str, str] = {}
     for standing in compared.standings:
         by_relation.setdefault(standing.relation, standing.method)
@@ -118,7 +118,7 @@ def _nearest(compared: Comparison) -> list[str]:
 
 
 def _spread_out(rows: int, count: int) -> list[int]:
-    """Return numbers of rows, evenly over all."""
+    """Return evenly spaced row numbers."""
     return sorted({rows * (2 * k + 1) // (2 * count) for k in range(count)})
 
 
@@ -174,7 +174,7 @@ def _text(value: float) -> str:
 
 
 def _certificate(compared: Comparison) -> str:
-    """Return the certificate in a sentence, with the command that verifies it."""
+    """Return a sentence with the certificate, and with the command that verifies it."""
     stated = compared.reference.certificate
     quantities = stated["quantities"].values()
     r_hat = max(q["r_hat"] for q in quantities)

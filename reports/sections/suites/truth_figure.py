@@ -1,4 +1,4 @@
-"""Methods beside a certified posterior: ranks, bias and width, densities and pairs of values."""
+"""Methods compared with a certified posterior: ranks, bias and width, densities, value pairs."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,15 +14,15 @@ from bnnbench.reports.read.predictions.truths import Rows
 from bnnbench.reports.style.palette import Style
 
 GRID = 200
-"""Places at which a density is drawn."""
+"""Number of places at which a density is drawn."""
 CLOUD = 100
-"""Most draws of one method in a cloud."""
+"""Maximum number of draws of one method in a cloud."""
 
 Styles = Mapping[str, Style]
 
 
 def ranks(agreement: Agreement, styles: Styles, identifier: str, where: str) -> Drawing:
-    """Return the rank by KL from the truth against that by log loss on the test rows."""
+    """Return the rank by KL from the truth against the rank by log loss on the test rows."""
     with drawing(2.3) as figure:
         axes = figure.subplots()
         most = len(agreement.first)
@@ -74,7 +74,7 @@ def density(
     identifier: str,
     where: str,
 ) -> Drawing:
-    """Return the density of the function at a test row: of the truth as an area, of methods.
+    """Return densities of the function at a test row: of the truth as an area, and of methods.
 
     Draws are smoothed by Silverman's rule; a single function is a line.
     """

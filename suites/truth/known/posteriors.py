@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 
 from bnnbench.datasets.base import Categorical, Gaussian, Split
-from bnnbench.engine.run.streams import stream
+from bnnbench.engine.declare.streams import stream
 from bnnbench.methods.base import InferenceDiverged, Problem
 from bnnbench.methods.hmc.convergence import ess_bulk, ess_tail, split_r_hat
 from bnnbench.methods.hmc.method import Hmc

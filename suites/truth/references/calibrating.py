@@ -10,7 +10,7 @@ import torch
 from bnnbench.datasets.base import Gaussian, Split
 from bnnbench.datasets.references import calibration
 from bnnbench.engine.declare.description import describe
-from bnnbench.engine.run.streams import stream
+from bnnbench.engine.declare.streams import stream
 from bnnbench.methods.base import InferenceDiverged, Problem
 from bnnbench.methods.hmc.convergence import ess_bulk
 from bnnbench.methods.hmc.method import Hmc

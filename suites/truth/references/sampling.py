@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from bnnbench.datasets.reading.whole_files import read_regular, write_whole
 from bnnbench.engine.declare.description import canonical_json, describe, digest
-from bnnbench.engine.run.streams import stream
+from bnnbench.engine.declare.streams import stream
 from bnnbench.methods.checkpoints.checkpoint import checkpointing
 from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.hmc.posterior import HmcPosterior

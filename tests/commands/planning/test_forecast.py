@@ -8,7 +8,7 @@ from bnnbench.commands.planning.budget import Experience
 from bnnbench.commands.planning.forecast import LONG, WEIGHT_OF_ESTIMATES, Forecast, forecast
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.engine.declare.grid import Evaluation
-from bnnbench.engine.run.execute import Task
+from bnnbench.engine.run.task import Task
 from tests.commands.planning.test_budget import RUN, kept, record, twice
 
 __all__ = ["kept"]

@@ -6,7 +6,8 @@ import pytest
 
 from bnnbench.commands.planning.plan import plan
 from bnnbench.commands.planning.share import Share
-from bnnbench.engine.run.execute import execute, lost
+from bnnbench.engine.run.execute import execute
+from bnnbench.engine.run.outcomes import lost
 from bnnbench.engine.store.leases import Leases
 from bnnbench.engine.store.store import Store
 from tests.suites.fakes import Mean, Together

@@ -10,8 +10,8 @@ from bnnbench.commands.terminal.display import SECONDS_BETWEEN_LINES, Lines, Liv
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
-from bnnbench.engine.run.execute import Outcome, Task
-from tests.engine.store.test_record import RECORD
+from bnnbench.engine.run.task import Outcome, Task
+from tests.engine.records.test_record import RECORD
 from tests.suites.fakes import Line, Mean
 
 RUN = Run("miniature", "quick", "[b]IVON[/b]", Case(Line(), ()), Mean(), fold=0, seed=0)

@@ -15,7 +15,7 @@ from bnnbench.datasets.cuts.pool import ActivePool
 from bnnbench.engine.declare.acquisition import Acquisition
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation
-from tests.engine.store.test_record import RECORD
+from tests.engine.records.test_record import RECORD
 from tests.suites.fakes import Line
 from tests.suites.miniature import QUICK
 

@@ -20,7 +20,6 @@ from bnnbench.datasets.cuts.stl10_shared import Stl10Shared
 from bnnbench.datasets.official.svhn import Svhn
 from bnnbench.datasets.official.svhn_first1083 import SvhnFirst1083
 from bnnbench.engine.declare.attacks import Fgsm, Pgd
-from bnnbench.engine.store.earlier.conditions import traits_of
 
 ALL = (
     Clean(),
@@ -54,14 +53,6 @@ def named(condition) -> str:
 def test_records_give_traits_back(condition):
     data = json.loads(json.dumps(condition.traits.as_data()))
     assert from_data(data) == condition.traits
-
-
-EARLIER = [one for one in ALL if not isinstance(one, RotatedToNearest)]
-
-
-@pytest.mark.parametrize("condition", EARLIER, ids=named)
-def test_names_in_earlier_records_lead_to_the_same_traits(condition):
-    assert traits_of(condition.name) == condition.traits
 
 
 def test_titles_are_plain_english():

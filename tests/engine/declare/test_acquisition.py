@@ -12,10 +12,10 @@ from bnnbench.datasets.cuts.pool import ActivePool
 from bnnbench.datasets.errors import PoolTooSmall
 from bnnbench.datasets.reading import tables
 from bnnbench.datasets.stand_ins import DiabetesAsUci
-from bnnbench.engine.declare import acquisition
 from bnnbench.engine.declare.acquisition import RULES, Acquisition
 from bnnbench.engine.declare.case import Case
-from bnnbench.engine.run.streams import stream
+from bnnbench.engine.declare.streams import stream
+from bnnbench.engine.run import acquiring
 from bnnbench.methods.base import InferenceDiverged, Problem
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.mfvi import Mfvi
@@ -58,7 +58,7 @@ def test_a_batch_is_the_rows_of_greatest_score():
 
 def test_pieces_of_the_pool_are_scored_as_the_whole(monkeypatch):
     def rows(pieces):
-        monkeypatch.setattr(acquisition, "CANDIDATES_AT_ONCE", pieces)
+        monkeypatch.setattr(acquiring, "CANDIDATES_AT_ONCE", pieces)
         method = Mfvi(epochs=3, draws=4)
         (outcome,) = outcomes(method, case=Case(POOL, mlp([3], outputs=1)))
         return outcome.record.acquired

@@ -11,7 +11,8 @@ from bnnbench.datasets.conditions.traits import Traits, from_data
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
 from bnnbench.engine.declare.probe import Measured
-from bnnbench.engine.run.execute import Task, execute
+from bnnbench.engine.run.execute import execute
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.base import InferenceDiverged
 from tests.suites.commands import call, rows

@@ -11,10 +11,10 @@ from bnnbench.engine.declare import surrogate as transfer
 from bnnbench.engine.declare.attacks import Fgsm, Pgd
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Suite
+from bnnbench.engine.declare.streams import stream
 from bnnbench.engine.declare.surrogate import Surrogate
 from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.packing import unpack
-from bnnbench.engine.run.streams import stream
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import InferenceDiverged, NotDifferentiable, Problem

@@ -14,8 +14,9 @@ from bnnbench.engine.declare.acquisition import Acquisition
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation
 from bnnbench.engine.run import packing
-from bnnbench.engine.run.execute import Task, execute
+from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.packing import unpack
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.fitting.progress import report
 from bnnbench.methods.mfvi import Mfvi

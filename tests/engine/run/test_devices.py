@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from bnnbench.engine.run.devices import NoSuchDevice, decided, used
-from bnnbench.engine.run.execute import execute, lost
+from bnnbench.engine.run.execute import execute
+from bnnbench.engine.run.outcomes import lost
 from tests.engine.workers.test_workers import RUN, task
 from tests.suites.fakes import Mean
 

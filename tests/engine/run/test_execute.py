@@ -14,8 +14,10 @@ from bnnbench.datasets.generated.sine import Sine
 from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Reproduces, Run
-from bnnbench.engine.run.execute import Task, execute, lost
+from bnnbench.engine.run.execute import execute
+from bnnbench.engine.run.outcomes import lost
 from bnnbench.engine.run.packing import unpack
+from bnnbench.engine.run.task import Task
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.methods.predictions.predictive import GaussianPredictive

@@ -12,7 +12,8 @@ from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
 from bnnbench.engine.declare.third_party import has_foreign_code
-from bnnbench.engine.run.execute import Task, execute
+from bnnbench.engine.run.execute import execute
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_run
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.adamw import AdamW

@@ -17,7 +17,8 @@ from bnnbench.datasets.reading import cache, tables
 from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
-from bnnbench.engine.run.execute import Task, execute
+from bnnbench.engine.run.execute import execute
+from bnnbench.engine.run.task import Task
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.ivon import Ivon

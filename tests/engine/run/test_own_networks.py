@@ -14,8 +14,9 @@ from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Evaluation, Run, Suite
-from bnnbench.engine.run.execute import Task, execute
-from bnnbench.engine.store.record_json import from_json, to_json
+from bnnbench.engine.records.record_json import from_json, to_json
+from bnnbench.engine.run.execute import execute
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.networks.catalogue import vgg16
 from bnnbench.methods.predictions.predictive import GaussianPredictive
@@ -103,7 +104,7 @@ def test_tables_set_it_apart_from_rows_with_the_same_network(store):
     table = condition_table(benchmark, "clean", ("Own", "Mean"))
     (line,) = table.own_networks
     assert line.startswith("Own (Slope, 2 parameters, structure ")
-    assert f"Networks of their own: {line}." in markdown([("quick", table)])
+    assert f"Custom networks: {line}." in markdown([("quick", table)])
     assert set(networks([benchmark])) == {"line", "Own on line"}
     assert networks([benchmark])["Own on line"] == [line.removeprefix("Own (")[:-1]]
 

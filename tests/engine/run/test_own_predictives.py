@@ -15,8 +15,9 @@ from bnnbench.commands.running.summary import print_failures, print_tables
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run, Suite
-from bnnbench.engine.run.execute import Task, execute
+from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.packing import unpack
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.store.rescoring.rescore import rescore
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import CannotAnswer

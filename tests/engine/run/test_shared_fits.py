@@ -9,8 +9,9 @@ import torch
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run, grouped
-from bnnbench.engine.run.execute import Task, execute
-from bnnbench.engine.store.record_json import from_json, to_json
+from bnnbench.engine.records.record_json import from_json, to_json
+from bnnbench.engine.run.execute import execute
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.store.store import Store
 from bnnbench.methods import METHODS, method_type
 from bnnbench.methods.ivon import Ivon
@@ -151,7 +152,7 @@ def test_a_report_counts_a_shared_fit_once_and_says_so(tmp_path):
     once = sum(o.record.cost.fit_seconds for o in outcomes[:2])
     assert part.fit_seconds == pytest.approx(once)
     assert part.shared_fits == [
-        "IVON@mean predicts by the fits of IVON, and both are charged with them."
+        "IVON@mean predicts with the fits of IVON, whose cost counts for both."
     ]
 
 
@@ -163,5 +164,5 @@ def test_a_report_names_all_methods_of_a_shared_fit_in_one_sentence(tmp_path):
         store.write(outcome.record, outcome.predictions)
     (part,) = content(read(tmp_path)).parts
     assert part.shared_fits == [
-        "IVON@mean and IVON, two draws predict by the fits of IVON, and each is charged with them."
+        "IVON@mean and IVON, two draws predict with the fits of IVON, whose cost counts for each."
     ]

@@ -9,8 +9,9 @@ import pytest
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
-from bnnbench.engine.run.execute import Task, execute
-from bnnbench.engine.store.record_json import from_json, to_json
+from bnnbench.engine.records.record_json import from_json, to_json
+from bnnbench.engine.run.execute import execute
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.store.rescoring.false_scores import false_scores
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.tuning.method import Tuned

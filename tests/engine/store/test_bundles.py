@@ -8,8 +8,8 @@ import pytest
 
 from bnnbench.commands.bundle import Refused, check, main
 from bnnbench.commands.store import command as verify
+from bnnbench.engine.records.record import SCHEMA
 from bnnbench.engine.store import bundles
-from bnnbench.engine.store.record import SCHEMA
 from bnnbench.engine.store.store import Damaged, Store
 from bnnbench.reports.read.bundles import read_bundle
 from bnnbench.reports.read.frames import results

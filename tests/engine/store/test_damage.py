@@ -21,16 +21,16 @@ from hypothesis import strategies as st
 
 from bnnbench.commands import store as commands
 from bnnbench.engine.declare.description import digest
+from bnnbench.engine.records import clock as clocks
+from bnnbench.engine.records.clock import Clock
+from bnnbench.engine.records.record_json import from_json, to_json
 from bnnbench.engine.run.packing import pack, unpack, vars_of
-from bnnbench.engine.store import clock as clocks
 from bnnbench.engine.store import durable
-from bnnbench.engine.store.clock import Clock
-from bnnbench.engine.store.record_json import from_json, to_json
 from bnnbench.engine.store.store import Damaged, Store, Unwritable
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.reports.read.load import read as read_results
-from tests.engine.store.test_record import RECORD, numbered
-from tests.suites.small_store import OUTCOMES, SCHEMA_1
+from tests.engine.records.test_record import RECORD, numbered
+from tests.suites.small_store import OUTCOMES
 from tests.warm import python
 
 FAULTS = int(os.environ.get("BNNBENCH_FAULTS", "400"))
@@ -79,17 +79,6 @@ def test_every_corruption_of_a_record_is_found():
 def test_whatever_is_no_record_is_refused_in_words(content):
     with pytest.raises(ValueError, match=r"."):
         from_json(content.decode())
-
-
-def test_a_corrupted_record_of_schema_1_is_refused_or_a_record(tmp_path):
-    """It has no checksum: an altered digit goes unseen, and no other error comes up."""
-    content, rng = SCHEMA_1.read_bytes(), random.Random(1)
-    for _ in range(FAULTS * 2):
-        try:
-            record = from_json(hurt(content, rng).decode())
-        except ValueError:
-            continue
-        assert record.predictions_sha256 in ("unknown", None)
 
 
 def test_every_corruption_of_predictions_is_found(tmp_path):
@@ -293,7 +282,7 @@ from dataclasses import replace
 from pathlib import Path
 from bnnbench.engine.store.store import Store
 from tests.engine.store.test_damage import packed
-from tests.engine.store.test_record import RECORD
+from tests.engine.records.test_record import RECORD
 store, name = Store(Path(sys.argv[1])), sys.argv[2]
 content = {size: packed(size) for size in (10, 500)}
 print("ready", flush=True)

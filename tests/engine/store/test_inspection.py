@@ -1,6 +1,5 @@
 """What is wrong in a store is named, and what can be repaired is."""
 
-import json
 import os
 import subprocess
 import sys
@@ -9,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from bnnbench.engine.declare.description import digest
+from bnnbench.engine.records.record_json import to_json
 from bnnbench.engine.store.inspection import inspect, inspect_run
 from bnnbench.engine.store.leases import LEASES, Leases
-from bnnbench.engine.store.record_json import from_json, to_json
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.checkpoints.files import Ledger
 from tests.suites.fakes import Mean
-from tests.suites.small_store import OUTCOMES, RUNS, SCHEMA_1, alter, call, outcomes, tree, truncate
+from tests.suites.small_store import OUTCOMES, RUNS, alter, call, outcomes, tree, truncate
 
 
 def place(store: Store) -> Path:
@@ -224,33 +222,6 @@ def test_a_folder_without_results_is_named(tmp_path, capsys, what):
     for act in (["verify"], ["gc"], ["list"], ["merge", "--out", tmp_path / "out"]):
         code, told = call(capsys, *act, tmp_path / what)
         assert (code, str(tmp_path / what) in told) == (2, True)
-
-
-def test_records_of_schema_1_are_read_and_what_they_lack_is_unknown(store, capsys):
-    record = from_json(SCHEMA_1.read_text())
-    assert (record.schema, record.predictions_sha256) == (1, "unknown")
-    assert (record.evaluations, dict(record.condition_data)) == ((), {})
-    assert digest(record.run) == record.key
-
-
-def test_gc_makes_no_checksum_up(store, capsys):
-    path = place(store)
-    fields = json.loads((path / "record.json").read_text())
-    for name in ("sha256", "predictions_sha256", "evaluations", "condition_data"):
-        del fields[name]
-    (path / "record.json").write_text(json.dumps(fields | {"schema": 1}))
-    before = tree(store.folder)
-    code, told = call(capsys, "verify", store.folder)
-    assert code == 0
-    assert "4 valid runs, 1 of them without checksums (schema 1)" in told
-    assert call(capsys, "gc", store.folder)[0] == 0
-    assert tree(store.folder) == before
-    again = Store(store.folder)
-    again.rewrite(replace(again.read(path.name), method="Average"))
-    found = Store(store.folder).read(path.name)
-    assert (found.schema, found.predictions_sha256, found.method) == (3, "unknown", "Average")
-    truncate(path / "predictions.npz")
-    assert call(capsys, "verify", store.folder)[0] == 3
 
 
 def test_checkpoints_and_claims_of_what_still_runs_are_left_alone(store):

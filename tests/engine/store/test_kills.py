@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from bnnbench.engine.store.record import Record
-from bnnbench.engine.store.record_json import to_json
+from bnnbench.engine.records.record import Record
+from bnnbench.engine.records.record_json import to_json
 from bnnbench.engine.store.store import Store
 from tests.engine.store.test_faults import alive, workers
 from tests.warm import process_of, python

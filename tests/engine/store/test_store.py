@@ -24,7 +24,7 @@ from bnnbench.methods.predictions.predictive import (
     CategoricalSummary,
     GaussianPredictive,
 )
-from tests.engine.store.test_record import RECORD
+from tests.engine.records.test_record import RECORD
 
 
 def predictions(points: int, seed: int = 0):
@@ -254,7 +254,7 @@ from pathlib import Path
 from dataclasses import replace
 from bnnbench.engine.run.packing import pack
 from bnnbench.engine.store.store import Store
-from tests.engine.store.test_record import RECORD, numbered
+from tests.engine.records.test_record import RECORD, numbered
 from tests.engine.store.test_store import predictions
 store, content = Store(Path(sys.argv[1])), pack(predictions(20_000))
 for number in range(10**6):

@@ -9,7 +9,7 @@ import pandas as pd
 from bnnbench.engine.store.store import Store
 from bnnbench.engine.store.tables import cost_rows, metric_rows, write_tables
 from bnnbench.metrics import METRICS
-from tests.engine.store.test_record import RECORD, numbered
+from tests.engine.records.test_record import RECORD, numbered
 
 OTHER = replace(
     numbered(0),

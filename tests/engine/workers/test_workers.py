@@ -11,7 +11,7 @@ from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.errors import DataUnavailable
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
-from bnnbench.engine.run.execute import Task
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import NEEDS, Limits, Settings, lacks
 from bnnbench.engine.workers.base import ExecutorUnavailable, Lost, executor
 from bnnbench.engine.workers.child import throttled

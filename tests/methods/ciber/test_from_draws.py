@@ -92,7 +92,7 @@ def test_what_the_sampler_says_of_itself_is_said_again():
 
 def test_it_refuses_what_it_does_not_cover():
     assert isinstance(CiberOfHmc(SAMPLER), Method)
-    with pytest.raises(Unsupported, match="take Ciber"):
+    with pytest.raises(Unsupported, match="use Ciber"):
         CiberOfHmc(SAMPLER).fit(classification(), stream(1))
     with pytest.raises(ValueError, match="at least 2 draws"):
         CiberOfHmc(replace(SAMPLER, draws=1, chains=1))

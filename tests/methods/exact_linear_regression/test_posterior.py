@@ -105,8 +105,8 @@ def test_it_is_a_method():
     ("other", "needed"),
     [
         (regression(noise_std=0.3), "needed a linear model"),
-        (regression(architecture=LINEAR), "needed a regression of known noise"),
-        (classification(architecture=LINEAR), "needed a regression of known noise"),
+        (regression(architecture=LINEAR), "needed a regression with known noise"),
+        (classification(architecture=LINEAR), "needed a regression with known noise"),
     ],
 )
 def test_other_problems_are_refused(other, needed):

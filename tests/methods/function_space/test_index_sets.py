@@ -53,7 +53,7 @@ def test_corners_from_outside_have_the_least_intensity_of_their_channel():
 
 
 def test_only_images_can_be_turned_and_an_angle_is_needed():
-    with pytest.raises(Unsupported, match="needed images to turn"):
+    with pytest.raises(Unsupported, match="needed images to rotate"):
         RotatedCopies((90,)).points([classification()])
     with pytest.raises(ValueError, match="at least one angle"):
         RotatedCopies(())

@@ -45,7 +45,7 @@ def test_one_draw_has_the_density_of_a_dirichlet_as_precise_as_there_are_rows(be
 
 
 def test_a_prior_fits_the_problem():
-    with pytest.raises(Unsupported, match="prior of 3 concentrations; got 2"):
+    with pytest.raises(Unsupported, match="prior with 3 concentrations; got 2"):
         DirichletPrior.of(classification(), (1.0, 1.0))
     with pytest.raises(Unsupported, match="needed a classifier"):
         DirichletPrior.of(regression(), None)

@@ -71,7 +71,7 @@ def test_layers_that_are_not_covered_are_named(architecture):
 def test_a_later_convolution_refuses_to_mirror_its_borders():
     mirrored = Conv2d(3, 3, padding=1, padding_mode="symmetric")
     problem = replace(images(), architecture=(mirrored, LEAKY, mirrored, Flatten(), Linear(3)))
-    with pytest.raises(Unsupported, match="symmetric padding in the first layer alone"):
+    with pytest.raises(Unsupported, match="symmetric padding works only in the first layer"):
         QUICK.fit(problem, stream(0))
 
 

@@ -131,7 +131,7 @@ def test_fits_of_many_are_those_of_each():
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({"propagation": "ap1", "covariances": Covariances()}, "covariances are of"),
+        ({"propagation": "ap1", "covariances": Covariances()}, "covariances need"),
         ({"training": MomentPropagation(dropout=0.2)}, "into the network"),
         ({"training": MomentPropagation(dropout=0.0, input_variance=0.1)}, "into the network"),
     ],

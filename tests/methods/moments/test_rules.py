@@ -331,7 +331,7 @@ class TestBatchNormInTraining:
         torch.testing.assert_close(buffers[0, 2:], variance, rtol=0.01, atol=0)
 
     def test_evaluation_needs_statistics(self):
-        with pytest.raises(ValueError, match="BatchNorm is evaluated with running"):
+        with pytest.raises(ValueError, match="BatchNorm uses running"):
             self.network(self.weights, self.x)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from bnnbench.engine.store.record import Cost, Record
-from bnnbench.reports.read.load import up_to_date
+from bnnbench.engine.records.record import Cost, Record
+from tests.reports.synthetic import filled
 
 CASE = ["profile", "dataset", "method", "fold", "seed"]
 SCORE = ["condition", "metric", "value", "origin"]
@@ -26,7 +26,7 @@ def records_of_tables(folder: Path) -> tuple[Record, ...]:
     for case, score in zip(cases, values, strict=True):
         by_run[case].append(score)
     return tuple(
-        up_to_date(_record(run, by_run[tuple(run[column] for column in CASE)], described))
+        filled(_record(run, by_run[tuple(run[column] for column in CASE)], described))
         for run in runs.to_dict("records")
     )
 

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from bnnbench.engine.store.record import Cost
+from bnnbench.engine.records.record import Cost
 from bnnbench.reports.judge.answers import answer
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.style.words import all_of, counted, joined, quoted, some_of
@@ -183,7 +183,7 @@ def test_costs_are_beside_those_of_adamw():
     near = {m: around(1.0, 1e-3, stream=i) for i, m in enumerate(("IVON", "AdamW"))}
     found = answered(*timed(near, {"IVON": 5.0, "AdamW": 2.0}))
     first = "A fit of IVON takes 5 s, of AdamW 2 s"
-    other = "A fit of AdamW takes 2 s, the least of all methods"
+    other = "A fit of AdamW takes 2 s, less than any other method"
     assert found.cost in {f"{first}; AdamW itself is practically equal.", f"{other}."}
     without = {m: v for m, v in scores.items() if m != "AdamW"}
     found = answered(*timed(without, {"IVON": 5.0, "SGD": 1.0}))

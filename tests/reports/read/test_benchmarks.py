@@ -1,6 +1,6 @@
 """What may be compared, and what it is called."""
 
-from bnnbench.engine.store.record_json import from_json, to_json
+from bnnbench.engine.records.record_json import from_json, to_json
 from bnnbench.reports.read.benchmarks import benchmarks
 from tests.reports.synthetic import record
 

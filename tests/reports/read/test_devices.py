@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bnnbench.engine.store.record import Cost
+from bnnbench.engine.records.record import Cost
 from bnnbench.reports.judge.summaries.costs import costs
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.devices import (
@@ -36,8 +36,8 @@ def test_fits_on_a_gpu_stand_apart_from_those_of_processors():
     (mp,) = [run for run in runs if run.method == "MP"]
     assert timed_elsewhere(runs) == {mp.key: H100}
     assert elsewhere_in_words(runs) == (
-        f"Left out: MP, fitted on a GPU ({H100}), whose seconds say nothing beside those of "
-        "processors."
+        f"Left out: MP, fitted on a GPU ({H100}): GPU seconds are not comparable with "
+        "processor seconds."
     )
     found = costs(benchmarks(runs))
     assert found

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import bnnbench
-from bnnbench.engine.store.record import Cost
+from bnnbench.engine.records.record import Cost
 from bnnbench.engine.store.store import Damaged, Store
 from bnnbench.engine.store.tables import write_tables
-from tests.engine.store.test_record import RECORD, numbered
+from tests.engine.records.test_record import RECORD, numbered
 
 TWO = numbered(
     0,

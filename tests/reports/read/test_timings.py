@@ -188,7 +188,7 @@ def test_the_same_session_twice_has_no_change(tmp_path):
     path = written(tmp_path / "benchmark.json", SESSION)
     assert main(["timing", str(path), "--previous", str(path)]) == 0
     page = (tmp_path / "timing.html").read_text()
-    assert "None of 7 timings in common became slower" in page
+    assert "None of 7 common timings became slower" in page
 
 
 def test_a_site_links_the_timings_that_lie_among_its_results(tmp_path):

@@ -21,7 +21,7 @@ def page(tmp_path):
 
 
 def test_it_states_the_protocol_and_what_was_chosen(page):
-    assert "chosen on rows held out of that fold" in page
+    assert "chosen on rows held out from that fold" in page
     assert "own noise counts" in page
     assert "rate 0.5 (0.5 to 0.5); length 25 (25 to 25)" in page
     assert "40 s" in page  # 20 fits of 1, 2 and 3 seconds

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from bnnbench.engine.store.record_json import from_json
+from bnnbench.engine.records.record_json import from_json
 from bnnbench.methods.ciber.method import Ciber
 from bnnbench.methods.laplace.method import Laplace
 from bnnbench.methods.networks.catalogue import preresnet164, vgg16, wideresnet28_10

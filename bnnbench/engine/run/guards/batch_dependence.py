@@ -1,4 +1,4 @@
-"""Predictions that depend on the rows that are predicted with them, found by predicting again.
+"""Predictions that depend on the other rows of their batch, found by predicting again.
 
 A posterior predicts each point by itself. One that takes statistics of the whole call, as batch
 normalisation in training mode does, uses test inputs to predict test inputs.
@@ -27,11 +27,13 @@ Predict = Callable[[Tensor], Any]
 """A function from inputs to their prediction, under the same random stream at every call."""
 
 
-def unsteadiness(predict: Predict, inputs: Tensor, prediction: Any, rng: torch.Generator) -> str:
-    """Return how a prediction changes in other company, "" where it does not.
+def batch_dependence(
+    predict: Predict, inputs: Tensor, prediction: Any, rng: torch.Generator
+) -> str:
+    """Return how a prediction depends on the other rows of its batch; "" if it does not.
 
     A random tenth of the rows is predicted again by itself, in another order; `rng` chooses it. All
-    of `soundness.ANSWERS` that the prediction has are compared; one with none of them passes.
+    of `validation.ANSWERS` that the prediction has are compared; one with none of them passes.
     """
     if len(inputs) < FEWEST_ROWS:
         return ""

@@ -1,4 +1,4 @@
-"""A known small fit, repeated after each foreign method in the same process, bit for bit.
+"""A small reference fit, repeated bit for bit after each third-party method in a process.
 
 Settings of the process are restored after a run, but a method may also have replaced functions of
 torch, NumPy or this project, which no list of settings can hold. The fit would then differ.
@@ -11,11 +11,15 @@ import struct
 import torch
 
 from bnnbench.datasets.base import Gaussian, Split
+from bnnbench.engine.declare.third_party import has_foreign_code
 from bnnbench.engine.run.guards.global_state import restored
+from bnnbench.engine.run.rows import Rows
 from bnnbench.engine.run.score import score
+from bnnbench.engine.run.states import Failed
+from bnnbench.engine.run.task import CarryOut, Packed, Task
 from bnnbench.methods import METHODS, method_type
 from bnnbench.methods.base import Problem
-from bnnbench.methods.fitting.progress import listening
+from bnnbench.methods.fitting.progress import Listener, listening
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.metrics import REGRESSION
 
@@ -33,6 +37,31 @@ class ProcessChanged(RuntimeError):
         )
 
 
+def with_canary(carry_out: CarryOut) -> CarryOut:
+    """Return the function with the reference fit after a third-party method.
+
+    If the fit's result has changed, all runs have failed, diverged ones too.
+    """
+
+    def guarded(task: Task, device: torch.device, listener: Listener, rows: Rows) -> list[Packed]:
+        third_party = has_foreign_code(task.runs[0])
+        if third_party:
+            expected()  # before any third-party module is imported
+        packed = carry_out(task, device, listener, rows)
+        if third_party and not check_process():
+            return [_failed(one) for one in packed]
+        return packed
+
+    return guarded
+
+
+def _failed(packed: Packed) -> Packed:
+    state = packed.state
+    if isinstance(state, Failed) and state.status == "failed":
+        return packed
+    return Packed(Failed.by(ProcessChanged(), state))
+
+
 class _Process:
     changed = False
 
@@ -43,14 +72,14 @@ def has_process_changed() -> bool:
 
 
 def check_process() -> bool:
-    """Repeat the known fit, and return whether this process is as it was at first."""
+    """Repeat the reference fit, and return whether its result is unchanged."""
     _Process.changed = _Process.changed or not _is_sound()
     return not _Process.changed
 
 
 @functools.cache
 def expected() -> str:
-    """Return the digest of the known fit, as of the first call in this process."""
+    """Return the digest of the reference fit, as of the first call in this process."""
     return _digest()
 
 

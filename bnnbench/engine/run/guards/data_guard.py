@@ -4,14 +4,17 @@ NumPy writes into a tensor without leaving a trace in it, so contents are compar
 """
 
 import zlib
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
 from bnnbench.datasets.base import Split
 from bnnbench.datasets.reading import cache
+
+Result = TypeVar("Result")
 
 CHANGED = "the method changed the data it was given; it must work on a copy"
 
@@ -45,6 +48,16 @@ def unchanged(*splits: Split) -> Iterator[None]:
         if not sound(*splits):
             cache.forget()
             raise DataChanged(CHANGED)
+
+
+def unchanged_data(call: Callable[..., Result], *splits: Split) -> Callable[..., Result]:
+    """Return the function, guarded by `unchanged`."""
+
+    def guarded(*arguments: object) -> Result:
+        with unchanged(*splits):
+            return call(*arguments)
+
+    return guarded
 
 
 def _tensors(splits: Sequence[Split]) -> list[Tensor]:

@@ -11,12 +11,17 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import threadpoolctl
 import torch
+
+from bnnbench.engine.run.rows import Rows
+from bnnbench.engine.run.states import noted
+from bnnbench.engine.run.task import CarryOut, Packed, Task
+from bnnbench.methods.fitting.progress import Listener
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,20 @@ def _restore_list(target: list[Any]) -> Callable[[list[Any]], None]:
 def _restore_filters(filters: list[Any]) -> None:
     warnings.filters[:] = filters  # pyright: ignore[reportIndexIssue] (a list at run time)
     warnings._filters_mutated()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def with_restored_state(carry_out: CarryOut) -> CarryOut:
+    """Return the function with `restored` around it; what it restored is noted in each run."""
+
+    def guarded(task: Task, device: torch.device, listener: Listener, rows: Rows) -> list[Packed]:
+        with restored(seed=int(task.runs[0].key, 16) % 2**63) as changed:
+            packed = carry_out(task, device, listener, rows)
+        if not changed:  # complete only now
+            return packed
+        entry = "process_state_restored", list(changed)
+        return [replace(one, state=noted(one.state, *entry)) for one in packed]
+
+    return guarded
 
 
 SETTINGS = (

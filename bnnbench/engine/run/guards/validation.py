@@ -9,6 +9,9 @@ import torch
 from jaxtyping import jaxtyped
 from torch import Tensor
 
+from bnnbench.datasets.base import Split
+from bnnbench.engine.run.packing import stored_form, vars_of
+from bnnbench.engine.run.score import check_kind
 from bnnbench.methods.base import InferenceDiverged
 from bnnbench.methods.predictions.base import HasProbabilities, Predictive
 from bnnbench.metrics import METRICS
@@ -49,6 +52,22 @@ def check_fields(prediction: object) -> None:
                     f"{type(prediction).__name__}.{field.name}: needed {names}; "
                     f"got {_described(value)}"
                 )
+
+
+def validated(
+    answer: object, split: Split, columns: int | None, conditions: int, condition: str
+) -> Predictive:
+    """Return the prediction to score and store, on the CPU; raises an error unless it is valid.
+
+    `conditions` is the number of conditions that share the room of a run's predictions.
+    """
+    check_fields(answer)
+    arrays = {name: array.cpu() for name, array in vars_of(answer).items()}
+    prediction = stored_form(type(answer).unpack(arrays), conditions)  # pyright: ignore
+    check_kind(prediction, split.targets)
+    check_finite(prediction, vars_of(prediction), f"under the condition {condition}")
+    check(prediction, len(split), columns)
+    return prediction
 
 
 def check(prediction: Predictive, rows: int, columns: int | None = None) -> None:

@@ -18,7 +18,7 @@ import torch
 import bnnbench
 from bnnbench.datasets.base import Split
 from bnnbench.engine.declare.grid import Run
-from bnnbench.engine.store.clock import now
+from bnnbench.engine.records.clock import now
 from bnnbench.methods.source_code import (
     Class,
     classes_of,

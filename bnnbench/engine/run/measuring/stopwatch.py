@@ -2,15 +2,19 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import psutil
 import torch
 
 from bnnbench.engine.run.measuring.energy import joules
+from bnnbench.engine.run.states import PredictCost
 from bnnbench.methods.fitting import children
+
+Result = TypeVar("Result")
 
 LEAST_SECONDS = 0.2
 """Shorter blocks have no known load: systems count in hundredths of a second."""
@@ -45,6 +49,19 @@ def stopwatch(device: torch.device) -> Iterator[Watch]:
         after = joules(device)
         if before is not None and after is not None:
             watch.joules = after - before
+
+
+def timed(
+    call: Callable[..., Result], device: torch.device
+) -> Callable[..., tuple[Result, PredictCost]]:
+    """Return the function with the cost of each call beside its result."""
+
+    def measured(*arguments: object) -> tuple[Result, PredictCost]:
+        with stopwatch(device) as watch:
+            result = call(*arguments)
+        return result, PredictCost(watch.seconds, watch.cpu_seconds)
+
+    return measured
 
 
 def _cpu() -> float:

@@ -7,8 +7,9 @@ from dataclasses import replace
 import torch
 
 from bnnbench.engine.declare.third_party import is_foreign
-from bnnbench.engine.run.attempt import Attempt, message
+from bnnbench.engine.run.error_texts import message
 from bnnbench.engine.run.measuring.stopwatch import stopwatch
+from bnnbench.engine.run.states import Loaded
 from bnnbench.methods.base import Compiled, Method, Problem
 from bnnbench.methods.fitting.progress import listening
 
@@ -23,35 +24,36 @@ class _Enough(BaseException):
     """The first epoch before the clock is over."""
 
 
-def warm_up(attempt: Attempt, device: torch.device) -> float:
-    """Prepare the process for the attempt's fit, and return the seconds it took.
+def warm_up(loaded: Loaded, device: torch.device) -> tuple[float, dict[str, str]]:
+    """Prepare the process for a run's fit; return the seconds it took, and provenance entries.
 
     A method that compiles does so. Any other begins a fit to a few rows, which ends with its first
     report: modules, libraries and memory are loaded then. A method that is not of this project
     begins no fit but its own. The seconds are 0 for what was prepared before.
 
-    An error of compilation is kept with the run's provenance: it is then part of the fit, which
-    meets the same error or has its time. Any other error is met again there.
+    An error of compilation becomes an entry: compilation is then part of the fit, which raises the
+    same error or takes its time. Any other error is raised again there.
     """
-    method, data = attempt.run.method, attempt.data
+    run, data = loaded.run, loaded.data
+    method = run.method
     problem_kind = (
-        *(method, attempt.run.architecture, data.likelihood, device),
+        *(method, run.architecture, data.likelihood, device),
         *(data.train.inputs.shape[1:], data.train.inputs.dtype),
     )
     if problem_kind in _warm or (is_foreign(method) and not isinstance(method, Compiled)):
-        return 0.0
+        return 0.0, {}
     _warm.add(problem_kind)
-    run = attempt.run
+    entries: dict[str, str] = {}
     problem = Problem(data.train.to(device), data.likelihood, run.architecture, run.prior)
     with stopwatch(device) as watch:
         if isinstance(method, Compiled):
-            _compile(method, problem, attempt)
+            entries = _compile(method, problem)
         else:
             _begin(method, problem)
-    return watch.seconds
+    return watch.seconds, entries
 
 
-def _compile(method: Compiled, problem: Problem, attempt: Attempt) -> None:
+def _compile(method: Compiled, problem: Problem) -> dict[str, str]:
     with listening(lambda *_: None):
         try:
             method.warm_up(problem)
@@ -59,7 +61,8 @@ def _compile(method: Compiled, problem: Problem, attempt: Attempt) -> None:
             raise
         except BaseException as error:
             reason = f"{type(error).__name__}: {message(error)}"
-            attempt.provenance_entries["not_compiled_before_the_fit"] = reason
+            return {"not_compiled_before_the_fit": reason}
+    return {}
 
 
 def _begin(method: Method, problem: Problem) -> None:

@@ -9,8 +9,8 @@ from bnnbench.datasets.base import Dataset
 from bnnbench.datasets.conditions.plane import Plane
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Suite
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.data_points.points import path_of, read_points, write_points
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.store import Store
 
 

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
-from bnnbench.engine.store.record import Record
+from bnnbench.engine.records.record import Record
 
 Values = Mapping[str, Mapping[str, float]]
 """condition → metric → value"""

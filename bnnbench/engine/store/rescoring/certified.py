@@ -14,9 +14,9 @@ from bnnbench.datasets.references.reading import FOLDER, Reference, read, requir
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Certified, Suite
-from bnnbench.engine.run.attempt import message
+from bnnbench.engine.records.record import Record
+from bnnbench.engine.run.error_texts import message
 from bnnbench.engine.run.packing import NotImported
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.rescoring.added import is_answered, with_scores, without
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.base import Method, prior_use

@@ -8,10 +8,10 @@ from typing import Any
 from bnnbench.datasets.reading.whole_files import read_regular
 from bnnbench.engine.declare.description import canonical_json, describe
 from bnnbench.engine.declare.grid import Certified, Suite, TrueFunction
-from bnnbench.engine.run.attempt import message
+from bnnbench.engine.records.record import Record
+from bnnbench.engine.run.error_texts import message
 from bnnbench.engine.run.packing import NotImported
 from bnnbench.engine.run.score import rescaled, strangers_reason
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.rescoring.added import is_answered, with_scores, without
 from bnnbench.engine.store.rescoring.certified import add_certified, certified_scores
 from bnnbench.engine.store.rescoring.far import add_far

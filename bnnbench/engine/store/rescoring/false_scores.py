@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.packing import NotImported, Predictions
 from bnnbench.engine.run.score import score
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.rescoring.distances import distances_to_reference
 from bnnbench.engine.store.rescoring.far import CONDITION, far_scores
 from bnnbench.engine.store.store import Store

@@ -8,11 +8,11 @@ import torch
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Suite
-from bnnbench.engine.run.attempt import message
+from bnnbench.engine.records.record import Record
+from bnnbench.engine.run.error_texts import message
 from bnnbench.engine.run.packing import NotImported
 from bnnbench.engine.run.score import Scores
 from bnnbench.engine.store.data_points.curves import Curve, curve, curve_of
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.rescoring.added import is_answered, with_scores
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import CannotAnswer, require

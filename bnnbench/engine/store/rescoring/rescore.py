@@ -6,9 +6,9 @@ from typing import Any
 
 from torch import Tensor
 
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.packing import NotImported
 from bnnbench.engine.run.score import Scores, score, strangers_reason
-from bnnbench.engine.store.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import Predictive
 

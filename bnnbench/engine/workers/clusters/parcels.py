@@ -4,7 +4,8 @@ import pickle
 import platform
 from dataclasses import dataclass
 
-from bnnbench.engine.run.execute import Task, sources_sha256
+from bnnbench.engine.run.execute import sources_sha256
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers.base import ExecutorUnavailable
 from bnnbench.methods import own_files
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from bnnbench.engine.run.execute import Task
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import Limits, Settings
 from bnnbench.engine.workers.base import PAUSE_SECONDS, ExecutorUnavailable, Lost, Result, Watcher
 from bnnbench.engine.workers.child import throttled

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bnnbench.engine.run.execute import Task
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import Settings
 from bnnbench.engine.workers.base import PAUSE_SECONDS, ExecutorUnavailable, Lost, Result, Watcher
 from bnnbench.engine.workers.clusters.parcels import Parcel

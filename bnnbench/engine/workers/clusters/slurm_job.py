@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bnnbench.engine.run.devices import gpus_here
-from bnnbench.engine.run.execute import Task
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.store.leases import SECONDS_BETWEEN_BEATS, Heartbeat
 from bnnbench.engine.workers import Settings
 from bnnbench.engine.workers.base import Result, Silent

@@ -1,4 +1,4 @@
-"""Steps of ivon-opt on all rows at once, from given weights, its noise from a given seed."""
+"""Steps of ivon-opt on all rows at once, from given weights, with noise from a given seed."""
 
 import ivon
 import numpy as np

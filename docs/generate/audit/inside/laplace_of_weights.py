@@ -1,4 +1,4 @@
-"""Approximations by laplace-torch around given weights: every structure, with given precisions."""
+"""Every approximation of laplace-torch around given weights, with given precisions."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Conformal sets and intervals of MAPIE for predictions that are given."""
+"""Conformal sets and intervals of MAPIE for given predictions."""
 
 import numpy as np
 from mapie.classification import SplitConformalClassifier
@@ -9,7 +9,7 @@ DISTRIBUTIONS = ("mapie",)
 
 
 class Probabilities(ClassifierMixin, BaseEstimator):
-    """Gives rows of probabilities as its prediction of themselves."""
+    """A classifier that returns its inputs, which are rows of probabilities."""
 
     def fit(self, X, y=None):
         self.classes_, self.n_features_in_ = np.arange(X.shape[1]), X.shape[1]
@@ -23,7 +23,7 @@ class Probabilities(ClassifierMixin, BaseEstimator):
 
 
 class FirstColumn(RegressorMixin, BaseEstimator):
-    """Gives the first column as its prediction."""
+    """A regressor that returns the first column of its inputs."""
 
     def fit(self, X, y=None):
         self.n_features_in_ = X.shape[1]
@@ -42,7 +42,7 @@ class Found:
 
 
 def fit(task):
-    np.random.seed(0)  # noqa: NPY002 (what it draws from)
+    np.random.seed(0)  # noqa: NPY002 (MAPIE draws from the global generator)
     level, arrays, found = task.settings["level"], task.arrays, {}
     for score in ("lac", "aps"):
         classifier = SplitConformalClassifier(

@@ -1,4 +1,4 @@
-"""Steps of SGLD by posteriors with a given seed, and its curvature at given weights."""
+"""Steps of SGLD by posteriors with a given seed, and the curvature at given weights."""
 
 import numpy as np
 import posteriors

@@ -1,7 +1,7 @@
-"""The kernels in C, for tensors in main memory. Their meaning is that of `reference`.
+"""The kernels in C, for tensors in main memory. `reference` defines their results.
 
-Single precision is computed in single precision: nothing cancels but in precisions near 0, of
-which a guard replaces most. No element's bits depend on where in a tensor it stands.
+Single precision is computed in single precision: cancellation occurs only in precisions near 0,
+most of which a guard replaces. No element's bits depend on its position in a tensor.
 """
 
 from ctypes import Array, c_double, c_int64, c_void_p
@@ -56,15 +56,15 @@ ARGUMENTS = {
     "dense_sums_all": "pppppp",
     "dense_messages_all": "prpppppppppppp",
 }
-"""The arguments of the functions in C: n lengths, r numbers, p addresses."""
+"""The arguments of the C functions: n lengths, r numbers, p addresses."""
 TYPES = {"n": c_int64, "r": c_double, "p": c_void_p}
 
 
 class Compiled(Operations):
-    """The functions of the library in C."""
+    """The functions of the C library."""
 
     def call(self, name: str, dtype: torch.dtype, *arguments: Argument) -> int:
-        """Call the function of the library for this type; return its status."""
+        """Call the library's function for this type and return its status."""
         *_, last = arguments
         if not isinstance(last, Tensor) or not last.is_cpu:
             raise ValueError(f"needed tensors in main memory for {name}; got {last}")
@@ -116,4 +116,4 @@ dense_messages = KERNELS.dense_messages
 
 FUSED = False
 FEW_ROWS = 16
-"""`dense_sums` and `dense_messages` are faster than products for groups of at most so many rows."""
+"""Up to this many rows, `dense_sums` and `dense_messages` are faster than matrix products."""

@@ -1,25 +1,25 @@
 // A dense layer's sums to zeroth order: products of few rows with all weights.
 //
-// A library's products leave what surrounds them, the moments of weights and their messages, to
-// further passes over the weights, which cost more than the products of a few rows. Here
-// the weights pass through memory once in each direction.
+// With a library's products, the moments of weights and their messages need further passes over the
+// weights, which cost more than the products of a few rows. Here the weights pass through memory
+// once in each direction.
 //
-// Moments of inputs lie `3 members rows inputs` (mean, its square, variance) and sums alike;
-// weights `members outputs inputs`. `sizes` are members, rows, inputs, outputs. Every sum runs in
-// one order, whatever the company. Functions return 0, or 1 without memory.
+// Axes: moments of inputs `3 members rows inputs` (mean, its square, variance), sums likewise;
+// weights `members outputs inputs`. `sizes` are members, rows, inputs, outputs. Every sum runs in a
+// fixed order, whatever the other rows. Functions return 0, or 1 if memory is exhausted.
 #include <stdlib.h>
 
 #include "weights.cuh"
 
-// Vectors never cross a call, all of which are inlined, so how they would does not matter.
+// All calls with vectors are inlined, so the calling convention for vectors does not matter.
 #pragma GCC diagnostic ignored "-Wpsabi"
 typedef REAL Vector __attribute__((vector_size(64)));
 
 #define LANES ((int64_t)(sizeof(Vector) / sizeof(REAL)))
 #define PARTS 3      // moments of a factor, or sums of a unit
-#define TOGETHER 4   // rows, and
-#define UNITS 2      // outputs whose sums are at hand at once
-#define ACROSS 64    // vectors of inputs, and
+#define TOGETHER 4   // rows and
+#define UNITS 2      // outputs whose sums are in registers at once
+#define ACROSS 64    // vectors of inputs and
 #define MOST_ROWS 16 // rows in a tile of sums over inputs
 #define CACHE 65536  // bytes of moments in a tile of sums over rows
 
@@ -42,7 +42,7 @@ FUNCTION REAL sum(Vector v) {
     return v[0];
 }
 
-// Return the numbers at an address, of which `left` are there; else `missing`.
+// Return the `left` numbers at an address, filled up with `missing`.
 FUNCTION Vector loaded(const REAL *from, int64_t left, REAL missing) {
     Vector v = everywhere(missing);
     if (left >= LANES)
@@ -75,7 +75,7 @@ FUNCTION Factor factor(const REAL *tau, const REAL *rho, int64_t left) {
     return f;
 }
 
-// Lay moments of rows side by side, vector of inputs by vector of inputs.
+// Interleave the moments of rows, one vector of inputs after another.
 static void pack(int64_t rows, int64_t count, int64_t inputs, int64_t part, const REAL *from,
                  Vector *to) {
     for (int64_t i = 0; i < count; i += LANES)
@@ -84,7 +84,7 @@ static void pack(int64_t rows, int64_t count, int64_t inputs, int64_t part, cons
                 *to++ = loaded(from + k * part + n * inputs + i, count - i, 0);
 }
 
-// Add products of `rows` packed rows with `units` outputs' weights to the sums.
+// Add the products of `rows` packed rows and the weights of `units` outputs to the sums.
 FUNCTION void add_block(int64_t rows, int64_t units, int64_t stride, const Vector *x,
                         const Factor *w, int64_t across, int64_t outputs, int64_t part,
                         REAL *sums) {
@@ -115,7 +115,7 @@ FUNCTION void add_rows(int64_t units, int64_t rows, const Vector *x, const Facto
         add_block(1, units, stride, x + PARTS * n, w, across, outputs, part, sums + n * outputs);
 }
 
-// Fill Σ a w of every output, its variance due to weights and that due to inputs.
+// Fill Σ a w of every output, and its variances due to weights and due to inputs.
 int dense_sums_all(const int64_t *sizes, const REAL *tau, const REAL *rho, const REAL *moments,
                    REAL *variances, REAL *sums) {
     int64_t members = sizes[0], rows = sizes[1], inputs = sizes[2], outputs = sizes[3];
@@ -149,7 +149,7 @@ int dense_sums_all(const int64_t *sizes, const REAL *tau, const REAL *rho, const
     return 0;
 }
 
-// Where weights' messages are found and put, as in weights.c.
+// The addresses of the weights' messages, as in weights.c.
 typedef struct {
     const REAL *old_tau, *old_rho;
     REAL *kept_tau, *kept_rho, *total_tau, *total_rho, *tau, *rho;
@@ -183,7 +183,7 @@ FUNCTION void enter(const Books *books, int64_t k, int64_t left, Vector tau, Vec
     }
 }
 
-// Send the messages between `units` outputs' weights and packed rows in both directions.
+// Send the messages between packed rows and the weights of `units` outputs in both directions.
 FUNCTION void send(int64_t units, int64_t rows, const Vector *a, const REAL *pulls, Vector *to_a,
                    const Books *books, int64_t k, int64_t inputs, int64_t left) {
     Factor w[UNITS];
@@ -211,8 +211,8 @@ FUNCTION void send(int64_t units, int64_t rows, const Vector *a, const REAL *pul
               of_square[u] + of_variance[u]);
 }
 
-// Let the weights' messages be exchanged (weights.c), and fill the sums of h w, g s_w and g E[w²]
-// of every input.
+// Exchange the weights' messages (weights.c), and fill every input's sums of h w, g s_w and
+// g E[w²].
 int dense_messages_all(const int64_t *sizes, double damping, const REAL *moments, const REAL *h,
                        const REAL *g, const REAL *old_tau, const REAL *old_rho, REAL *kept_tau,
                        REAL *kept_rho, REAL *total_tau, REAL *total_rho, REAL *tau, REAL *rho,

@@ -1,7 +1,7 @@
-// Elementwise messages on a processor with vector units. Every function returns 0.
+// Elementwise messages, vectorised. Every function returns 0.
 #include "leaky_relu.cuh"
 
-#define BLOCK 256  // messages of which the replaced ones are computed together
+#define BLOCK 256  // messages per block; a block's replacements are computed together
 
 static void direct_messages(int64_t count, const REAL *restrict tau, const REAL *restrict rho,
                             REAL slope, REAL *restrict out_tau, REAL *restrict out_rho) {
@@ -45,7 +45,7 @@ static int64_t how_many(int count, const REAL *flags) {
     return total;
 }
 
-// Put direct messages where the others were replaced. They are packed side by side first.
+// Compute direct messages for the marked ones, packed side by side, and put them in place.
 static void replace(int count, const REAL *z_tau, const REAL *z_rho, REAL slope,
                     const REAL *replaced, REAL *out_tau, REAL *out_rho) {
     REAL tau[BLOCK], rho[BLOCK], direct_tau[BLOCK], direct_rho[BLOCK];
@@ -69,7 +69,7 @@ int leaky_relu_direct_all(int64_t count, double slope, const REAL *z_tau, const 
     return 0;
 }
 
-// `counts` are those of `members`, each of which has `count` messages.
+// `counts` has one number per member; each member has `count` messages.
 int leaky_relu_forward_all(int64_t members, int64_t count, double slope, const REAL *z_tau,
                             const REAL *z_rho, const REAL *a_tau, const REAL *a_rho,
                             REAL *out_tau, REAL *out_rho, int64_t *counts) {

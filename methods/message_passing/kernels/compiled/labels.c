@@ -1,9 +1,9 @@
-// Messages of class labels to outputs; the loop over a row's classes is one of vectors.
+// Messages of class labels to outputs; the loop over a row's classes is vectorised.
 #include "argmax.cuh"
 
 #define CLASSES 64  // compared with the true one at once
 
-// Return 0, or 1 if a label is no class. `precision` of the regulariser may be 0.
+// Return 0, or 1 if a label is invalid. The regulariser's `precision` may be 0.
 int argmax_backward_all(int64_t rows, int64_t classes, double noise_variance, double precision,
                          const REAL *z_tau, const REAL *z_rho, const int64_t *labels, REAL *out_tau,
                          REAL *out_rho) {

@@ -1,11 +1,11 @@
-// Max-pooling of images that lie channels first or channels last; windows go side by side.
+// Max-pooling of images, channels first or channels last; vectorised over windows.
 #include <stdlib.h>
 #include <string.h>
 
 #include "max_pool.cuh"
 
-#define WINDOWS 32       // computed at once; every loop over them is one of vectors
-#define MOST_INPUTS 121  // of a window: products of 120 numbers below 2 are finite in any type
+#define WINDOWS 32       // computed at once; every loop over them is vectorised
+#define MOST_INPUTS 121  // per window: products of 120 numbers below 2 are finite in any type
 #define EACH(k) for (int k = 0; k < WINDOWS; k++)
 
 typedef REAL Lanes[WINDOWS];
@@ -18,7 +18,7 @@ typedef struct {
     Lanes mean[MOST_INPUTS], variance[MOST_INPUTS], weight[MOST_INPUTS];
 } Windows;
 
-// Return where the first input of every window of an image stands, in the order of the results.
+// Return the offset of the first input of every window of an image, in the order of the results.
 static int64_t *origins(Layout image, int64_t *count) {
     int64_t rows = image.height / image.size, columns = image.width / image.size;
     *count = image.channels * rows * columns;
@@ -41,14 +41,14 @@ static int64_t *origins(Layout image, int64_t *count) {
     return origin;
 }
 
-// Return how far input j of a window stands from its first.
+// Return the offset of input j of a window from the first.
 static int64_t shift(Layout image, int64_t j) {
     int64_t pixels = j / image.size * image.width + j % image.size;
     return pixels * (image.channels_last ? image.channels : 1);
 }
 
-// Return whether windows stand side by side, as the channels of a pixel do: their inputs are then
-// read and written as vectors.
+// Return whether windows are contiguous, like the channels of a pixel: their inputs are then read
+// and written as vectors.
 static int side_by_side(int count, const int64_t *origin) {
     return origin[count - 1] - origin[0] == count - 1;
 }
@@ -103,7 +103,7 @@ static void add_weighted(const REAL *restrict weight, const REAL *restrict mean,
     }
 }
 
-// Fill means, variances and normalised weights of `count` windows, and of lanes without one.
+// Fill means, variances and normalised weights of `count` windows, and of unused lanes.
 static void weigh(Windows *w, Layout image, int count, const int64_t *origin, const REAL *tau,
                   const REAL *rho) {
     int inputs = (int)(image.size * image.size);
@@ -122,14 +122,14 @@ static void weigh(Windows *w, Layout image, int count, const int64_t *origin, co
     for (int j = 0; j < inputs; j++) EACH(k) w->weight[j][k] *= total[k];
 }
 
-// Fill the moments of the windows' weighted sums without one of their inputs; -1 for the whole.
+// Fill the moments of the windows' weighted sums without one of their inputs; -1 omits none.
 static void sum_without(const Windows *w, int inputs, int omitted, REAL *mean, REAL *variance) {
     EACH(k) mean[k] = variance[k] = 0;
     for (int j = 0; j < inputs; j++)
         if (j != omitted) add_weighted(w->weight[j], w->mean[j], w->variance[j], mean, variance);
 }
 
-// Fill the messages to windows of `images` images. Return 0, or 1 if there is no memory.
+// Fill the messages to windows of `images` images. Return 0, or 1 if memory is exhausted.
 int max_pool_forward_all(int64_t images, const int64_t *layout, const REAL *z_tau,
                          const REAL *z_rho, REAL *out_tau, REAL *out_rho) {
     Layout image = {layout[0], layout[1], layout[2], layout[3], layout[4]};
@@ -155,7 +155,7 @@ int max_pool_forward_all(int64_t images, const int64_t *layout, const REAL *z_ta
     return 0;
 }
 
-// Fill the messages to the inputs that a window covers; others are left as they are.
+// Fill the messages to the inputs that a window covers; others are left unchanged.
 int max_pool_backward_all(int64_t images, const int64_t *layout, const REAL *z_tau,
                           const REAL *z_rho, const REAL *back_tau, const REAL *back_rho,
                           REAL *out_tau, REAL *out_rho) {

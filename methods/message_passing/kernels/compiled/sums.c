@@ -1,7 +1,7 @@
-// Exact sums of messages of weighted sums; the innermost loops are ones of vectors.
+// Exact sums of messages of weighted sums; the innermost loops are vectorised.
 //
-// Rows lie `members rows inputs` and `members rows outputs`, weights `members outputs inputs`.
-// Every sum runs in the order of its index. Tiles keep what is read again in the nearest caches.
+// Axes: rows `members rows inputs` and `members rows outputs`, weights `members outputs inputs`.
+// Every sum runs in the order of its index. Tiles keep values that are reread in the caches.
 // `sizes` are members, rows, inputs, outputs. Observed inputs have no variance: NULL. Every
 // function returns 0.
 #include "dense.cuh"
@@ -15,7 +15,7 @@ static void clear(int64_t count, REAL *first, REAL *second) {
     for (int64_t k = 0; k < count; k++) first[k] = second[k] = 0;
 }
 
-// Add the messages through one unit to `count` factors, of which `own` are the other ones.
+// Add the messages through one unit to `count` factors; `own` are the other factors.
 static void add_products(int64_t count, const REAL *restrict own_mean,
                          const REAL *restrict own_variance, const REAL *restrict mean,
                          const REAL *restrict variance, REAL g, REAL h, REAL *restrict tau,
@@ -52,7 +52,7 @@ static void add_terms(int64_t count, REAL x, const REAL *restrict mean,
     }
 }
 
-#define SIDE 32  // whole vectors; what is missing in a tile of fewer inputs is 0
+#define SIDE 32  // whole vectors; a tile of fewer inputs is filled up with 0
 #define EACH(k) for (int k = 0; k < SIDE; k++)
 
 typedef REAL Lanes[SIDE];
@@ -164,7 +164,7 @@ int exact_first_weight_sums_all(const int64_t *sizes, const REAL *x, const REAL 
     return 0;
 }
 
-// Here outputs go side by side, so weights are transposed, a tile at a time.
+// Here vectors run over outputs, so weights are transposed, a tile at a time.
 int exact_first_forward_all(const int64_t *sizes, const REAL *x, const REAL *w_mean,
                              const REAL *w_variance, const REAL *g, const REAL *h,
                              REAL *out_mean, REAL *out_variance) {

@@ -1,8 +1,8 @@
-// What every unit of a layer does by itself; rows of features go side by side.
+// Operations on single units of a layer, vectorised over rows of features.
 //
-// `sizes` are members, examples, positions and features, then of every tensor how far apart its
-// members, examples and positions stand; features follow one another. What is summed over
-// positions has one row an example. Tensors that need not be are NULL. Every function returns 0.
+// `sizes` are members, examples, positions and features, then every tensor's strides of members,
+// examples and positions; features are contiguous. Sums over positions have one row per example.
+// Optional tensors may be NULL. Every function returns 0.
 #include <stddef.h>
 
 #include "units.cuh"
@@ -153,7 +153,7 @@ int bias_messages_all(const int64_t *sizes, const REAL *all_g, const REAL *all_h
 }
 
 // diagonal = own + bias variance, scale = e sqrt(g) and scaled = e (h - old), where
-// e^2 = 1 + lower/diagonal; `sum` is that of `scaled`.
+// e^2 = 1 + lower/diagonal; `sum` sums `scaled`.
 int begin_all(const int64_t *sizes, const REAL *all_g, const REAL *all_h, const REAL *all_old,
               const REAL *all_own, const REAL *all_lower, const REAL *all_bias_variance,
               REAL *all_diagonal, REAL *all_scale, REAL *all_scaled, REAL *all_sum) {
@@ -174,7 +174,7 @@ int begin_all(const int64_t *sizes, const REAL *all_g, const REAL *all_h, const 
             scale[i] = root(g[i]);
             scaled[i] = h[i];
         }
-        // A compiler makes vectors of each loop, but not of one with both choices in it.
+        // A compiler vectorises each of these loops, but not one loop with both choices in it.
         if (all_old) FEATURES scaled[i] -= old[i];
         if (all_lower) FEATURES {
             REAL e = root(1 + lower[i] / diagonal[i]);
@@ -187,7 +187,7 @@ int begin_all(const int64_t *sizes, const REAL *all_g, const REAL *all_h, const 
 }
 
 // direction = residual = -scale (moved + shift - diagonal scaled), scaled = scale residual; the
-// sums are those of residual^2 and of `scaled`.
+// sums are over residual^2 and `scaled`.
 int fill_residual_all(const int64_t *sizes, const REAL *all_moved, const REAL *all_shift,
                       const REAL *all_diagonal, const REAL *all_scale, REAL *all_scaled,
                       REAL *all_residual, REAL *all_direction, REAL *all_square, REAL *all_sum) {
@@ -216,7 +216,7 @@ int fill_residual_all(const int64_t *sizes, const REAL *all_moved, const REAL *a
     return 0;
 }
 
-// image = direction + scale (moved + shift - diagonal scale direction); `sum` is that of
+// image = direction + scale (moved + shift - diagonal scale direction); `sum` sums
 // direction image.
 int fill_image_all(const int64_t *sizes, const REAL *all_direction, const REAL *all_moved,
                    const REAL *all_shift, const REAL *all_diagonal, const REAL *all_scale,
@@ -240,7 +240,7 @@ int fill_image_all(const int64_t *sizes, const REAL *all_direction, const REAL *
     return 0;
 }
 
-// u += length direction, residual -= length image; `sum` is that of residual^2.
+// u += length direction, residual -= length image; `sum` sums residual^2.
 int step_all(const int64_t *sizes, const REAL *all_direction, const REAL *all_length,
              const REAL *all_image, REAL *all_u, REAL *all_residual, REAL *all_sum) {
     ROWS {
@@ -260,7 +260,7 @@ int step_all(const int64_t *sizes, const REAL *all_direction, const REAL *all_le
     return 0;
 }
 
-// direction = residual + ratio direction, scaled = scale direction; `sum` is that of `scaled`.
+// direction = residual + ratio direction, scaled = scale direction; `sum` sums `scaled`.
 int turn_all(const int64_t *sizes, const REAL *all_residual, const REAL *all_ratio,
              const REAL *all_scale, REAL *all_direction, REAL *all_scaled, REAL *all_sum) {
     ROWS {

@@ -1,4 +1,4 @@
-// What every weight does by itself. Tensors that need not be are NULL. Every function returns 0.
+// Operations on single weights. Optional tensors may be NULL. Every function returns 0.
 #include <stddef.h>
 
 #include "weights.cuh"
@@ -19,7 +19,7 @@ int exchange_all(int64_t count, double damping, const REAL *new_tau,
                  const REAL *old_rho, REAL *kept_tau, REAL *kept_rho,
                  REAL *total_tau, REAL *total_rho, REAL *tau,
                  REAL *rho) {
-    // No two tensors overlap, but for the old and the kept message, which may be the same.
+    // No two tensors overlap, except that the old and the kept message may be the same.
 #pragma GCC ivdep
     for (int64_t i = 0; i < count; i++) {
         Message old = old_tau ? message(old_tau[i], old_rho[i]) : message(0, 0);

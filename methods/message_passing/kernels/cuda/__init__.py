@@ -1,9 +1,9 @@
-"""The kernels on a GPU, through CuPy, for tensors of torch, which are not copied.
+"""The kernels on a GPU, through CuPy, on torch's tensors without copying.
 
-They run on torch's current stream and wait for nothing; counts stay on the device. Each is
-compiled at its first call, which must come before it is captured in a CUDA graph; after that only
-torch allocates. Sums run in a fixed order, so results are the same every time. CuPy has float32
-below 1e-38 computed as 0.
+They run asynchronously on torch's current stream; counts stay on the device. Each kernel is
+compiled at its first call, which must precede its capture in a CUDA graph; after that only
+torch allocates. Sums run in a fixed order, so results are reproducible. CuPy compiles
+so that float32 values below 1e-38 become 0.
 """
 
 from collections.abc import Sequence
@@ -28,14 +28,14 @@ from bnnbench.methods.message_passing.kernels.operations import Operations
 from bnnbench.methods.message_passing.kernels.unit_operations import Argument
 
 SPLIT = ("exact_weight_sums_all", "exact_first_weight_sums_all")
-"""Sums over rows that run in parts, side by side."""
+"""Sums over rows whose parts run in parallel."""
 
 
 class Cuda(Operations):
     """The kernels of this folder's .cu files."""
 
     def call(self, name: str, dtype: torch.dtype, *arguments: Argument) -> int:
-        """Launch a kernel for messages of this type; nothing is waited for."""
+        """Launch a kernel for messages of this type, without waiting for it."""
         numbers, tensors = flattened(arguments)
         if name not in SPLIT:
             self._launch(name, dtype, numbers, tensors)
@@ -76,7 +76,7 @@ class Cuda(Operations):
         numbers: Sequence[float],
         tensors: Sequence[Tensor | None],
     ) -> None:
-        """Launch a kernel that is compiled with these macros on torch's current stream."""
+        """Launch a kernel, compiled with these macros, on torch's current stream."""
         device = next(tensor.device for tensor in tensors if tensor is not None)
         if device.type != "cuda":
             raise ValueError(f"needed tensors on a GPU for {name}; got them on {device}")
@@ -89,7 +89,7 @@ class Cuda(Operations):
 
 
 class _CurrentStream:
-    """Torch's current stream in the form that CuPy takes streams of others in."""
+    """Torch's current stream in the form in which CuPy accepts external streams."""
 
     def __init__(self, device: torch.device) -> None:
         self._handle = torch.cuda.current_stream(device).cuda_stream
@@ -99,7 +99,7 @@ class _CurrentStream:
 
 
 def flattened(arguments: Sequence[Argument]) -> tuple[list[int | float], list[Tensor | None]]:
-    """Return numbers and tensors, or None for one, apart: every kernel takes its numbers first."""
+    """Return numbers and tensors (or None) separately: every kernel takes its numbers first."""
     numbers: list[int | float] = []
     tensors: list[Tensor | None] = []
     for argument in arguments:
@@ -114,7 +114,7 @@ def flattened(arguments: Sequence[Argument]) -> tuple[list[int | float], list[Te
 
 @cache
 def _kernel(name: str, defines: tuple[str, ...], device: int) -> Any:
-    """Return a kernel, loaded on a device."""
+    """Return a kernel loaded on a device."""
     return _module(FILES[name], defines, device).get_function(name)
 
 
@@ -161,4 +161,4 @@ exchange = KERNELS.exchange
 
 FUSED = False
 FEW_ROWS = 0
-"""A GPU's library multiplies few rows well, too: there are no `dense_sums`."""
+"""There are no `dense_sums`: a GPU's library also multiplies few rows efficiently."""

@@ -1,8 +1,8 @@
-// Biases of a layer: the moments without what an example says itself, and what it says of them.
+// Biases of a layer: their moments without an example's own message, and the examples' messages.
 #include "units.cuh"
 #include "examples.cuh"
 
-// The moments of a bias without the example's message `old`, if it has sent one.
+// Return the moments of a bias without the example's message `old`, if there is one.
 #define CAVITY                                                                     \
     (old_rho ? bias_cavity(message(AT(bias_tau), AT(bias_rho)),                    \
                            message(AT(old_tau), AT(old_rho)))                      \
@@ -41,8 +41,8 @@ OVER_POSITIONS bias_kept_all(
     }
 }
 
-// A block for some features of a member: the product of its examples' messages takes the place of
-// the old product, in the marginal and in the total.
+// One block per set of a member's features: the product of its examples' messages replaces the old
+// product in the marginal, and is multiplied into the total.
 extern "C" __global__ void bias_exchange_all(
     LENGTHS, STRIDES(kept_tau), STRIDES(kept_rho), STRIDES(bias_tau), STRIDES(bias_rho),
     STRIDES(old_tau), STRIDES(old_rho), STRIDES(total_tau), STRIDES(total_rho), STRIDES(sum_tau),

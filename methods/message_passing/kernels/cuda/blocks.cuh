@@ -1,5 +1,5 @@
-// The threads of kernels of units: a thread for each unit, or where there are sums over positions a
-// block for some features of an example.
+// The threads of kernels on units: one thread per unit or, for sums over positions, one block per
+// set of an example's features.
 #pragma once
 #include "real.cuh"
 
@@ -9,12 +9,12 @@
 
 // A kernel with sums over positions; its blocks have at most this many threads.
 #define OVER_POSITIONS extern "C" __global__ __launch_bounds__(WIDTH *MOST_LANES) void
-// Tensors of which no two share memory, so that many positions are on their way at once.
+// Tensors do not overlap, so that many positions can be loaded at once.
 #define IN const REAL *__restrict__
 #define OUT REAL *__restrict__
 
 #define LENGTHS long long members, long long examples, long long positions, long long features
-// How far apart members, examples and positions of a tensor stand.
+// The strides of a tensor's members, examples and positions.
 #define STRIDES(x) long long x##_m, long long x##_n, long long x##_p
 #define AT(x) x[m * x##_m + n * x##_n + p * x##_p + i]
 
@@ -39,7 +39,7 @@
     BLOCK             \
     POSITIONS
 
-// Put the sum of what all threads of a feature have found, in their order.
+// Store the sum of the values of all threads of a feature, in thread order.
 #define PUT_TOTAL(sums, own)                                                \
     do {                                                                    \
         __shared__ REAL found[MOST_LANES][WIDTH];                           \

@@ -1,15 +1,15 @@
-// The coupled update of a group by conjugate gradients, a kernel for each of its steps.
+// The coupled update of a group by conjugate gradients, one kernel per step.
 //
-// Kernels leave the sums over positions of every example; the next one adds those of all examples,
-// every block the features it needs, in the same order. So no number goes by the host, and none of
-// the kernels waits for all blocks. `bias` are precisions of the biases' marginals.
+// Each kernel stores sums over every example's positions. The next kernel adds them over examples:
+// every block sums the features it needs, in the same order. Thus no number passes through the
+// host, and no kernel waits for all blocks. `bias` are precisions of the biases' marginals.
 #include "units.cuh"
 #include "examples.cuh"
 
-// Return above/below, and 0 where that is not positive.
+// Return above/below, or 0 if below is not positive.
 __device__ static REAL quotient(REAL above, REAL below) { return below > 0 ? above / below : 0; }
 
-// How far the bias moves all pre-activations of a feature.
+// The move of all pre-activations of a feature due to the bias.
 #define SHIFT(total) \
     (bias ? TOTAL(total) * (i < features ? 1 / bias[m * bias_m + i] : 0) : 0)
 
@@ -104,7 +104,7 @@ OVER_POSITIONS coupled_turn_all(
     PUT_TOTAL(sum, steps);
 }
 
-// `kept`, if it is to be stored for the next round, moves `damping` of the way from the old forces.
+// `kept`, if not NULL, is stored for the next round: forces `damping` of the way from the old ones.
 extern "C" __global__ void coupled_finish_all(
     LENGTHS, STRIDES(g), STRIDES(u), STRIDES(old), STRIDES(h), STRIDES(kept), double damping,
     IN g, IN u, IN old, REAL *h, OUT kept) {

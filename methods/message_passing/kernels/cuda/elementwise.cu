@@ -1,11 +1,11 @@
-// Elementwise messages: one thread for each, one row of blocks for each member.
+// Elementwise messages: one thread per message, one row of blocks per member.
 #include "leaky_relu.cuh"
 
 #define MESSAGES(i, count)                                              \
     for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < (count); \
          i += (long long)gridDim.x * blockDim.x)
 
-// Add what all threads of a warp have found to a counter. Integers: no order matters.
+// Add the counts of all threads of a warp to a counter. For integers the order does not matter.
 __device__ static void add_up(int found, unsigned long long *counter) {
     for (int distance = 16; distance > 0; distance /= 2)
         found += __shfl_down_sync(0xffffffffu, found, distance);

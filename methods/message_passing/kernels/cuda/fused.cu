@@ -1,8 +1,8 @@
-// What a later layer does in several kernels elsewhere.
+// Operations of a later layer that take several kernels in other backends.
 #include "weights.cuh"
 
-// Exchange of a group's message to weights, made of sums over its examples (maps/sums.py) and the
-// weights' means. Tensors that need not be are NULL.
+// Exchange a group's message to weights, formed from sums over its examples (maps/sums.py) and the
+// weights' means. Optional tensors may be NULL.
 extern "C" __global__ void exchange_sums_all(
     long long count, double damping, const REAL *mean, const REAL *force, const REAL *of_square,
     const REAL *of_variance, const REAL *old_tau, const REAL *old_rho, REAL *kept_tau,

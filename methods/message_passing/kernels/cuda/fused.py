@@ -1,4 +1,4 @@
-"""The kernels on a GPU, fused where a visit needs fewer launches so (kernels/fused.py)."""
+"""The kernels on a GPU, fused where this saves launches (kernels/fused.py)."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from bnnbench.methods.message_passing.kernels.fused_operations import FusedOpera
 
 
 class FusedCuda(FusedOperations, Cuda):
-    """The kernels of this folder's .cu files, those of several operations among them."""
+    """The kernels of this folder's .cu files, including the fused ones."""
 
 
 KERNELS = FusedCuda()

@@ -1,7 +1,7 @@
-// Messages of class labels to outputs: one thread for each row.
+// Messages of class labels to outputs: one thread per row.
 #include "argmax.cuh"
 
-// A label that is no class makes messages that are not numbers: nobody waits here to be told.
+// An invalid label gives NaN messages, because the host does not wait for a status.
 extern "C" __global__ void argmax_backward_all(long long rows, long long classes,
                                                double noise_variance, double precision,
                                                const REAL *z_tau, const REAL *z_rho,
@@ -38,7 +38,7 @@ __device__ static REAL log_probability(REAL x) {
     return log(half.mass * INVERSE_ROOT_2_PI) - x * x * (REAL)0.5;
 }
 
-// Minus the log probability of each label: that it beats all others, normalised over classes.
+// Fill the negative log probability that each label beats all others, normalised over classes.
 extern "C" __global__ void argmax_loss_all(long long rows, long long classes,
                                            double noise_variance, const REAL *z_tau,
                                            const REAL *z_rho, const long long *labels,

@@ -1,4 +1,4 @@
-"""The number of threads of a kernel, and the assembly of its source; no GPU is needed."""
+"""Launch dimensions of the kernels and assembly of their sources; no GPU is needed."""
 
 from math import ceil
 from pathlib import Path
@@ -11,19 +11,19 @@ from bnnbench.methods.message_passing.kernels import headers
 FOLDERS = (Path(__file__).parent, headers.FOLDER, shared.FOLDER)
 """Folders of sources and headers."""
 OPTIONS = ("--std=c++17", "--fmad=false")
-"""Products and sums are fused only where the source says so, so that all bits are those of C."""
+"""Products and sums are fused only where the source says so, so that all bits match the C ones."""
 
 THREADS = 256
 SIDE = 16
 """The side of a block of threads in sums.cu."""
 MOST_BLOCKS = 4096
-"""The most blocks of elementwise kernels, whose threads go on to further elements."""
+"""Maximum number of blocks of elementwise kernels; each thread loops over further elements."""
 MOST_ACROSS = 65535
-"""The most blocks along a grid's second and third side."""
+"""Maximum number of blocks along a grid's second and third dimensions."""
 ENOUGH_BLOCKS = 512
-"""The fewest blocks of a sum over rows: fewer leave a GPU idle, so rows are split."""
+"""Target number of blocks of a sum over rows: fewer leave a GPU idle, so rows are split."""
 LEAST_ROWS = 256
-"""The fewest rows in each part where rows are split."""
+"""Minimum number of rows in each part if rows are split."""
 
 FILES = {
     "leaky_relu_direct_all": "elementwise.cu",
@@ -78,12 +78,13 @@ OVER_POSITIONS = (
     "coupled_turn_all",
     "bias_kept_all",
 )
-"""Kernels of units with sums over positions, which the threads of a block share."""
+"""Kernels on units with sums over positions, which the threads of a block share."""
 OF_UNITS = ("units.cu", "coupled.cu", "biases.cu", "fused.cu")
-"""Files of kernels of units, but for those `OF_WEIGHTS`."""
+"""Files of kernels on units, except those in `OF_WEIGHTS`."""
 OF_WEIGHTS = ("fill_weight_moments_all", "exchange_all", "exchange_sums_all")
 WIDTH, LANES, MOST_LANES = 32, 8, 32
-"""The sides of a block of threads in such kernels: features, and threads for each, few or many."""
+"""The sides of a block of threads in such kernels: features, and threads per feature (few or
+many)."""
 
 
 class Launch(NamedTuple):
@@ -94,7 +95,7 @@ class Launch(NamedTuple):
 
 
 def launch(name: str, *lengths: int) -> Launch | None:
-    """Return how a kernel is launched on its lengths; None where it has nothing to do."""
+    """Return the launch dimensions of a kernel for these lengths; None if there is no work."""
     if name == "leaky_relu_direct_all" or name in OF_WEIGHTS:
         grid, block = (min(ceil(lengths[0] / THREADS), MOST_BLOCKS), 1, 1), (THREADS, 1, 1)
     elif name in ("leaky_relu_forward_all", "leaky_relu_backward_all"):
@@ -109,7 +110,7 @@ def launch(name: str, *lengths: int) -> Launch | None:
         members, examples, positions, features = lengths[:4]
         lanes = LANES if positions < MOST_LANES else MOST_LANES
         grid, block = (members * examples * ceil(features / WIDTH), 1, 1), (WIDTH, lanes, 1)
-        if name == "bias_exchange_all":  # a sum over examples, too
+        if name == "bias_exchange_all":  # it also sums over examples
             grid = (members * ceil(features / WIDTH), 1, 1)
         elif name not in OVER_POSITIONS:
             units = members * examples * positions * features
@@ -132,11 +133,11 @@ def launch(name: str, *lengths: int) -> Launch | None:
 
 
 def parts(rows: int, inputs: int, outputs: int) -> int:
-    """Return into how many parts a sum over rows is split, whatever the number of members."""
+    """Return the number of parts of a sum over rows, whatever the number of members."""
     blocks = max(1, ceil(inputs / SIDE) * ceil(outputs / SIDE))
     return max(1, min(ENOUGH_BLOCKS // blocks, rows // LEAST_ROWS))
 
 
 def source(file: str) -> str:
-    """Return a file with its headers in place."""
+    """Return a file with its headers included."""
     return with_headers(file, FOLDERS)

@@ -1,4 +1,4 @@
-// Max-pooling by squares of side POOL: one thread for each window.
+// Max-pooling by squares of side POOL: one thread per window.
 #include "max_pool.cuh"
 
 #define INPUTS (POOL * POOL)
@@ -9,7 +9,7 @@ typedef struct {
     long long place[INPUTS];
 } Window;
 
-// Return a window, counted in the order of the results, with its normalised weights.
+// Return a window, indexed in the order of the results, with its normalised weights.
 __device__ static Window window(long long index, const long long *layout, const REAL *z_tau,
                                 const REAL *z_rho) {
     long long channels = layout[0], height = layout[1], width = layout[2], last = layout[3];
@@ -48,7 +48,7 @@ __device__ static Window window(long long index, const long long *layout, const 
     return w;
 }
 
-// Return the moments of a window's weighted sum without one of its inputs; -1 for the whole.
+// Return the moments of a window's weighted sum without one of its inputs; -1 omits none.
 __device__ static Moments sum_without(const Window *w, int omitted) {
     Moments sum = {0, 0};
 #pragma unroll

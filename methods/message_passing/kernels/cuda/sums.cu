@@ -1,12 +1,12 @@
-// Exact sums of messages of weighted sums: a thread for each result, whose sum stays in registers
-// and runs in order; a block of SIDE x SIDE results shares what it reads.
+// Exact sums of messages of weighted sums. One thread per result sums in order, in registers;
+// a block of SIDE x SIDE results shares the values it reads.
 //
-// Rows lie `members rows inputs` and `members rows outputs`, weights `members outputs inputs`.
+// Axes: rows `members rows inputs` and `members rows outputs`, weights `members outputs inputs`.
 #include "dense.cuh"
 
 #define SIDE 16
 
-typedef REAL Tile[SIDE][SIDE + 1];  // one more, so that columns lie in different banks
+typedef REAL Tile[SIDE][SIDE + 1];  // + 1 puts columns into different banks
 
 __device__ static int least(long long a, long long b) { return (int)(a < b ? a : b); }
 
@@ -16,7 +16,7 @@ __device__ static REAL element(const REAL *matrix, long long rows, long long wid
     return row < rows && column < width ? matrix[row * width + column] : 0;
 }
 
-// Rows are split into parts, each of which has results of its own: z is part * members + member.
+// Rows are split into parts, each with separate results: z is part * members + member.
 typedef struct {
     long long member, output, input, first, end, place;
     bool inside;

@@ -1,4 +1,4 @@
-// What every unit of a layer does by itself (units.c has the meaning of lengths and strides).
+// Operations on single units of a layer (units.c defines lengths and strides).
 #include "units.cuh"
 #include "blocks.cuh"
 

@@ -1,4 +1,4 @@
-// What every weight does by itself: one thread for each. Tensors that need not be are NULL.
+// Operations on single weights: one thread per weight. Optional tensors may be NULL.
 #include "weights.cuh"
 
 #define WEIGHTS(i, count)                                                                 \

@@ -1,4 +1,4 @@
-"""Formulas of single messages, which the kernels in C and in CUDA share."""
+"""Formulas of single messages, shared by the C and CUDA kernels."""
 
 from pathlib import Path
 

@@ -1,14 +1,14 @@
 // Messages of a weighted sum of products, one term at a time.
 //
-// (g, h) of a unit are the two numbers of its back message (tau, rho) at forward moments (M, V):
-// g = rho/(1 + rho V), h = (tau - rho M)/(1 + rho V). Source: paper 000, table 2.
+// (g, h) of a unit are the two numbers of its backward message (tau, rho) at forward moments
+// (M, V): g = rho/(1 + rho V), h = (tau - rho M)/(1 + rho V). Source: paper 000, table 2.
 #pragma once
 #include "message.cuh"
 
-// Return 1/(1 - g v), where rounding alone could make 1 - g v less than EPSILON.
+// Return 1/(1 - g v), where only rounding could make 1 - g v less than EPSILON.
 FUNCTION REAL inverse_share(REAL explained) { return 1 / at_least(EPSILON, 1 - explained); }
 
-// Return a sum with the message to a factor of a product added; `own` is the other factor.
+// Return a sum plus the message to a factor of a product; `own` is the other factor.
 FUNCTION Message add_product_message(Message sum, Moments own, Moments target, REAL g, REAL h) {
     REAL square = own.mean * own.mean;
     REAL second = multiply_add(target.mean, target.mean, target.variance);
@@ -20,7 +20,7 @@ FUNCTION Message add_product_message(Message sum, Moments own, Moments target, R
     return sum;
 }
 
-// Return a weight without the message of one row, rebuilt from the (g, h) of that message.
+// Return a weight without one row's message, rebuilt from the (g, h) of that message.
 FUNCTION Moments cavity(REAL x, Moments weight, REAL g, REAL h) {
     REAL share = root(at_least(0, 1 - 4 * g * (x * x * weight.variance)));
     Moments result;
@@ -29,7 +29,7 @@ FUNCTION Moments cavity(REAL x, Moments weight, REAL g, REAL h) {
     return result;
 }
 
-// Return moments of a sum with those of one observed input's term added.
+// Return the moments of a sum plus one observed input's term.
 FUNCTION Moments add_observed_term(Moments sum, REAL x, Moments weight, REAL g, REAL h) {
     Moments own = cavity(x, weight, g, h);
     sum.mean = multiply_add(x, own.mean, sum.mean);
@@ -37,7 +37,7 @@ FUNCTION Moments add_observed_term(Moments sum, REAL x, Moments weight, REAL g, 
     return sum;
 }
 
-// Return a sum with the message to a weight of an observed input added.
+// Return a sum plus the message to the weight of an observed input.
 FUNCTION Message add_known_message(Message sum, REAL x, Moments weight, REAL g, REAL h) {
     REAL square = x * x, inverse = inverse_share(g * (square * weight.variance));
     sum.tau = multiply_add(x * multiply_add(g, x * weight.mean, h), inverse, sum.tau);
@@ -45,7 +45,7 @@ FUNCTION Message add_known_message(Message sum, REAL x, Moments weight, REAL g, 
     return sum;
 }
 
-// Likewise, the weight's cavity being that of the old (g, h).
+// Return the same, with the weight's cavity rebuilt from the old (g, h).
 FUNCTION Message add_observed_message(Message sum, REAL x, Moments weight, REAL old_g, REAL old_h,
                                       REAL g, REAL h) {
     return add_known_message(sum, x, cavity(x, weight, old_g, old_h), g, h);

@@ -1,8 +1,8 @@
 // The factor delta(a - LeakyReLU(z)), 0 <= slope <= 1; a slope of 0 is ReLU.
 //
-// Both products of messages are mixtures of a branch z > 0 and a branch z < 0, each a Gaussian cut
-// at 0, where their densities agree. The quotients are written so that nothing cancels where a
-// message is weak. Source: paper 000, appendix B.
+// Both products of messages are mixtures of a branch z > 0 and a branch z < 0, each a Gaussian
+// truncated at 0, where their densities agree. The quotients are written so that nothing cancels
+// if a message is weak. Source: paper 000, appendix B.
 #pragma once
 #include "message.cuh"
 #include "normal.cuh"
@@ -14,12 +14,12 @@
 #endif
 #define LOG_BACKWARD_MASS (REAL)700
 #define FOUR_PI_SQUARED (REAL)39.478417604357434
-// At equality the forward precision is the sum of the two; rounding must not decide there.
+// At equality the forward precision is the sum of both; this keeps rounding from deciding.
 #define TOLERANCE (REAL)1e-5
-// A ReLU that is off is the point 0; this many times the precision of z stands for it.
+// A ReLU that is off is the point 0, represented by this many times the precision of z.
 #define DEGENERATE (REAL)1e8
 
-// Return the message of the moments of LeakyReLU(z), of a uniform z a uniform message.
+// Return the message with the moments of LeakyReLU(z); uniform if z is.
 FUNCTION Message leaky_relu_direct(Message z, REAL slope) {
     int proper = z.rho > 0;
     REAL deviation = 1 / root(proper ? z.rho : 1), x = z.tau * deviation, y = magnitude(x);
@@ -39,7 +39,7 @@ typedef struct {
     REAL plus_weight, minus_weight;
     REAL plus_deviation, minus_deviation;
     Positive plus, minus;
-    REAL likely;  // at least FOUR_PI_SQUARED where the log of the product's mass is at least -limit
+    REAL likely;  // at least FOUR_PI_SQUARED if the log of the product's mass is at least -limit
 } Branches;
 
 FUNCTION Branches branches(Message z, Message a, REAL slope, REAL limit) {
@@ -49,7 +49,7 @@ FUNCTION Branches branches(Message z, Message a, REAL slope, REAL limit) {
     b.plus = positive_part((z.tau + a.tau) * b.plus_deviation);
     b.minus = positive_part(-(z.tau + slope * a.tau) * b.minus_deviation);
 
-    // At 0 both branches have one density, so masses relative to it decide.
+    // Both branches have the same density at 0, so their masses relative to it are comparable.
     REAL lead = b.plus.exponent - b.minus.exponent;
     REAL behind = exponential(-magnitude(lead));
     REAL plus = b.plus_deviation * b.plus.mass * (lead < 0 ? behind : 1);
@@ -58,7 +58,7 @@ FUNCTION Branches branches(Message z, Message a, REAL slope, REAL limit) {
     b.plus_weight = plus * inverse;
     b.minus_weight = minus * inverse;
 
-    // The density at 0 times e^exponent, by squares of differences of means.
+    // The density at 0 times e^exponent, from squared differences of means.
     REAL crossed = a.tau * z.rho, rhos = z.rho * a.rho;
     REAL plus_distance = (z.tau * a.rho - crossed) * b.plus_deviation;
     REAL minus_distance = (slope * z.tau * a.rho - crossed) * b.minus_deviation;
@@ -70,14 +70,14 @@ FUNCTION Branches branches(Message z, Message a, REAL slope, REAL limit) {
     return b;
 }
 
-// A message, and 1 or 0: whether a guard replaced the quotient, and whether that counts. (As
-// numbers, since compilers do not vectorise choices between truth values.)
+// A message, and flags (1 or 0): a guard replaced the quotient, and the replacement counts. Flags
+// are numbers because compilers do not vectorise choices between truth values.
 typedef struct {
     Message message;
     REAL replaced, counted;
 } Guarded;
 
-// Return the marginal of a divided by the message from a; replaced where that is no message up.
+// Return the marginal of a divided by the message from a; `replaced` marks an unusable quotient.
 FUNCTION Guarded leaky_relu_marginal_forward(Message z, Message a, REAL slope) {
     Branches b = branches(z, a, slope, LOG_FORWARD_MASS);
     REAL wp = b.plus_weight, wm = b.minus_weight, sp = b.plus_deviation, sm = b.minus_deviation;
@@ -101,7 +101,7 @@ FUNCTION Guarded leaky_relu_marginal_forward(Message z, Message a, REAL slope) {
     return result;
 }
 
-// Return the marginal of z divided by the message to z, floored; replaced where a guard acted.
+// Return the marginal of z divided by the message from z, floored, or a guard's replacement.
 FUNCTION Guarded leaky_relu_backward(Message z, Message a, REAL slope) {
     Branches b = branches(z, a, slope, LOG_BACKWARD_MASS);
     REAL wp = b.plus_weight, wm = b.minus_weight, sp = b.plus_deviation, sm = b.minus_deviation;
@@ -117,7 +117,7 @@ FUNCTION Guarded leaky_relu_backward(Message z, Message a, REAL slope) {
     REAL gain = wp * plus_rho + wm * minus_rho - between * z.rho;
     REAL pull = wp * plus_tau + wm * minus_tau - between * z.tau;
     REAL rho = precision * gain, tau = precision * pull;
-    // mean (rho_z + LEAST_PRECISION) - tau_z, without the difference of large numbers
+    // mean (rho_z + LEAST_PRECISION) - tau_z, without subtracting large numbers
     REAL mean = wp * plus_mean - wm * minus_mean;
     REAL floored_tau = z.rho * pull - z.tau * gain + LEAST_PRECISION * mean;
     int absent = (a.tau < 0) & (a.rho < 2 * LEAST_PRECISION);

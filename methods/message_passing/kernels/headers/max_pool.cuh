@@ -7,8 +7,8 @@
 
 #define POOL_NOISE_VARIANCE (REAL)0.3
 
-// Multiply two products by twice the probability that one input beats the other. Twice, so that
-// the largest product is at least 1.
+// Multiply two products by twice the probability that one input beats the other. The factor 2
+// makes the largest product at least 1.
 FUNCTION void compare(Moments a, Moments b, REAL *wins_a, REAL *wins_b) {
     REAL x = (a.mean - b.mean) / root(a.variance + b.variance + POOL_NOISE_VARIANCE);
     REAL less = 2 * normal_tail(x), more = 2 - less;

@@ -20,21 +20,21 @@ FUNCTION int is_valid(Message m) {
     return is_finite(m.tau) & is_finite(m.rho) & (m.rho >= 0);
 }
 
-// Return the message from a sum to one of its terms c v, whose other terms have this mean and
-// variance. `back` is the message to the sum.
+// Return the message from a sum to one of its terms, c v, given the mean and variance of the other
+// terms. `back` is the message to the sum.
 FUNCTION Message to_summand(REAL c, Message back, REAL others_mean, REAL others_variance) {
     REAL scale = c / multiply_add(back.rho, others_variance, 1);
     return message(scale * multiply_add(-back.rho, others_mean, back.tau), scale * c * back.rho);
 }
 
-// A precision that stands for 0 where a factor needs a variance.
+// The precision used in place of 0 where a factor needs a variance.
 #define UNIFORM_PRECISION (REAL)1e-30
 
 typedef struct {
     REAL mean, variance;
 } Moments;
 
-// Return mean and variance, of a uniform message 0 and 1/UNIFORM_PRECISION.
+// Return mean and variance; for a uniform message they are 0 and 1/UNIFORM_PRECISION.
 FUNCTION Moments moments(Message m) {
     Moments result;
     result.variance = 1 / at_least(UNIFORM_PRECISION, m.rho);

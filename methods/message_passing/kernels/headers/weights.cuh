@@ -2,7 +2,7 @@
 #pragma once
 #include "message.cuh"
 
-// Of a marginal, which is proper.
+// The moments of a proper marginal.
 typedef struct {
     REAL mean, variance, second;
 } WeightMoments;
@@ -20,7 +20,7 @@ typedef struct {
     Message kept, marginal;
 } Exchange;
 
-// Let a group's message move from the old one towards the new one.
+// Move a group's message from the old one towards the new one.
 FUNCTION Exchange exchanged(Message marginal, Message old, Message target, REAL damping) {
     Message change = message(damping * (target.tau - old.tau), damping * (target.rho - old.rho));
     Exchange result;

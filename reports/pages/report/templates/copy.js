@@ -90,7 +90,7 @@ const offer = (text) => {
   area.value = text;
   const close = make("button", { type: "button", class: "tool" }, "Close");
   const box = make("dialog", { class: "offer", "aria-label": "Copy by hand" },
-    make("p", {}, "This browser does not let the page copy. The text is selected: copy it by hand."),
+    make("p", {}, "This browser does not allow the page to copy. The text is selected: copy it by hand."),
     area, close);
   close.addEventListener("click", () => box.close());
   box.addEventListener("close", () => box.remove());

@@ -1,4 +1,4 @@
-// Curves under the pointer: which method of a drawing is nearest, and its group above the others.
+// Curves under the pointer: finds the nearest method of a drawing, and raises its group.
 const NEAR = 14;
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -30,7 +30,7 @@ function curvesOf(svg) {
   return drawn.get(svg);
 }
 
-// The method under the pointer: one whose name is there, or the nearest curve within a few pixels.
+// The method under the pointer: by its name, or the nearest curve within a few pixels.
 function methodAt(svg, event) {
   const named = event.target.closest(".label, .row");
   if (named) return named.dataset.method;
@@ -57,7 +57,7 @@ function raiser(groups) {
   };
 }
 
-// The name of a method at the end of its curve, where the drawing has none.
+// The name of a method at the end of its curve, if the drawing has none.
 function nameIn(svg, method) {
   const groups = [...svg.querySelectorAll("[data-method]")].filter((g) => g.dataset.method === method);
   if (!groups.length || groups.some((g) => g.matches(".label, .row"))) return null;

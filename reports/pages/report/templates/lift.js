@@ -1,5 +1,5 @@
-// Methods that share figures: pointing at one, in a figure or in the list, lifts it and greys the
-// rest. A click keeps up to four lifted; Escape lets go of all.
+// Methods that share figures: pointing at one, in a figure or in the list, highlights it and greys
+// the others. A click keeps up to four highlighted; Escape resets all.
 const KEPT = 4;
 
 // The entries of a list, or names of rows, are one stop of the Tab key; arrows move among them.
@@ -7,7 +7,7 @@ function entriesOf(scope) {
   const legend = scope.querySelector(".legend");
   if (legend) {
     legend.setAttribute("role", "toolbar");
-    legend.setAttribute("aria-label", "Methods to lift in the figures");
+    legend.setAttribute("aria-label", "Methods to highlight in the figures");
     return [...legend.children].map((item) => {
       item.setAttribute("role", "none");
       item.append(make("button", { type: "button", class: "entry" }, ...item.childNodes));
@@ -91,7 +91,7 @@ function liftable(scope) {
     [pointed, focused] = [null, null];
     show();
   });
-  const hint = "Point at a method to lift it, click to keep it, press Escape to let go.";
+  const hint = "Point at a method to highlight it, click to keep it, press Escape to reset.";
   const legend = scope.querySelector(".legend");
   const note = scope.querySelector(".hint");
   if (note) note.append(` ${hint}`);

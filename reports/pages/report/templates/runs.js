@@ -1,5 +1,5 @@
 // A click on a cell opens its runs: their scores, settings, diagnostics and provenance.
-// Without their data a cell is plain text, and the page says why.
+// Without their data, a cell is plain text, and the page gives the reason.
 let DRILLDOWN = null;
 const panel = document.getElementById("runs");
 const at = (column, i) => (Array.isArray(column) ? column[i] : column);
@@ -42,7 +42,7 @@ const oneRun = (runs, i, entry) => {
   const parts = [make("h3", {}, `Fold ${at(runs.fold, i)}, seed ${at(runs.seed, i)}: ${at(runs.status, i)}`),
     make("p", { class: "command" }, make("code", {}, command), " ", button)];
   if (entry.place.page) parts.push(make("p", {},
-    make("a", { href: `${entry.place.page}#run=${key.slice(0, 8)}` }, "This run on a page of its own")));
+    make("a", { href: `${entry.place.page}#run=${key.slice(0, 8)}` }, "This run on its own page")));
   if (runs.errors?.[i]) parts.push(make("pre", { tabindex: "0" }, runs.errors[i]));
   parts.push(facts(entries));
   if (Object.keys(diagnostics).length) parts.push(make("h4", {}, "Diagnostics"), facts(diagnostics));
@@ -90,10 +90,10 @@ const open = (cell) => {
     make("h2", { id: "runs-title" }, `${entry.label} on ${entry.place.title}`),
     make("p", {}, summary),
     ...(DRILLDOWN.whole ? [] : [make("p", { class: "note" },
-      "This page has no room for every number of these runs; the files beside it hold them all.")]),
+      "This page has no room for all numbers of these runs; the files next to it hold them all.")]),
     table ?? make("p", {}, entry.place.page
-      ? make("a", { href: entry.place.page }, "Every run on a page of its own")
-      : "The runs are listed in runs.csv beside this page."), detail);
+      ? make("a", { href: entry.place.page }, "Every run on its own page")
+      : "The runs are listed in runs.csv next to this page."), detail);
   panel.showModal();
   table?.querySelector("button").click();
 };

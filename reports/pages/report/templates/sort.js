@@ -1,5 +1,5 @@
-// Each heading is a button: it sorts its table, best first, then the other way round.
-// A cell without a number stays at the end.
+// Each heading is a button that sorts its table, best first, then in reverse.
+// Cells without a number stay at the end.
 for (const button of document.querySelectorAll("thead th button")) {
   button.addEventListener("click", () => {
     const heading = button.closest("th");

@@ -1,4 +1,4 @@
-// Of tables that differ in metric, condition or data set, lists choose the one that is shown.
+// Drop-down lists choose among tables that differ in metric, condition or data set.
 const AXES = { set: "Data set", condition: "Condition", metric: "Metric", rows: "Test rows" };
 for (const group of document.querySelectorAll(".switch")) {
   const choices = [...group.children].filter((child) => child.matches(".choice"));

@@ -1,4 +1,4 @@
-// The answer in words, as bnnbench.reports.pages.site.advice has it.
+// The answer as text, identical to bnnbench.reports.pages.site.advice.
 
 const FEW_NAMES = 3;
 const FEWEST_SETS = 3;
@@ -18,7 +18,7 @@ const named = (names) => (names.length <= FEW_NAMES ? joined(names) : `${spelled
 const shareOf = (part, whole, noun) =>
   whole === 1 ? `the only ${noun}` : `${spelled(part)} of ${spelled(whole)} ${plural(noun, whole)}`;
 
-// A number with so many significant digits, without trailing zeros.
+// A number with the given significant digits, without trailing zeros.
 const digits = (value, count) => String(Number(value.toPrecision(count)));
 
 function runsOf(found, noun) {

@@ -1,10 +1,10 @@
-// The board: a question in blanks, and its answer. Each kind of question has a page of its own.
+// The board: a question with blanks, and its answer. Each kind of question has its own page.
 
 const BUDGETS = [
   ["", "any time"], ["10", "10 times the plain network's time"],
   ["2", "twice the plain network's time"], ["1", "the plain network's time"],
 ];
-const SETTINGS = { searched: "searched by one budget", "as declared": "as declared" };
+const SETTINGS = { searched: "searched with one budget", "as declared": "as declared" };
 
 function startBoard(data) {
   let shown = "";
@@ -38,11 +38,11 @@ function startBoard(data) {
   });
   startHover(byId("board"));
   draw();
-  // Whoever chose the kind of question by keyboard on another page goes on there.
+  // A reader who chose the kind of question by keyboard on another page continues there.
   if (readState().task) document.querySelector("select[data-name=task]")?.focus({ preventScroll: true });
 }
 
-// The task and ranking of a state; what a state does not say, or says wrongly, is the default.
+// The task and ranking of a state; missing or invalid parts of a state take their defaults.
 function viewOf({ tasks, kinds }, state) {
   const sets = [...new Set(tasks.map((task) => task.data))];
   const rows = sets.find((one) => slugOf(one) === state.rows) ?? sets[0];
@@ -57,7 +57,7 @@ function viewOf({ tasks, kinds }, state) {
   return { kinds, sets, rows, ofRows, task, scale, budget, off, ranking };
 }
 
-// Of several settings, those of most data sets; in a tie, searched ones, which come first.
+// Of several settings, those with the most data sets; in a tie, searched ones, which come first.
 const usual = (tasks) =>
   tasks.reduce((best, task) => (task.columns.length > best.columns.length ? task : best));
 
@@ -91,7 +91,7 @@ function question(view) {
   ];
 }
 
-// A choice is forgotten where it no longer means anything.
+// A choice is dropped when it becomes meaningless.
 function choose(name, value) {
   const forgotten = { task: { rows: "", settings: "", by: "" }, rows: { settings: "" } }[name] ?? {};
   const sets = ["task", "rows", "settings"].includes(name) ? { off: [], open: "", run: "" } : {};
@@ -105,7 +105,7 @@ function toggle(column, view) {
   const last = on && view.off.length === view.task.columns.length - 1;
   return el("button", {
     "aria-pressed": String(on), "aria-disabled": last ? "true" : null,
-    title: last ? "One data set has to count." : null,
+    title: last ? "At least one data set must be selected." : null,
     onclick: () => {
       if (!last) writeState({ off: on ? [...view.off, slug] : view.off.filter((one) => one !== slug) });
     },
@@ -117,11 +117,11 @@ function rankingNote(ranking) {
   if (compared.length < 2 || found.untested) return el("p", { class: "note" });
   const runs = runsOf(found, columns[0].byFold ? "split" : "seed");
   const level = `${100 * found.level} %`;
-  const equal = scale.margin ? ` Practically equal: within ${marginOf(scale)} of whatever may be best.` : "";
+  const equal = scale.margin ? ` Practically equal: within ${marginOf(scale)} of every method that may be best.` : "";
   return el("p", { class: "note" },
-    `Mean margins over what is counted, ${runs} in pairs; new ${columns[0].byFold ? "splits" : "seeds"} are the question, the data sets are given. `,
+    `Mean margins over the selected data, ${runs} in pairs; the claims are about new ${columns[0].byFold ? "splits" : "seeds"} of these data sets. `,
     `Worse: some other method is shown to be better; at most ${level} of such tables call a best method worse.${equal} `,
-    el("span", { class: "with-bars" }, `Lines: intervals of all margins at once, at ${digits(100 * (1 - found.level), 3)} %, which pay for the choice of the first as well. A method whose line does not reach 0 is worse, though perhaps by a practically equal amount; one whose line reaches 0 may be worse too, because states test pair by pair and lines hold all at once.`),
+    el("span", { class: "with-bars" }, `Lines: intervals of all margins at once, at ${digits(100 * (1 - found.level), 3)} %, which also account for the choice of the first. A method whose line does not reach 0 is worse, though perhaps by a practically equal amount; one whose line reaches 0 may be worse too, because states test pair by pair and lines hold all at once.`),
     ...(ranking.task.ofProcessors ? [` Fit: processor seconds${ranking.task.settings === "searched" ? ", the search for settings included" : ""}.`] : []));
 }
 
@@ -133,17 +133,17 @@ function heatNote(ranking) {
   const swatches = el("span", { class: "swatches" }, [0, 1, 2, 3, 4].map((k) => el("i", { class: `h${k}` })));
   return [
     `${capital(scale.title)}${unit}; ${way}. Mean ± half of a 95 % interval${byRatio ? "; seeds of a split are averaged by their ratios (geometric mean)" : ""}. `, swatches,
-    " faint: near the best of its column, strong: far behind; outlined: best mean. A cell opens its runs.",
+    " faint: near the best of its column, strong: far behind; outlined: best mean. Click a cell to open its runs.",
   ];
 }
 
 function missingText(ranking) {
   const parts = [...ranking.missing].map(([method, titles]) =>
     `${method} (not on ${titles.length === ranking.columns.length && titles.length > 1 ? "any of them" : joined(titles)})`);
-  return parts.length ? `Not ranked, as they lack a data set: ${parts.join(", ")}.` : "";
+  return parts.length ? `Not ranked because of a missing data set: ${parts.join(", ")}.` : "";
 }
 
-// A row, a mark and a line of the heat map light up together.
+// A row, a mark and a line of the heat map are highlighted together.
 function startHover(board) {
   const light = (method) => {
     for (const node of board.querySelectorAll("[data-method]"))

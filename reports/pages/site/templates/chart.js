@@ -1,4 +1,4 @@
-// Score against cost: margins behind the first over the seconds of a fit.
+// Score against cost: margins behind the first, against the seconds of a fit.
 
 const PLOT = { width: 560, height: 340, left: 54, right: 540, top: 22, bottom: 300 };
 
@@ -49,7 +49,7 @@ function costChart(ranking) {
       svg("text", { class: "name", x: spot.x, y: spot.y, "text-anchor": spot.anchor }, row.method)));
   }
   const caption = [];
-  caption.push(pins.length ? "Coloured: pinned methods." : "Coloured: not shown to be worse, or on the dashed line, where none is both cheaper and better.");
+  caption.push(pins.length ? "Coloured: pinned methods." : "Coloured: not shown to be worse, or on the dashed line: no method is both cheaper and better.");
   caption.push(" A click pins a method.");
   if (below.length)
     caption.push(` At the lower edge and beyond it: ${below.map((row) => `${row.method} (${typographic(`-${digits(row.margin, 3)}`)})`).join(", ")}.`);
@@ -58,7 +58,7 @@ function costChart(ranking) {
     el("ul", { class: "key" }, families.map((family) => el("li", {}, mark(family), family))),
     el("figcaption", { class: "note" }, caption),
     ranking.task.ofProcessors ? null : el("p", { class: "caution" },
-      "Do not rank methods by these times: they are of the clock, and include the start of a process. ",
+      "Do not rank methods by these times: they are wall times, and include the start of a process. ",
       "Newer runs record processor seconds after a warm-up."));
 }
 
@@ -85,7 +85,7 @@ function marginTicks(deepest) {
   return ticks;
 }
 
-// The methods than which none is both cheaper and better, the cheapest first.
+// The methods for which no other is both cheaper and better, the cheapest first.
 function staircase(rows) {
   const byTime = [...rows].sort((a, b) => a.seconds - b.seconds || a.margin - b.margin);
   const front = [];
@@ -108,7 +108,7 @@ function widthOf(text) {
   return PEN.measureText(text).width;
 }
 
-// Labels at the first of eight places where they meet neither labels nor marks.
+// Labels at the first of eight places where they overlap neither labels nor marks.
 function placeLabels(strong, marks) {
   const taken = marks.map((m) => ({ left: m.x - 6, right: m.x + 6, top: m.y - 6, bottom: m.y + 6 }));
   const placed = new Map();

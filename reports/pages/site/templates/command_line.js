@@ -2,7 +2,7 @@
 
 function repeating(repeatable, key) {
   if (repeatable) return commandLine(`bnnbench reproduce ${key}`);
-  return el("p", { class: "note" }, "This run was kept without what would repeat it: it can be looked at, not reproduced.");
+  return el("p", { class: "note" }, "This run was stored without the data needed to repeat it: it can be viewed, but not reproduced.");
 }
 
 function commandLine(command) {

@@ -1,4 +1,4 @@
-// Two methods: paired differences on every data set and criterion that both have.
+// Paired differences of two methods on every data set and criterion that both have.
 
 function startCompare(data) {
   const draw = () => drawCompare(data.tasks, data.settings);
@@ -44,7 +44,7 @@ function choice(name, value, words, options) {
 const shared = (tasks, first, second) =>
   tasks.some((task) => task.methods.includes(first) && task.methods.includes(second));
 
-// A positive difference says that the second method is behind the first.
+// A positive difference means that the second method is behind the first.
 function comparedLines(tasks, first, second) {
   const [lines, seen] = [[], new Set()];
   for (const task of tasks)
@@ -79,7 +79,7 @@ function comparedHeadline(first, second, lines) {
     `${count("behind")}; ${open} ${open === 1 ? "is" : "are"} undecided.`;
 }
 
-// Where predictions of a data set are at hand, the examples on which the two differ.
+// The examples on which the two differ, if predictions for a data set are available.
 function toExamples(column, first, second) {
   if (!column.page) return [];
   const pair = new URLSearchParams({ a: slugOfMethod(first), b: slugOfMethod(second) });

@@ -1,4 +1,4 @@
-// The decision on methods, as bnnbench.reports.judge has it; methods are rows, runs columns.
+// The decision on methods, identical to bnnbench.reports.judge; methods are rows, runs columns.
 
 const FEW_RUNS = 10;
 const FEWEST_METHODS = 6;
@@ -86,7 +86,7 @@ function moderated(variances, d, [centre, spread]) {
   };
 }
 
-// The p-value that a true difference is no more than 0.
+// The p-value of the hypothesis that a true difference is at most 0.
 function oneSided(difference, squaredError, freedom) {
   if (squaredError > 0) return exceedsT(difference / Math.sqrt(squaredError), freedom);
   return difference > 0 ? 0 : difference < 0 ? 1 : 0.5;

@@ -1,4 +1,4 @@
-// Elements, made from text alone: no markup is read from data.
+// Elements, made only from text: no markup is read from data.
 
 function el(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
@@ -36,7 +36,7 @@ function mark(family) {
   return drawn;
 }
 
-// Numbers as people read them, with a true minus sign.
+// Numbers formatted for readers, with a true minus sign.
 const typographic = (text) => text.replace("-", "−");
 
 function fixed(value, places) {
@@ -54,7 +54,7 @@ function placesFor(errors) {
 // Family → the outline of its mark, with a radius of 4.6.
 let outlines = new Map();
 
-// Method → the name of its page, which is also its name in addresses.
+// Method → the name of its page, also used in addresses.
 let methodPages = new Map();
 const slugOfMethod = (method) => methodPages.get(method) ?? slugOf(method);
 const methodPage = (method) => `${ROOT}methods/${slugOfMethod(method)}.html`;

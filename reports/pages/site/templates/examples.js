@@ -1,4 +1,4 @@
-// Two methods: the examples on which they differ most, and those that each predicts worst.
+// The examples on which two methods differ most, and each method's worst predictions.
 
 function startExamples(data) {
   const draw = () => drawExamples(data);
@@ -6,7 +6,7 @@ function startExamples(data) {
   draw();
 }
 
-// The chosen pair by numbers of methods; without a choice the first one of this page.
+// The selected pair, as method numbers; by default the first pair of this page.
 function chosenPair(data, state) {
   const own = Object.keys(data.pairs);
   const every = new Set([...own, ...data.neighbours.flatMap((one) => one.pairs)]);
@@ -42,7 +42,7 @@ function drawExamples(data) {
   byId("lists").replaceChildren(...(found ? lists(data, a, b, found) : []));
 }
 
-// A pair as its second method sees it.
+// A pair with its methods swapped.
 function seenFrom(pair, swapped) {
   if (!swapped) return { ...pair, swapped };
   const [both, one, other, none] = pair.counts;
@@ -76,9 +76,9 @@ function wordsOn(data, a, b, found) {
   }
   const [both, one, other, none] = found.counts;
   const parted = found.parted
-    ? `${first} and ${second} give different classes to ${found.parted} of ${examples} examples.`
-    : `${first} and ${second} give the same classes to all ${examples} examples.`;
-  return [parted, `Both are right on ${both}, ${first} alone on ${one}, ${second} alone on ${other}, neither on ${none}. ${means}`];
+    ? `${first} and ${second} assign different classes to ${found.parted} of ${examples} examples.`
+    : `${first} and ${second} assign the same classes to all ${examples} examples.`;
+  return [parted, `Both are right on ${both}, only ${first} on ${one}, only ${second} on ${other}, neither on ${none}. ${means}`];
 }
 
 function countsTable(data, a, b, found) {
@@ -97,7 +97,7 @@ function basis(data, a, b, found) {
   return el("p", { class: "note" }, `${found.examples} examples of ${folds} ${found.folds}. ${seeds}.`);
 }
 
-// Numbers as texts; null stands for an infinite log score, of a target without any probability.
+// Numbers as text; null stands for an infinite log score, if the target has no probability.
 function withError(mean, deviation) {
   const places = deviation > 0 ? Math.min(Math.max(1 - Math.floor(Math.log10(deviation)), 0), 6) : 3;
   return `${fixed(mean, places)} ± ${fixed(deviation, places)}`;
@@ -105,7 +105,7 @@ function withError(mean, deviation) {
 const scoreOf = (value) => (value === null ? "−∞" : fixed(value, 2));
 const percent = (value) => `${fixed(100 * value, 1)}\u00a0%`;
 
-// Log scores of both: squares hold examples, rings are those of the first list below.
+// Log scores of both: squares count examples; rings mark the examples of the first list below.
 const SIDE = 300;
 const EDGE = 46;
 function scatter(data, a, b, found) {
@@ -135,7 +135,7 @@ function scatter(data, a, b, found) {
     label(EDGE + SIDE / 2, SIDE + 36, data.methods[a], "middle"),
     svg("text", { "text-anchor": "middle", transform: `translate(13 ${SIDE / 2}) rotate(-90)` }, data.methods[b]));
   return el("figure", {}, drawn, el("figcaption", { class: "note" },
-    "Log scores in nats, better to the right and above; the lowest twentieth stands at the edge. " +
+    "Log scores in nats, better to the right and above; the lowest twentieth is collected at the edge. " +
     "Dark squares hold many examples; rings are the examples of the first list."));
 }
 
@@ -171,7 +171,7 @@ function cards(data, a, b, found, ids, distances) {
   }));
 }
 
-// The most probable class, in bold if it is right, what the target has, and the log score.
+// The most probable class, in bold if it is right, the target's probability, and the log score.
 function answerOf(data, k, id) {
   const [top, probability, ofTarget, score] = data.said[k][id];
   const right = top === data.examples[id].target;
@@ -207,7 +207,7 @@ function rows(data, a, b, found, ids, distances, title) {
       el("thead", {}, el("tr", {}, head.map(([text, kind]) => el("th", { scope: "col", class: kind || null }, text)))), body));
 }
 
-// An example under the pointer lifts its ring in the picture of log scores.
+// Pointing at an example highlights its ring in the plot of log scores.
 function lifting(id) {
   const lift = (on) => () => {
     for (const ring of document.querySelectorAll(".ring")) ring.classList.toggle("lit", on && ring.dataset.example === id);

@@ -48,7 +48,7 @@ function heatButton(cell, column, method, shade, places, percent) {
   }, `${fixed(cell.mean * percent, places)}${error}${some}`);
 }
 
-// Quarters of the 75th percentile of distances from the best; constants are no best.
+// Quarters of the 75th percentile of distances from the best; a constant is never the best.
 function shades(cells, scale, methods, constants) {
   const sign = scale.up ? -1 : 1;
   const known = cells.filter((cell, k) => !cell.absent && !constants.includes(methods[k]));

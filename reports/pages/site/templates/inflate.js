@@ -1,4 +1,4 @@
-// Large data of a page travel as compressed JSON in base64.
+// Large data of a page are stored as compressed JSON in base64.
 async function inflated(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));

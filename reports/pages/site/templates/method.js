@@ -1,4 +1,4 @@
-// The page of a method: the data set and the score of its strips are in the address.
+// The page of a method: its address contains the data set and the score of the strips.
 
 function startMethod() {
   const question = byId("question");

@@ -34,7 +34,7 @@ function betaFraction(x, a, b) {
   return product;
 }
 
-// The regularised incomplete beta function I_x(a, b); `y` is 1 - x, to the last digit.
+// The regularised incomplete beta function I_x(a, b); `y` is 1 - x without loss of digits.
 function incompleteBeta(x, a, b, y = 1 - x) {
   if (x <= 0) return 0;
   if (y <= 0) return 1;
@@ -55,7 +55,7 @@ function exceedsT(t, freedom) {
   return t >= 0 ? tail : 1 - tail;
 }
 
-// The t that is exceeded with a probability of at most 1/2.
+// The t that is exceeded with the given probability of at most 1/2.
 function quantileOfT(probability, freedom) {
   let low = 0;
   let high = 1e6;

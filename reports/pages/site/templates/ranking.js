@@ -1,4 +1,4 @@
-// The methods in order for a question, as bnnbench.reports.pages.site.ranking has it.
+// The methods in order for a question, identical to bnnbench.reports.pages.site.ranking.
 
 const PLAIN = ["AdamW", "MAP", "SGD", "AdamW (tempered)"];
 
@@ -25,7 +25,7 @@ function replicatesOf(samples, runs, byFold) {
 const countOf = (runs, byFold) =>
   byFold ? new Set([...runs].map((run) => pairOf(run)[0])).size : [...runs].length;
 
-// Maps in place of plain objects, as methods may be called "constructor" or "__proto__".
+// Maps instead of plain objects, since methods may be called "constructor" or "__proto__".
 const entriesOf = (object) => new Map(Object.entries(object ?? {}));
 
 function meanSeconds(task, columns) {

@@ -1,9 +1,9 @@
-// The runs of a data set: those of one method in a table, and all that is known of one of them.
+// The runs of a data set: a table of one method's runs, and all details of a selected run.
 
 const cellAt = (column, i) => (Array.isArray(column) ? column[i] : column);
 const scoreText = (value, scale = 1) =>
   typeof value === "number" ? typographic(String(Number((value * scale).toPrecision(5)))) : String(value ?? "");
-// Numbers of a column with as many decimals as give the largest of them five digits.
+// Numbers of a column with the decimals that give the largest of them five digits.
 function alike(values, scale = 1) {
   const sizes = values.filter(Number.isFinite).map((value) => Math.abs(value * scale)).filter((size) => size > 0);
   const places = sizes.length ? Math.min(Math.max(4 - Math.floor(Math.log10(Math.max(...sizes))), 0), 8) : 0;
@@ -17,7 +17,7 @@ function startRuns(data) {
   draw();
 }
 
-// Where a run or a method is: on this page, or on a neighbour with the rest of the runs.
+// The page of a run or a method: this one, or a neighbour with the other runs.
 function placeOf(data, state) {
   if (state.run) {
     for (const method of data.methods) {
@@ -85,10 +85,10 @@ function chooseRun(key) {
   byId("run").scrollIntoView({ block: "nearest" });
 }
 
-// Fits side by side take no time of their own: each is charged an equal share.
+// Fits that ran together have no separate times: each is assigned an equal share.
 function sharedTimes({ runs }) {
   const shared = runs.key.some((_, i) => cellAt(runs.fitted_together, i) > 1);
-  return shared ? [el("p", { class: "note" }, "Runs with equal times were fitted together; each is charged an equal share.")] : [];
+  return shared ? [el("p", { class: "note" }, "Runs with equal times were fitted together; each is assigned an equal share.")] : [];
 }
 
 // A method with very many runs continues on other pages.
@@ -101,7 +101,7 @@ function moreRuns(data, method) {
 
 function noRun(state, method) {
   const unknown = state.run ? [el("p", { class: "caution", role: "alert" }, `No run here has a key that begins with “${state.run}”.`)] : [];
-  return [...unknown, el("p", { class: "note" }, "Choose a run for its scores, diagnostics and provenance."), ...settingsOf(method, "h2")];
+  return [...unknown, el("p", { class: "note" }, "Select a run for its scores, diagnostics and provenance."), ...settingsOf(method, "h2")];
 }
 
 function oneRun(data, method, i) {
@@ -144,7 +144,7 @@ function scoresOf(data, method, i) {
     el("table", {}, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows)));
 }
 
-// Numbers of costs with their units, by the names under which records keep them.
+// Costs with their units, by their names in records.
 function costsOf(data, runs, i) {
   const units = { peak_bytes: ["MiB", 2 ** -20], fit_joules: ["J", 1], busy_elsewhere: ["%", 100] };
   return Object.entries(data.costs)
@@ -160,10 +160,10 @@ function settingsOf(method, heading = "h3") {
   const entries = method.settings.map(([path, value, differs]) =>
     [path, differs ? el("b", {}, value) : value]);
   const known = method.settings.some(([, , differs]) => differs !== null);
-  const note = !entries.length ? "The settings were not kept."
-    : !known ? "The defaults of this class are not known here."
-    : method.settings.some(([, , differs]) => differs) ? "In bold: differs from the default of its class, or has none."
-    : "All are the defaults of their classes.";
+  const note = !entries.length ? "The settings were not stored."
+    : !known ? "The defaults of this class are unknown here."
+    : method.settings.some(([, , differs]) => differs) ? "In bold: differs from the class's default, or has none."
+    : "All settings are class defaults.";
   return [el(heading, {}, "Settings"), el("p", { class: "note" }, note), facts(entries) ?? "",
     method.network ? el("p", { class: "note" }, `Network: ${method.network}`) : ""].filter((part) => part !== "");
 }

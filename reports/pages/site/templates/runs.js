@@ -28,9 +28,9 @@ function openRuns(ranking, open, run) {
     el("button", { class: "close", onclick: () => dialog.close() }, "Close"),
     el("h2", { id: "runs-title" }, `${method} on ${column.title}`),
     el("p", { class: "note" }, `Suite ${column.suite}, profile ${column.profile}; data: ${column.origin}.${
-      column.seeds > 1 ? " Each split's first run stands for all its seeds, whose mean is the score." : ""}`),
+      column.seeds > 1 ? " Each split's first run represents all its seeds; the score is their mean." : ""}`),
     el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, rows))),
-    chosen ? chosenRun(chosen, column) : el("p", { class: "note" }, "Choose a run to see how to repeat it."));
+    chosen ? chosenRun(chosen, column) : el("p", { class: "note" }, "Select a run to see how to repeat it."));
   if (!dialog.open) dialog.showModal();
 }
 

@@ -1,4 +1,4 @@
-// Replicates of two methods, one against the other: a plot for each data set.
+// Replicates of two methods plotted against each other, one plot per data set.
 
 const PANEL = { size: 176, left: 42, right: 172, top: 6, bottom: 136 };
 
@@ -8,7 +8,7 @@ function replicatePlots(first, second, lines) {
   return [
     el("h2", {}, `Run by run: ${scale.title}`),
     el("p", { class: "note" },
-      `${capital(titleOf(task))}. Every mark is a fold and a seed that both have: ${first} across, ${second} up${unit}. ` +
+      `${capital(titleOf(task))}. Every mark is a fold and a seed that both have: ${first} on the horizontal axis, ${second} on the vertical axis${unit}. ` +
       `In the shaded half ${first} is better; on the dashed line both are equal.`),
     el("div", { class: "scatters" }, lines.map((line) => replicatePlot(first, second, line))),
   ];

@@ -14,7 +14,7 @@ function startSearch(entries) {
     ];
     const whole = named(text);
     const words = text.split(/\s+/);
-    // Of several names that are typed together, such as "pbp yacht", the first hits of each.
+    // If several names are typed together, such as "pbp yacht", the first hits of each.
     const entriesOfWords = () => words.flatMap((word) => named(word).slice(0, 8 / words.length));
     return (whole.length ? whole : entriesOfWords()).slice(0, 8);
   };

@@ -1,4 +1,4 @@
-// The settings of two methods side by side: those in which they differ.
+// The settings in which two methods differ.
 
 function settingsBeside(first, second, task, settings) {
   const columns = task.columns.filter((column) => settings.of[task.id]?.[column.id]);
@@ -10,7 +10,7 @@ function settingsBeside(first, second, task, settings) {
   const lost = [[first, ours], [second, theirs]].filter(([, of]) => !of).map(([method]) => method);
   const same = names.length - differing.length;
   const notes = [`${capital(titleOf(task))}.`];
-  if (lost.length) notes.push(`Those of ${lost.join(" and ")} are not kept in this bundle.`);
+  if (lost.length) notes.push(`The settings of ${lost.join(" and ")} are not stored in this bundle.`);
   if (!lost.length && !differing.length) notes.push("All of them are equal.");
   else if (same) notes.push(`${same} ${same === 1 ? "setting is" : "settings are"} equal and not shown.`);
   const rows = lost.length === 2 ? [] : differing.map((name) =>
@@ -24,7 +24,7 @@ function settingsBeside(first, second, task, settings) {
   ];
 }
 
-// Setting → value; one that depends on the data set has all its values. Null where none is kept.
+// Setting → value; one that depends on the data set has all its values. Null if none is stored.
 function settingsOf(method, task, columns, settings) {
   const byColumn = columns.map((column) => {
     const place = entriesOf(settings.of[task.id][column.id]).get(method);

@@ -1,11 +1,11 @@
-// Each page names what it needs; a page whose data cannot be read says so.
+// Each page declares its needs; a page with unreadable data says so.
 
 function refuse() {
   document.querySelector("main").prepend(el("p", { class: "caution", role: "alert" }, whyUnread()));
 }
 
-// Scores and keys come in the order of a column's runs, keys as the number of one text of all;
-// null and "" are no value.
+// Scores and keys follow the order of a column's runs; keys are indices into a list of texts.
+// Null and "" mean no value.
 function unpack(task, keys, data) {
   const named = (column, values) =>
     Object.fromEntries(values.map((value, k) => [task.runs[column][k], value]).filter(([, v]) => v !== null && v !== ""));
@@ -44,7 +44,7 @@ function start(data) {
   if (data.tasks) publish(data.tasks);
 }
 
-// For other programs: the statistics of the page, by the same functions that draw it.
+// For other programs: the page's statistics, computed by the functions that draw it.
 function publish(tasks) {
   globalThis.bnnbench = {
     answer(id, criterion, off = [], budget = 0) {

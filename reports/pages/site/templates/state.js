@@ -1,4 +1,4 @@
-// The reader's choices, kept in the address: every view is a link.
+// The reader's choices are stored in the address, so that every view is a link.
 
 const LISTS = ["off", "pin"];
 const REPLACED = ["off", "pin", "open", "run"];

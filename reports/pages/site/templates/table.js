@@ -56,7 +56,7 @@ function reasonFor(row, ranking) {
   if (row.margin === null) return `not compared: ${row.words}`;
   if (row.witness >= 0)
     return `worse than ${ranking.found.names[row.witness]} (p = ${digits(row.adjusted, 2)})`;
-  if (row.state === "equal") return `within ${marginOf(ranking.scale)} of whatever is best (p = ${digits(row.equal, 2)})`;
+  if (row.state === "equal") return `within ${marginOf(ranking.scale)} of every method that may be best (p = ${digits(row.equal, 2)})`;
   if (row.state === "undecided") return `not shown to be worse (p = ${digits(row.adjusted, 2)})`;
   return null;
 }
@@ -75,7 +75,7 @@ function bar(row, extent, family) {
   if (row.half) {
     const [low, high] = [inside(x(row.margin - row.half)), inside(x(row.margin + row.half))];
     drawn.append(svg("line", { class: "line", x1: low, x2: high, y1: 8, y2: 8 }));
-    // A head where the interval goes on beyond the edge.
+    // An arrowhead if the interval continues beyond the edge.
     if (x(row.margin - row.half) < low) drawn.append(svg("path", { class: "line", d: `M${low + 4} 4.5L${low} 8L${low + 4} 11.5` }));
     if (x(row.margin + row.half) > high) drawn.append(svg("path", { class: "line", d: `M${high - 4} 4.5L${high} 8L${high - 4} 11.5` }));
   }

@@ -10,9 +10,9 @@ import pynvml
 import pytest
 import torch
 
+from bnnbench.engine.records.record_json import from_json, to_json
 from bnnbench.engine.run.devices import SHARE
 from bnnbench.engine.run.measuring import energy, stopwatch
-from bnnbench.engine.store.record_json import from_json, to_json
 from bnnbench.engine.store.store import Store
 from bnnbench.engine.store.tables import write_tables
 from bnnbench.reports.pages.report.content import content

@@ -13,10 +13,11 @@ import pytest
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
-from bnnbench.engine.run import execute as executing
 from bnnbench.engine.run import fitting
-from bnnbench.engine.run.execute import Task, execute
-from bnnbench.engine.run.measuring import warming
+from bnnbench.engine.run.execute import execute
+from bnnbench.engine.run.guards import canary
+from bnnbench.engine.run.measuring import fits, warming
+from bnnbench.engine.run.task import Task
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import InferenceDiverged, Unsupported
 from bnnbench.methods.fitting import progress
@@ -64,13 +65,13 @@ def outcome(method, source=None, seed=0):
 
 
 def test_kernels_are_compiled_before_the_fits_clock_starts(monkeypatch):
-    started = fitting.stopwatch
+    started = fits.stopwatch
 
     def noted(device):
         CALLS.append("clock")
         return started(device)
 
-    monkeypatch.setattr(fitting, "stopwatch", noted)
+    monkeypatch.setattr(fits, "stopwatch", noted)
     record = outcome(Warm())
     assert CALLS[:3] == ["warm up", "clock", "fit"]
     assert record.cost.compile_seconds > 0
@@ -99,7 +100,7 @@ def test_compiling_changes_no_score():
 
 
 def test_runs_that_are_fitted_together_share_the_seconds(monkeypatch):
-    monkeypatch.setattr(fitting, "warm_up", lambda attempt, device: 6.0)
+    monkeypatch.setattr(fitting, "warm_up", lambda loaded, device: (6.0, {}))
     run = Run("miniature", "quick", "label", Case(Line(), ()), Together(), fold=0, seed=0)
     runs = tuple(replace(run, seed=seed) for seed in range(3))
     found = execute(Task(runs, (Evaluation(Clean(), ("rmse",)),)))
@@ -117,7 +118,7 @@ class Counted(AdamW):
 @pytest.fixture
 def ours(monkeypatch):
     monkeypatch.setattr(warming, "is_foreign", lambda method: False)
-    monkeypatch.setattr(executing, "has_foreign_code", lambda run: False)
+    monkeypatch.setattr(canary, "has_foreign_code", lambda run: False)
 
 
 NETWORK = (Linear(5), ReLU(), Linear(1))

@@ -7,7 +7,8 @@ import pytest
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
-from bnnbench.engine.run.execute import Task, execute
+from bnnbench.engine.run.execute import execute
+from bnnbench.engine.run.task import Task
 from bnnbench.engine.store.rescoring.rescore import rescore
 from bnnbench.engine.store.store import Damaged, Store
 from tests.suites.fakes import Diverging, Line, Mean

@@ -127,7 +127,7 @@ def test_another_precision_keeps_the_force_and_the_total_is_shared_out():
 
 
 def test_joint_precisions_need_cavities_of_rows():
-    with pytest.raises(ValueError, match="cavities of rows"):
+    with pytest.raises(ValueError, match="cavity='row'"):
         MessagePassing(
             schedule=Coupled(joint_precisions=True), accuracy=MessageAccuracy(cavity="example")
         )

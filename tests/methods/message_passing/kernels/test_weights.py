@@ -305,5 +305,5 @@ def test_callers_mistakes_are_said():
     with pytest.raises(ValueError, match=r"shape \(6, 4, 5\)"):
         compiled.dense_sums(weight, InputMoments.of(moments.stacked[:3]), None)
     turned = Gaussian(*(t.mT.contiguous().mT for t in (weight.tau, weight.rho)))
-    with pytest.raises(ValueError, match="by rows"):
+    with pytest.raises(ValueError, match="contiguous weights"):
         compiled.dense_sums(turned, moments, None)

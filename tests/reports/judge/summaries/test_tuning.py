@@ -15,7 +15,7 @@ from bnnbench.reports.judge.summaries.tuning import (
     choices,
     expected_best,
 )
-from tests.engine.store.test_record import RECORD
+from tests.engine.records.test_record import RECORD
 from tests.methods.tuning.test_parts import a_search
 
 SCORES = (-1.25, -0.8, -2, -0.95, -0.7, -3.5, -0.9, -1.1)

@@ -14,8 +14,8 @@ from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.stand_ins import DiabetesAsUci, DigitsAsCifar10, DigitsAsMnist
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Evaluation
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.measuring.fingerprint import fingerprint, fingerprint_of_data
-from bnnbench.engine.store.record import Record
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 from tests.reports.synthetic import keep, record
 

@@ -172,7 +172,7 @@ def test_large_pages_are_divided_and_each_knows_the_others_pairs(tmp_path):
                 assert "image" in data["examples"][example]
                 for k in pair["methods"]:
                     assert example in data["said"][k]
-    assert "Not shown, as these have the lowest mean log scores: method" in next(
+    assert "Not shown, since their mean log scores are the lowest: method" in next(
         iter(pages.values())
     )
 
@@ -226,7 +226,7 @@ def test_predictions_of_other_runs_or_of_none_are_refused(tmp_path, capsys):
     assert "none of the bundled runs" in capsys.readouterr().err
     (tmp_path / "no.tar").write_bytes(b"no archive")
     assert report([kept, "--predictions", str(tmp_path / "no.tar"), *out]) == 2
-    assert "no archive of predictions" in capsys.readouterr().err
+    assert "not an archive of predictions" in capsys.readouterr().err
 
 
 def test_altered_predictions_are_named_and_not_read(tmp_path, capsys):
@@ -241,5 +241,5 @@ def test_altered_predictions_are_named_and_not_read(tmp_path, capsys):
     kept, out = str(tmp_path / "bundle"), str(tmp_path / "site")
     assert report([kept, "--predictions", str(path), "--out", out]) == 3
     said = capsys.readouterr().err
-    assert "not those that its record names; copy the archive again" in said
+    assert "do not match the checksum in its record; copy the archive again" in said
     assert not (tmp_path / "site" / "examples").exists()

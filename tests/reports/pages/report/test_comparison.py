@@ -27,7 +27,7 @@ def test_equal_stores_have_no_changes(tmp_path, capsys):
     assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
     told = capsys.readouterr().out
     assert "3 form pairs" in told
-    assert "1 are equal to the last bit" in told
+    assert "1 are bitwise equal" in told
 
 
 def test_a_changed_score_is_tested_in_pairs_and_adjusted_over_all_changes():

@@ -148,7 +148,7 @@ def test_the_code_is_of_the_suite_that_is_named(opened):
 def test_times_of_fits_on_a_gpu_are_of_the_clock(opened):
     rows = opened("methods/mp.html").locator("h2:has-text('Runs') ~ div tbody tr")
     texts = [rows.nth(k).inner_text() for k in range(rows.count())]
-    by_clock = [text.split()[:2] for text in texts if "(clock)" in text]
+    by_clock = [text.split()[:2] for text in texts if "(wall time)" in text]
     suites = finished_runs.suites()
     on_gpu = {
         (suite, b.profile)

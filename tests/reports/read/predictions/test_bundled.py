@@ -38,7 +38,7 @@ def test_altered_predictions_are_to_be_copied_again(bundled):
     content = bytearray(archive.read_bytes())
     content[store.spans[key].start] ^= 1
     archive.write_bytes(content)
-    with pytest.raises(Damaged, match=f"{key} are not those .*; copy the archive again"):
+    with pytest.raises(Damaged, match=f"{key} do not match .*; copy the archive again"):
         store.predictions(key)
 
 

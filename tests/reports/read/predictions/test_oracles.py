@@ -76,7 +76,7 @@ def test_other_data_have_no_law():
 def test_the_page_has_a_row_for_the_exact_posterior(tmp_path):
     keep(tmp_path, [*runs()])
     page = render(content(read(tmp_path)))
-    assert "Against the law of the targets" in page
+    assert "Known distribution of targets" in page
     assert "exact posterior" in page
     assert "0.25 ± 0.15" not in page
     assert "0.333 ± 0.088" in page  # Honest's excess risk

@@ -134,7 +134,7 @@ def test_numbers_of_the_tables_are_those_computed_by_hand():
     cells = entries(tables["RMSE, area: difference"])
     assert cells[name, "boston"].mean == pytest.approx((areas[0] - areas[1]).mean())
 
-    cells = entries(tables[f"RMSE, {last}: repeats in which the arm wins"])
+    cells = entries(tables[f"RMSE, {last}: repeats that the strategy wins"])
     assert cells[name, "boston"].mean == pytest.approx((gaps < 0).mean())
 
     cells = entries(tables[f"RMSE, {last}: p of the signed rank test, Holm"])

@@ -10,12 +10,7 @@ from bnnbench.datasets.reading.shape import Amount, Message
 from bnnbench.methods.fitting.work import UNITS
 
 SCHEMA = 3
-"""Schema 2 added the record's checksum, the checksum of predictions and full evaluations. Schema 3
-describes classes by registered names, and adds digests of code and data and the case's title.
-"""
-
-UNKNOWN = "unknown"
-"""Placeholder for values missing from a record of schema 1."""
+"""The version of the file's format."""
 
 Status = Literal["completed", "diverged", "failed"]
 
@@ -194,13 +189,12 @@ class Record:
     to call.
     """
     evaluations: tuple[Mapping[str, object], ...] = ()
-    """Requested conditions and metrics, described in full; none in schema 1."""
+    """Requested conditions and metrics, described in full."""
     condition_data: Mapping[str, str] = field(default_factory=dict)
-    """Condition → SHA-256 of its inputs and targets; none in schema 1. The SHA-256 of the fold's
-    raw rows is `facts["sha256"]`.
-    """
+    """Condition → SHA-256 of its inputs and targets; that of the fold's raw rows is
+    `facts["sha256"]`."""
     predictions_sha256: str | None = None
-    """Checksum of predictions.npz; None if none are stored, UNKNOWN in schema 1."""
+    """Checksum of predictions.npz; None if none are stored."""
     condition_traits: Mapping[str, Annotated[Mapping[str, Any], Traits]] = field(
         default_factory=dict
     )
@@ -234,7 +228,7 @@ class Record:
     """The part of the label `method`, after a hyphen, that names the acquisition strategy; ""
     except in active learning."""
     schema: int = SCHEMA
-    """The schema of the file that was read; the latest is written."""
+    """The version of the file's format."""
 
     @property
     def last_line(self) -> str:

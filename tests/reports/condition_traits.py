@@ -1,15 +1,10 @@
-"""Traits of test conditions for records without them; names of conditions are parsed only here.
-
-Such records are those of schemas 1 and 2, and the first ones of schema 3.
-"""
+"""Traits of made-up conditions, from their names, so that tests need not write them out."""
 
 import re
-from dataclasses import replace
 
 from bnnbench.datasets.conditions import condition_names
 from bnnbench.datasets.conditions.traits import Family, Traits
 from bnnbench.datasets.names import title_of
-from bnnbench.engine.store.record import Record
 
 PERTURBATIONS = {
     "noise": ("Gaussian noise", "standard deviation"),
@@ -20,15 +15,6 @@ PERTURBATIONS = {
 """Prefix of a name → title and the meaning of a size."""
 
 NUMBER = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)"
-
-
-def with_condition_traits(record: Record) -> Record:
-    """Return a record with traits for each of its conditions."""
-    names = {*record.scores, *record.condition_origins} - record.condition_traits.keys()
-    if not names:
-        return record
-    traits = {name: traits_of(name).as_data() for name in sorted(names)}
-    return replace(record, condition_traits={**record.condition_traits, **traits})
 
 
 def traits_of(name: str) -> Traits:

@@ -6,13 +6,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bnnbench.engine.run.streams import stream
+from bnnbench.engine.declare.streams import stream
 from tests.suites.fakes import Line
 from tests.warm import python
 
 SCRIPT = """
 import torch
-from bnnbench.engine.run.streams import stream
+from bnnbench.engine.declare.streams import stream
 from tests.suites.fakes import Line
 print(torch.rand(3, generator=stream("fit", Line(), 2, 1), dtype=torch.float64).tolist())
 """

@@ -11,10 +11,8 @@ import numpy as np
 from bnnbench.datasets.reading.shape import faults
 from bnnbench.datasets.reading.third_party_text import shortened
 from bnnbench.engine.declare.description import digest
-from bnnbench.engine.store import clock
-from bnnbench.engine.store.record import SCHEMA, UNKNOWN, Cost, Record
-
-READABLE = (1, 2, SCHEMA)
+from bnnbench.engine.records import clock
+from bnnbench.engine.records.record import SCHEMA, Cost, Record
 
 
 class LaterSchema(ValueError):
@@ -41,7 +39,7 @@ def to_json(record: Record) -> str:
 
 
 def from_json(text: str) -> Record:
-    """Return the record written by `to_json`, also by an earlier version of it.
+    """Return the record written by `to_json`.
 
     Raises ValueError if the text is truncated or altered or does not have the shape of a record,
     `LaterSchema`, and `FromTheFuture`.
@@ -51,16 +49,11 @@ def from_json(text: str) -> Record:
         schema = fields.get("schema")
         if isinstance(schema, int) and schema > SCHEMA:
             raise LaterSchema(
-                f"schema {schema} belongs to a later version of this program; this one reads "
-                f"{' and '.join(map(str, READABLE))}"
+                f"schema {schema} belongs to a later version of this program, which reads {SCHEMA}"
             )
-        if schema not in READABLE:
-            raise ValueError(
-                f"schema {shortened(repr(schema), 200)}; this version reads {READABLE}"
-            )
-        _check_seal(text, fields, schema)
-        if schema == 1:
-            fields["predictions_sha256"] = UNKNOWN if fields["status"] == "completed" else None
+        if schema != SCHEMA:
+            raise ValueError(f"schema {shortened(repr(schema), 200)}; this version reads {SCHEMA}")
+        _check_seal(text, fields)
         fields |= {name: _decode(fields[name]) for name in _NUMBERS if name in fields}
         cost = fields["cost"] and Cost(**fields["cost"])
         lists = {name: fields.get(name, []) for name in _TUPLES}
@@ -121,11 +114,9 @@ def _seal(body: str) -> str:
 _SEAL_LENGTH = len(_seal(""))
 
 
-def _check_seal(text: str, fields: dict[str, object], schema: int) -> None:
+def _check_seal(text: str, fields: dict[str, object]) -> None:
     """Remove the checksum from the fields. Raises ValueError unless it matches."""
     if fields.pop("sha256", None) is None:
-        if schema == 1:
-            return
         raise ValueError("the checksum in its last line is missing: it is truncated or altered")
     if text[-_SEAL_LENGTH:] != _seal(text[:-_SEAL_LENGTH]):
         raise ValueError("it does not match the checksum in its last line: it is altered")

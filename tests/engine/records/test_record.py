@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bnnbench.engine.declare.description import digest
-from bnnbench.engine.store.record import Cost, Record, newest
-from bnnbench.engine.store.record_json import LaterSchema, from_json, to_json
+from bnnbench.engine.records.record import Cost, Record, newest
+from bnnbench.engine.records.record_json import LaterSchema, from_json, to_json
 
 RUN = {"method": {"type": "x:Y"}}
 

@@ -11,8 +11,9 @@ import pytest
 
 from bnnbench.commands.planning.plan import plan
 from bnnbench.engine.declare.case import Case
-from bnnbench.engine.run.execute import Outcome, Task, execute
-from bnnbench.engine.store import checkpoints
+from bnnbench.engine.run import checkpoints
+from bnnbench.engine.run.execute import execute
+from bnnbench.engine.run.task import Outcome, Task
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.checkpoints.files import LEDGER, Ledger

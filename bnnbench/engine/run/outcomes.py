@@ -1,0 +1,137 @@
+"""Outcomes of runs: records of the states that they reached."""
+
+import dataclasses
+from collections.abc import Mapping
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import torch
+from torch import AcceleratorError
+
+from bnnbench.datasets.facts import of_source
+from bnnbench.engine.declare.description import describe
+from bnnbench.engine.declare.grid import Run
+from bnnbench.engine.records.record import Cost, Record
+from bnnbench.engine.records.record_json import to_json
+from bnnbench.engine.run.measuring.fingerprint import fingerprint_of_data
+from bnnbench.engine.run.measuring.provenance import of_modules, provenance
+from bnnbench.engine.run.states import ConditionResult, Failed, Fits, PredictCost, State
+from bnnbench.engine.run.task import Outcome, Packed, Task
+
+
+def outcome_of(packed: Packed, task: Task, device: torch.device) -> Outcome:
+    """Return the outcome; what cannot be written is the method's failure, and left out."""
+    try:
+        record = _record(packed.state, task, device)
+        to_json(record)
+        return Outcome(record, packed.predictions)
+    except (KeyboardInterrupt, AcceleratorError):
+        raise
+    except BaseException as error:
+        record = _record(Failed.by(error, packed.state), task, device)
+        return Outcome(dataclasses.replace(record, diagnostics={}, own_network=None), None)
+
+
+def _record(state: State, task: Task, device: torch.device) -> Record:
+    loaded, results, completed = state.loaded, state.results, not isinstance(state, Failed)
+    run, data, fits, conditions = loaded.run, loaded.first, loaded.fits, results.conditions
+    declared = [e.condition for e in chain.from_iterable(task.rounds)]
+    probed = {name: r.traits for name, r in conditions.items() if r.traits}
+    traits = {condition.name: condition.traits for condition in declared} | probed
+    search = results.search
+    return Record(
+        **_identity(run, task),
+        **_failure(state),
+        origin=data.origin,
+        scores=_of(conditions, "scores") if completed else {},
+        condition_origins={c.name: c.origin(data) for c in declared}
+        | dict.fromkeys(probed, data.origin),
+        condition_traits={name: one.as_data() for name, one in traits.items()},
+        diagnostics=results.diagnostics,
+        cost=_cost(fits, results.cost, task),
+        facts={**data.facts, **of_source(run.source)},
+        provenance={
+            **provenance(device, run.method, task.code),
+            **(of_modules(run, data.train) if completed else {}),
+            **fits.notes,
+        },
+        target=dataclasses.asdict(data.target) if data.target else None,
+        acquired=loaded.acquired,
+        not_scored=_of(conditions, "not_scored"),
+        unsteady=_of(conditions, "batch_dependence"),
+        unanswered=_of(conditions, "unanswered") if completed else {},
+        own_network=fits.own_network,
+        search=search.data if search else None,
+        trial_scores=search.scores if search and completed else {},
+        condition_data=_of(conditions, "data_sha256"),
+        code_sha256=task.code.sha256,
+        fitted_sha256=fits.train_sha256,
+        data_sha256=fingerprint_of_data(data),
+    )
+
+
+def _of(conditions: Mapping[str, ConditionResult], name: str) -> dict[str, Any]:
+    """Return condition → one part of its result, of those that have it."""
+    parts = {condition: getattr(result, name) for condition, result in conditions.items()}
+    return {condition: part for condition, part in parts.items() if part}
+
+
+def _failure(state: State) -> dict[str, Any]:
+    if isinstance(state, Failed):
+        return {"status": state.status, "error": state.error, "failed_at": state.failed_at}
+    return {"status": "completed", "error": None}
+
+
+def _cost(fits: Fits, predicting: PredictCost, task: Task) -> Cost:
+    spent = fits.cost
+    return Cost(
+        fit_seconds=spent.seconds,
+        predict_seconds=predicting.seconds,
+        peak_bytes=spent.peak_bytes,
+        fitted_together=len({(run.fold, run.seed) for run in task.runs}),
+        fit_joules=spent.joules,
+        compile_seconds=spent.compile_seconds,
+        fit_cpu_seconds=spent.cpu_seconds,
+        busy_elsewhere=spent.busy_elsewhere,
+        predict_cpu_seconds=predicting.cpu_seconds,
+        work=spent.work,
+        fit_of=fits.shared_with,
+    )
+
+
+def lost(task: Task, reason: str, place: str | None = None) -> list[Outcome]:
+    """Return the outcomes of a task whose process died, at `place`: failed runs with the reason.
+
+    Only the process knew its device, unless that was the processor.
+    """
+    device = torch.device("cpu") if task.device == "cpu" else None
+    record = partial(
+        Record,
+        origin=task.runs[0].source.origin,
+        status="failed",
+        error=reason,
+        failed_at=place,
+        scores={},
+        condition_origins={},
+        diagnostics={},
+        cost=None,
+        facts={},
+        provenance=provenance(device, task.runs[0].method, task.code),
+    )
+    return [Outcome(record(**_identity(run, task)), None) for run in task.runs]
+
+
+def _identity(run: Run, task: Task) -> dict[str, Any]:
+    """Return the fields of a record that identify the run."""
+    return {
+        "key": run.key,
+        "suite": run.suite,
+        "profile": run.profile,
+        **run.names,
+        "fold": run.fold,
+        "seed": run.seed,
+        "run": run.description,
+        "reproduces": tuple(dataclasses.asdict(r) for r in task.reproduces),
+        "evaluations": tuple(map(describe, task.evaluations)),
+    }

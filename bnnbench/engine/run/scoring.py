@@ -1,0 +1,238 @@
+"""Predictions and scores of a run under every condition, probes, and trials of a search."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bnnbench.datasets.base import Dataset, Split
+from bnnbench.datasets.conditions.base import Condition
+from bnnbench.datasets.reading import cache
+from bnnbench.engine.declare.attacks import Attack
+from bnnbench.engine.declare.grid import Evaluation
+from bnnbench.engine.declare.probe import checked
+from bnnbench.engine.declare.streams import stream
+from bnnbench.engine.run.error_texts import message
+from bnnbench.engine.run.guards.batch_dependence import batch_dependence
+from bnnbench.engine.run.guards.data_guard import CHANGED, DataChanged, sound, unchanged_data
+from bnnbench.engine.run.guards.validation import check_scores, validated
+from bnnbench.engine.run.measuring.fingerprint import fingerprint
+from bnnbench.engine.run.measuring.stopwatch import timed
+from bnnbench.engine.run.rows import Rows
+from bnnbench.engine.run.score import on_scale, score
+from bnnbench.engine.run.states import (
+    ConditionResult,
+    Failed,
+    Fitted,
+    Results,
+    Scored,
+    Search,
+    State,
+    advanced,
+)
+from bnnbench.methods.base import InferenceDiverged, NotDifferentiable, differentiable
+from bnnbench.methods.tuning.posterior import TunedPosterior
+from bnnbench.metrics import ATTACKED
+
+OF_TRIALS = ("accuracy", "nll", "rmse", "log_likelihood")
+"""Metrics that score the trials of a search, for curves and never for the choice."""
+
+
+def score_all(
+    fitted: Fitted, evaluations: Sequence[Evaluation], device: torch.device, rows: Rows
+) -> State:
+    """Predict and score under every condition, until one fails."""
+    (undamaged,) = rows.undamaged([fitted])
+    assert isinstance(undamaged, Fitted)
+    state: Scored | Failed = Scored(undamaged, undamaged.results)
+    data = undamaged.loaded.data
+    for evaluation in evaluations:
+        split = _selected(evaluation.condition, data)  # its errors stop the suite
+        steps = _scored(state, evaluation, split, device, rows, len(evaluations))
+        state = advanced(state, steps)
+        if isinstance(state, Failed):
+            return state
+    if not sound(data.train, data.test):
+        return Failed.by(DataChanged(CHANGED), state)
+    return state
+
+
+def _selected(condition: Condition, data: Dataset) -> Split:
+    """Return the split of a condition, made again if another run has changed it, and failed."""
+    split = condition.select(data)
+    if not sound(split):
+        cache.forget()
+        split = condition.select(data)
+    return split
+
+
+def _scored(
+    scored: Scored,
+    evaluation: Evaluation,
+    split: Split,
+    device: torch.device,
+    rows: Rows,
+    conditions: int,
+) -> Iterator[Scored]:
+    """Yield the run with more and more of its results under a condition.
+
+    A posterior is not scored under an attack that cannot follow its gradient.
+    """
+    loaded, name, results = scored.loaded, evaluation.condition.name, scored.results
+    result = ConditionResult(fingerprint(split))
+    results = results.with_condition(name, result)
+    yield replace(scored, results=results)
+    try:
+        results = replace(results, diagnostics=_diagnosed(scored.fitted, results.diagnostics))
+        yield replace(scored, results=results)
+        inputs, attack_scores = _inputs(scored.fitted, evaluation.condition, split, device)
+        predict = _predictor(scored.fitted, evaluation.condition, device, rows)
+        answer, cost = timed(unchanged_data(predict, split), device)(inputs)
+        results = replace(results, cost=results.cost + cost)
+        yield replace(scored, results=results)
+        prediction = validated(answer, split, loaded.data.columns, conditions, name)
+        targets, scale, first = split.targets, loaded.data.target, loaded.first.target
+        if scale and first and scale != first:
+            prediction = on_scale(prediction, scale, first)
+            targets = evaluation.condition.select(loaded.first).targets
+        target = first and dataclasses.asdict(first)
+        scores = score(prediction, targets, evaluation.metrics, target)
+        check_scores(scores.values, name)
+        rng = stream("company", *_names(scored.fitted, evaluation.condition))
+        depends = unchanged_data(batch_dependence, split)(predict, inputs, answer, rng)
+        result = replace(
+            result,
+            scores={**scores.values, **attack_scores},
+            unanswered=scores.unanswered,
+            batch_dependence=depends,
+            stored=(prediction, targets),
+        )
+    except NotDifferentiable as reason:
+        result = replace(result, not_scored=message(reason))
+    yield replace(scored, results=results.with_condition(name, result))
+
+
+def _predictor(
+    fitted: Fitted, condition: Condition, device: torch.device, rows: Rows
+) -> Callable[[Tensor], Any]:
+    """Return a function from inputs to their prediction, with an equal stream at every call."""
+    names = _names(fitted, condition)
+
+    def predict(inputs: Tensor) -> Any:
+        given = rows.read_only(inputs).to(device)
+        return fitted.posterior.predict(given, stream("predict", *names, device=device))
+
+    return predict
+
+
+def _names(fitted: Fitted, condition: Condition) -> tuple[object, ...]:
+    """Return the names of a prediction's streams; sizes of an attack differ only by their size."""
+    run = fitted.loaded.run
+    draws = condition.family if isinstance(condition, Attack) else condition.name
+    return run.source, run.fold, run.seed, draws
+
+
+def _inputs(
+    fitted: Fitted, condition: Condition, split: Split, device: torch.device
+) -> tuple[Tensor, Mapping[str, float]]:
+    """Return the inputs under a condition and, of an attack, scores of the gradient it followed.
+
+    An attack on a surrogate is the same for all methods and seeds, and has no such scores.
+    """
+    if not isinstance(condition, Attack):
+        return split.inputs, {}
+    run = fitted.loaded.run
+    if condition.surrogate:
+        followed = condition.surrogate.fitted(run.source, run.fold, device)
+        rng = stream("attack", run.source, run.fold, condition.family, device=device)
+    else:
+        followed = differentiable(fitted.posterior)
+        rng = stream("attack", run.source, run.fold, run.seed, condition.family, device=device)
+    perturbed = unchanged_data(condition.perturbed, split)
+    attacked = perturbed(followed, split.to(device), fitted.loaded.data.scaling, rng)
+    if condition.surrogate:
+        return attacked.inputs, {}
+    gradient = attacked.gradient.cpu()
+    scores = {n: float(m.score(gradient, split.targets).mean()) for n, m in ATTACKED.items()}
+    return attacked.inputs, scores
+
+
+def _diagnosed(fitted: Fitted, earlier: Mapping[str, float]) -> Mapping[str, float]:
+    """Return the last fit's diagnostics; `converged` is the minimum over all fits."""
+    given = fitted.posterior.diagnostics
+    if odd := [type(name).__name__ for name in given if not isinstance(name, str)]:
+        raise TypeError(f"needed names of diagnostics as text; got a {odd[0]}")
+    diagnostics = {name: _number(value) for name, value in given.items()}
+    if "converged" in diagnostics:
+        converged = min(earlier.get("converged", math.inf), diagnostics["converged"])
+        diagnostics["converged"] = converged
+    return diagnostics
+
+
+def _number(value: Any) -> float:
+    return float(value.detach() if isinstance(value, Tensor) else value)
+
+
+def probe(scored: Scored, device: torch.device) -> State:
+    """Measure the posterior with the suite's probes, until one fails."""
+    run, data = scored.loaded.run, scored.loaded.data
+
+    def steps() -> Iterator[Scored]:
+        results = scored.results
+        for number, measurement in enumerate(run.probes):
+            rng = stream("probe", run.source, run.fold, run.seed, number, device=device)
+            measure = unchanged_data(measurement.measure, data.train, data.test)
+            measured = measure(scored.fitted.posterior, data, rng)
+            for name, scores in checked(measured, _scores(results)).items():
+                traits = measured[name].traits
+                results = results.with_condition(
+                    name, ConditionResult(scores=scores, traits=traits)
+                )
+            yield replace(scored, results=results)
+
+    return advanced(scored, steps())
+
+
+def _scores(results: Results) -> dict[str, Mapping[str, float]]:
+    conditions = results.conditions.items()
+    return {name: result.scores for name, result in conditions if result.scores is not None}
+
+
+def score_trials(scored: Scored, evaluation: Evaluation | None, device: torch.device) -> State:
+    """Store a tuned posterior's search, and score its trials as the evaluation scores the choice.
+
+    The search has chosen before.
+    """
+    posterior, data = scored.fitted.posterior, scored.loaded.data
+    if not isinstance(posterior, TunedPosterior):
+        return scored
+    search = Search(posterior.search.as_data())
+    scored = replace(scored, results=replace(scored.results, search=search))
+    if evaluation is None:
+        return scored
+    run, condition = scored.loaded.run, evaluation.condition
+    split = condition.select(data)
+
+    def predicted() -> Mapping[str, Mapping[str, float]]:
+        scale = data.target and vars(data.target)
+        names = [metric for metric in OF_TRIALS if metric in evaluation.metrics]
+        inputs, targets = split.inputs.to(device), split.targets.to(device)
+        scores: dict[str, Mapping[str, float]] = {}
+        for trial, fit in posterior.trials.items():
+            draws = run.source, run.fold, run.seed, condition.name
+            try:
+                prediction = fit.predict(inputs, stream("predict", *draws, device=device))
+            except InferenceDiverged:  # a trial without a score costs the run nothing
+                continue
+            scores[str(trial)] = dict(score(prediction, targets, names, scale).values)
+        return scores
+
+    def steps() -> Iterator[Scored]:
+        scores = unchanged_data(predicted, split)()
+        yield replace(scored, results=replace(scored.results, search=Search(search.data, scores)))
+
+    return advanced(scored, steps())

@@ -1,0 +1,259 @@
+"""The states of a run while it is carried out: loaded, fitted, scored, or failed on the way."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import torch
+from torch import AcceleratorError
+
+from bnnbench.datasets.base import Dataset
+from bnnbench.datasets.conditions.traits import Traits
+from bnnbench.engine.declare.grid import Run
+from bnnbench.engine.records.record import Status
+from bnnbench.engine.run.error_texts import message, place, traceback_of
+from bnnbench.methods.base import InferenceDiverged, Posterior
+from bnnbench.methods.predictions.base import Predictive
+
+
+@dataclass(frozen=True)
+class FitCost:
+    """The cost of fits; energy, processor time and work are None if that of one fit is unknown."""
+
+    seconds: float = 0.0
+    compile_seconds: float = 0.0
+    peak_bytes: float = 0.0
+    busy_elsewhere: float | None = None
+    """Share of the machine's processor time that others took during the last fit."""
+    joules: float | None = 0.0
+    cpu_seconds: float | None = 0.0
+    work: Mapping[str, float] | None = field(default_factory=dict)
+    """Unit → amount."""
+
+    def __add__(self, later: "FitCost") -> "FitCost":
+        return FitCost(
+            self.seconds + later.seconds,
+            self.compile_seconds + later.compile_seconds,
+            max(self.peak_bytes, later.peak_bytes),
+            later.busy_elsewhere,
+            _sum(self.joules, later.joules),
+            _sum(self.cpu_seconds, later.cpu_seconds),
+            _sum_of_units(self.work, later.work),
+        )
+
+    def shared_by(self, runs: int) -> "FitCost":
+        """Return each run's equal share."""
+        share, work = 1 / runs, self.work
+        return FitCost(
+            share * self.seconds,
+            share * self.compile_seconds,
+            share * self.peak_bytes,
+            self.busy_elsewhere,
+            None if self.joules is None else share * self.joules,
+            None if self.cpu_seconds is None else share * self.cpu_seconds,
+            None if work is None else {unit: share * amount for unit, amount in work.items()},
+        )
+
+
+@dataclass(frozen=True)
+class PredictCost:
+    """The cost of all predictions of a run."""
+
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+    def __add__(self, later: "PredictCost") -> "PredictCost":
+        return PredictCost(self.seconds + later.seconds, self.cpu_seconds + later.cpu_seconds)
+
+
+@dataclass(frozen=True)
+class Fits:
+    """Facts about a run's fits so far, which a failed fit leaves too."""
+
+    cost: FitCost = field(default_factory=FitCost)
+    train_sha256: str | None = None
+    """Checksum of the training rows of the last fit, taken before it."""
+    notes: Mapping[str, object] = field(default_factory=dict)
+    """Entries of the record's provenance, such as fits that continued from a checkpoint."""
+    own_network: Mapping[str, object] | None = None
+    """Description of a network that the method brought itself; None for other methods."""
+    shared_with: str | None = None
+    """Key of the run of this task whose fit this is; None for that run itself."""
+
+
+@dataclass(frozen=True)
+class ConditionResult:
+    """Predictions and scores under one condition, as far as they came."""
+
+    data_sha256: str | None = None
+    """Checksum of its inputs and targets; None for measurements of probes."""
+    scores: Mapping[str, float] | None = None
+    unanswered: Mapping[str, str] = field(default_factory=dict)
+    """Metric → reason why the predictions cannot be scored by it."""
+    not_scored: str = ""
+    """Reason why this posterior has no predictions here."""
+    batch_dependence: str = ""
+    """How predictions depend on the other rows of a call, "" if they do not."""
+    stored: tuple[Predictive, torch.Tensor] | None = None
+    """Predictions to be stored, and targets."""
+    traits: Traits | None = None
+    """How pages group measurements of a probe; None for a condition of the suite."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """The trials of a search for settings, and the test scores of each."""
+
+    data: Mapping[str, object]
+    scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Trial → metric → test score of its fit to all training rows."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that a run's predictions gave so far, in all rounds."""
+
+    conditions: Mapping[str, ConditionResult] = field(default_factory=dict)
+    diagnostics: Mapping[str, float] = field(default_factory=dict)
+    cost: PredictCost = field(default_factory=PredictCost)
+    search: Search | None = None
+
+    def with_condition(self, name: str, result: ConditionResult) -> "Results":
+        """Return the results with those of another condition, or with more of it."""
+        return replace(self, conditions={**self.conditions, name: result})
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A run before a fit, with what earlier rounds of active learning left."""
+
+    run: Run
+    first: Dataset
+    """The first training data; its target's scale is that of all stored predictions."""
+    data: Dataset
+    """The data of this round."""
+    acquired: tuple[int, ...] = ()
+    fits: Fits = field(default_factory=Fits)
+    results: Results = field(default_factory=Results)
+
+    @property
+    def loaded(self) -> "Loaded":
+        return self
+
+    def with_loaded(self, loaded: "Loaded") -> "Loaded":
+        return loaded
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A run after a fit."""
+
+    loaded: Loaded
+    posterior: Posterior
+
+    @property
+    def results(self) -> Results:
+        return self.loaded.results
+
+    def with_loaded(self, loaded: Loaded) -> "Fitted":
+        return replace(self, loaded=loaded)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A run with the scores of its posterior, all of them or the first few."""
+
+    fitted: Fitted
+    results: Results
+
+    @property
+    def loaded(self) -> Loaded:
+        return self.fitted.loaded
+
+    def with_loaded(self, loaded: Loaded) -> "Scored":
+        return replace(self, fitted=self.fitted.with_loaded(loaded))
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A run that ended early, and the state that it had reached."""
+
+    status: Status
+    error: str
+    failed_at: str | None
+    """File, line and function that raised the error of a failed run, where they are known."""
+    reached: Loaded | Fitted | Scored
+
+    @classmethod
+    def by(cls, error: BaseException, state: "State") -> "Failed":
+        """Return the state of a run that ends with an error: diverged inference, or a failure."""
+        reached = state.reached if isinstance(state, Failed) else state
+        if isinstance(error, InferenceDiverged):
+            return cls("diverged", message(error), None, reached)
+        return cls("failed", traceback_of(error), place(error), reached)
+
+    @property
+    def loaded(self) -> Loaded:
+        return self.reached.loaded
+
+    @property
+    def results(self) -> Results:
+        return self.reached.results
+
+    def with_loaded(self, loaded: Loaded) -> "Failed":
+        return replace(self, reached=self.reached.with_loaded(loaded))
+
+
+State = Loaded | Fitted | Scored | Failed
+
+
+def noted(state: State, entry: str, value: object) -> State:
+    """Return a state with an entry in the provenance of its record."""
+    loaded = state.loaded
+    fits = replace(loaded.fits, notes={**loaded.fits.notes, entry: value})
+    return state.with_loaded(replace(loaded, fits=fits))
+
+
+Begun = TypeVar("Begun", Loaded, Fitted, Scored)
+
+
+def advanced(state: Begun, steps: Iterable[Begun]) -> Begun | Failed:
+    """Return the last of the states that the steps reach; their error makes it `Failed`.
+
+    Ctrl-C passes, and so does an error of the device, after which the process cannot use it.
+    """
+    try:
+        for reached in steps:
+            state = reached
+    except (KeyboardInterrupt, AcceleratorError):
+        raise
+    except BaseException as error:
+        return Failed.by(error, state)
+    return state
+
+
+def caught(state: Loaded | Fitted | Scored, step: Callable[[], State]) -> State:
+    """Return the state after a step; its error makes it `Failed`, as in `advanced`."""
+    try:
+        return step()
+    except (KeyboardInterrupt, AcceleratorError):
+        raise
+    except BaseException as error:
+        return Failed.by(error, state)
+
+
+def each(states: Iterable[State], step: Callable[..., State]) -> list[State]:
+    """Return the states after a step of all those that have not failed."""
+    return [state if isinstance(state, Failed) else step(state) for state in states]
+
+
+def _sum(before: float | None, amount: float | None) -> float | None:
+    return None if before is None or amount is None else before + amount
+
+
+def _sum_of_units(
+    before: Mapping[str, float] | None, amounts: Mapping[str, float] | None
+) -> Mapping[str, float] | None:
+    if before is None or amounts is None:
+        return None
+    return {**before, **{unit: before.get(unit, 0.0) + n for unit, n in amounts.items()}}

@@ -1,0 +1,62 @@
+"""Runs to be fitted together, and what comes of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+from bnnbench.engine.declare.grid import Evaluation, Reproduces, Run, after_each_fit
+from bnnbench.engine.records.record import Record
+from bnnbench.engine.run.measuring.provenance import Code
+from bnnbench.engine.run.rows import Rows
+from bnnbench.engine.run.states import State
+from bnnbench.methods.fitting.progress import Listener
+
+
+@dataclass(frozen=True)
+class Task:
+    """Runs to be fitted together, and the evaluations of their posteriors."""
+
+    runs: tuple[Run, ...]
+    evaluations: tuple[Evaluation, ...]
+    device: str = "cpu"
+    """Name of a device, which the process that fits decides on: "auto" is a GPU if it has one."""
+    reproduces: tuple[Reproduces, ...] = ()
+    checkpoints: Path | None = None
+    """Checkpoint folder; may be absent on this machine."""
+    code: Code = field(default_factory=Code)
+
+    @property
+    def rounds(self) -> list[tuple[Evaluation, ...]]:
+        """The evaluations after each fit; only active learning has several fits."""
+        return after_each_fit(self.evaluations, self.runs[0].acquisition)
+
+    @property
+    def name(self) -> str:
+        """A name for progress lines."""
+        first, count = self.runs[0], len(self.runs)
+        runs = f"{count} runs" if count > 1 else f"fold {first.fold}, seed {first.seed}"
+        labels = " and ".join(dict.fromkeys(run.label for run in self.runs))
+        return f"{labels} on {first.case.name} ({runs})"
+
+
+@dataclass(frozen=True)
+class Packed:
+    """The last state of a run, and its predictions as a file."""
+
+    state: State
+    predictions: bytes | None = None
+
+
+CarryOut = Callable[[Task, torch.device, Listener, Rows], list[Packed]]
+"""A function that carries out the runs of a task."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A record and, if the run was completed, its predictions."""
+
+    record: Record
+    predictions: bytes | None
+    """The content of predictions.npz."""

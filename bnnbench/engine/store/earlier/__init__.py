@@ -1,1 +1,0 @@
-"""Records of earlier schemas, migrated for reports."""
