@@ -142,6 +142,6 @@ def test_a_spread_over_seeds_is_pooled_over_folds(records):
 def test_a_damaged_file_is_named(tmp_path):
     (tmp_path / repetitions.NAME).write_text("profile,outcome\nquick,perhaps\n")
     with pytest.raises(
-        Damaged, match=f"{re.escape(repetitions.NAME)}.*; take the file [^;]*again$"
+        Damaged, match=f"{re.escape(repetitions.NAME)}.*; get the file [^;]*again$"
     ):
         repetitions.read(tmp_path)

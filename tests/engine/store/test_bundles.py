@@ -63,7 +63,7 @@ def test_a_changed_score_inside_is_found(tmp_path):
     path.write_text(path.read_text().replace('"nll": 1.0', '"nll": 0.9'))
     with tarfile.open(tmp_path / bundles.NAME, "w:xz") as archive:
         archive.add(tmp_path / "runs", "runs")
-    with pytest.raises(Damaged, match=f"{RUNS[0].key}.*altered.*; take the file [^;]*again$"):
+    with pytest.raises(Damaged, match=f"{RUNS[0].key}.*altered.*; get the file [^;]*again$"):
         bundles.read(tmp_path)
 
 
