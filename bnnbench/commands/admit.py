@@ -10,7 +10,7 @@ from bnnbench.commands.terminal.counts import counted
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.store import bundles, submissions
-from bnnbench.engine.store.store import Damaged
+from bnnbench.engine.store.store import CorruptRecord
 
 ABOUT = """\
 Check the runs in a file from `bnnbench submit`, then add them to a bundle. The checks: checksums;
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="bnnbench-") as folder:
         try:
             return _admit(options.file, Path(folder), options)
-        except (Damaged, ValueError, OSError) as error:
+        except (CorruptRecord, ValueError, OSError) as error:
             print(f"error: {legible(error)}", file=sys.stderr)
             return 2
 

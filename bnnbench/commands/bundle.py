@@ -13,7 +13,7 @@ from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.store import bundles
 from bnnbench.engine.store.inspection import stores
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_run
-from bnnbench.engine.store.store import PREDICTIONS, Damaged, Store
+from bnnbench.engine.store.store import PREDICTIONS, CorruptRecord, Store
 
 ABOUT = """\
 Write the records of finished runs to FOLDER/runs.tar.xz: scores, settings, searches, costs and
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Refused as error:
         print(f"refused: {legible(error)}", file=sys.stderr)
         return REFUSED
-    except (Damaged, ValueError, OSError) as error:
+    except (CorruptRecord, ValueError, OSError) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return 2
     for line in lines:

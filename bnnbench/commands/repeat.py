@@ -25,7 +25,7 @@ from bnnbench.engine.run.task import Outcome, Task
 from bnnbench.engine.store import bundles, repetitions
 from bnnbench.engine.store.rebuilding import NotRepeatable
 from bnnbench.engine.store.repetitions import OUTCOMES, Repetition
-from bnnbench.engine.store.store import Damaged
+from bnnbench.engine.store.store import CorruptRecord
 from bnnbench.engine.workers import Settings, cores
 from bnnbench.engine.workers.base import Lost, executor, prepare_process
 
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console()
     try:
         return _repeat(options.bundle, options.at_most, options.workers, console)
-    except (Damaged, DataUnavailable, DataDamaged) as error:
+    except (CorruptRecord, DataUnavailable, DataDamaged) as error:
         console.print(f"error: {legible(error)}", markup=False, soft_wrap=True)
         return MISUSED
 

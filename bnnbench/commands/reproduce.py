@@ -15,7 +15,7 @@ from bnnbench.engine.records.record import Record
 from bnnbench.engine.store import bundles
 from bnnbench.engine.store.inspection import stores
 from bnnbench.engine.store.rebuilding import NotRepeatable
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.engine.workers.base import prepare_process
 
 CODES: dict[Verdict, int] = {"identical": 0, "within rounding": 1, "differs": 3}
@@ -76,7 +76,7 @@ def command(arguments: Sequence[str] | None = None) -> int:
         has_predictions = store is not None and record.predictions_sha256
         predictions = store.predictions(record.key) if store and has_predictions else None
         result = reproduce(record, predictions, tuple(options.allow))
-    except (NotRepeatable, Damaged, ValueError, DataUnavailable, DataDamaged) as error:
+    except (NotRepeatable, CorruptRecord, ValueError, DataUnavailable, DataDamaged) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return MISUSED
     _print(record, result)

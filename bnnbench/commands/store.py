@@ -15,7 +15,7 @@ from bnnbench.engine.records.record import Record, time_chosen
 from bnnbench.engine.store.cleaning import Busy, collect, living
 from bnnbench.engine.store.inspection import inspect, stores
 from bnnbench.engine.store.merging import merge
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 
 SOUND, LITTER, MISUSED, UNSOUND = 0, 1, 2, 3
 
@@ -100,7 +100,7 @@ def _verify(options: argparse.Namespace) -> int:
         inspection = inspect(store, options.rescore)
         for finding in inspection.findings:
             kinds[finding.kind] += 1
-            _say(f"{finding.kind}: {finding.path}: {finding.reason}. Remedy: {finding.cure}")
+            _say(f"{finding.kind}: {finding.path}: {finding.reason}. Remedy: {finding.remedy}")
         _say(f"{store.folder}: {counted(inspection.sound, 'valid run')}")
     return _code(kinds)
 
@@ -114,7 +114,7 @@ def _gc(options: argparse.Namespace) -> int:
             finding = action.finding
             counts[f"{would}{action.outcome or 'left'}"] += 1
             problems[finding.kind] += action.outcome is None or options.dry_run
-            cure = "" if action.outcome else f". Remedy: {finding.cure}"
+            cure = "" if action.outcome else f". Remedy: {finding.remedy}"
             reason = f"({finding.kind}: {finding.reason}){cure}"
             _say(f"{would}{action.outcome or 'left'}: {finding.path} {reason}")
         summary = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
@@ -135,7 +135,7 @@ def _list(options: argparse.Namespace) -> int:
         for key in store.run_keys():
             try:
                 record = store.read(key)
-            except Damaged as error:
+            except CorruptRecord as error:
                 bad += 1
                 print(f"damaged: {legible(error)}", file=sys.stderr)
                 continue

@@ -10,7 +10,7 @@ from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.store import submissions
 from bnnbench.engine.store.inspection import stores
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 
 if TYPE_CHECKING:
     from bnnbench.engine.records.record import Record
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         return _submit(options.method, options.results, options.label, options.out)
-    except (Damaged, ValueError, OSError) as error:
+    except (CorruptRecord, ValueError, OSError) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return 2
 
@@ -91,7 +91,7 @@ def _check(store: Store, records: Sequence["Record"], digest: str) -> None:
         raise ValueError(f"{len(failed)} runs failed, such as {failed[0].key}: repeat them first")
     for record in records:
         if record.status == "completed":
-            store.packed(record.key)  # raises Damaged if predictions are missing
+            store.packed(record.key)  # raises CorruptRecord if predictions are missing
     if any(r.code_sha256 != digest for r in records):
         raise ValueError(
             "some runs were made by other code than today's; --refit changed re-runs them"

@@ -43,7 +43,7 @@ from bnnbench.engine.store.data_points.curves import keep_curves
 from bnnbench.engine.store.data_points.planes import keep_planes
 from bnnbench.engine.store.leases import JOBS, LEASES, Leases
 from bnnbench.engine.store.rescoring.distances import add_distances
-from bnnbench.engine.store.store import Damaged, Store, Unwritable
+from bnnbench.engine.store.store import CorruptRecord, Store, Unwritable
 from bnnbench.engine.store.tables import write_tables
 from bnnbench.engine.workers.base import ExecutorUnavailable, executor, prepare_process
 from bnnbench.suites import Entry
@@ -67,7 +67,7 @@ REPORTED, REPORTED_DAMAGE = 0, 3
 """Exit codes of the report's process; after the second it has printed which files are corrupt."""
 
 MISTAKES = (
-    *(UsageError, DataUnavailable, DataDamaged, Damaged, Unwritable),
+    *(UsageError, DataUnavailable, DataDamaged, CorruptRecord, Unwritable),
     *(NothingToLearn, PoolTooSmall, ExecutorUnavailable, NoSuchDevice),
 )
 """Errors that the user can fix, as their messages explain."""

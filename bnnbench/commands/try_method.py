@@ -15,7 +15,7 @@ from typing import Any
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.records.record import Record
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.metrics.base import NO_MARGINS
 from bnnbench.reports.judge.columns import samples_of, score_under
 from bnnbench.reports.judge.comparisons import contest_of
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         others = rivals(options.bundle, options.suite, options.profile)
         if "--dry-run" not in rest:
             _check_predictions(methods, _kinds(others))
-    except (ValueError, Damaged) as error:
+    except (ValueError, CorruptRecord) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return 2
     profile = others[0].profile
@@ -143,7 +143,7 @@ class _Lenient(Parser):
 def rivals(bundle: Path, suite: str, profile: str = "") -> list[Record]:
     """Return the runs of a suite's profile with which a new run can be compared.
 
-    Raises ValueError if the bundle has none, and `Damaged`.
+    Raises ValueError if the bundle has none, and `CorruptRecord`.
     """
     if not holds_bundle(bundle):
         raise ValueError(
@@ -247,7 +247,7 @@ def _standing(verdict: Judged, method: str) -> Iterator[str]:
     better = bool(column.higher_is_better)
     outcome = against(contest_of(benchmark, verdict.metric, better, samples), method)
     if outcome is None:
-        yield "    no test: too few runs in common"
+        yield "    nothing was tested: too few runs in common"
         return
     parts = (
         ("beats", outcome.beats),

@@ -20,7 +20,7 @@ from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.measuring.provenance import Code
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.store import bundles, repetitions
-from bnnbench.engine.store.store import Damaged
+from bnnbench.engine.store.store import CorruptRecord
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.marginal import Marginal
 from bnnbench.methods.networks.architectures import Flatten, Linear
@@ -142,6 +142,6 @@ def test_a_spread_over_seeds_is_pooled_over_folds(records):
 def test_a_damaged_file_is_named(tmp_path):
     (tmp_path / repetitions.NAME).write_text("profile,outcome\nquick,perhaps\n")
     with pytest.raises(
-        Damaged, match=f"{re.escape(repetitions.NAME)}.*; get the file [^;]*again$"
+        CorruptRecord, match=f"{re.escape(repetitions.NAME)}.*; get the file [^;]*again$"
     ):
         repetitions.read(tmp_path)

@@ -18,7 +18,7 @@ from bnnbench.commands.planning.plan import plan
 from bnnbench.commands.report import main as report
 from bnnbench.engine.run.checkpoints import discard
 from bnnbench.engine.store import cleaning
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.methods.checkpoints.files import Ledger
 from bnnbench.reports.read.load import read
 from tests.faults.resealed import fields_of, reseal, seal, sealed
@@ -205,7 +205,7 @@ def test_a_strange_record_is_damaged_for_every_tool_and_the_page_stands(
     store, tmp_path, capsys, case
 ):
     path = reseal(store, KEY, **STRANGE[case])
-    with pytest.raises(Damaged) as raised:
+    with pytest.raises(CorruptRecord) as raised:
         store.read(KEY)
     assert len(str(raised.value)) < 2_000
     results, site = store.folder.parent, tmp_path / "site"
@@ -218,7 +218,7 @@ def test_a_strange_record_is_damaged_for_every_tool_and_the_page_stands(
     assert KEY in (site / "miniature" / "report.html").read_text()
     assert report(["export", str(results), "--format", "csv", "--out", str(site / "x.csv")]) == 3
     for reader in (bnnbench.results, lambda r: plan(QUICK, Store(store.folder), "cpu", "missing")):
-        with pytest.raises(Damaged, match=KEY):
+        with pytest.raises(CorruptRecord, match=KEY):
             reader(results)
 
 
@@ -236,7 +236,7 @@ def test_settings_nested_beyond_all_reason_are_damaged(store, capsys):
     path = store.runs / KEY / "record.json"
     body = sealed(fields).rpartition(',\n"sha256"')[0].replace('"HERE"', deep)
     path.write_text(body + seal(body))
-    with pytest.raises(Damaged, match="not in the shape"):
+    with pytest.raises(CorruptRecord, match="not in the shape"):
         store.read(KEY)
 
 

@@ -44,7 +44,7 @@ def plan(
 
     A run is finished if it completed or diverged under every condition of the suite, on the
     present data and, if its method comes from outside this project, with the present code; a
-    failed run is repeated. Raises `Damaged` for a record that cannot be read.
+    failed run is repeated. Raises `CorruptRecord` for a record that cannot be read.
     """
     runs = {run.key: run for run in suite.runs()}
     if refit == "all" and writing:

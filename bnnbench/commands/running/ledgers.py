@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bnnbench.datasets.reading.whole_files import write_whole
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 
 if TYPE_CHECKING:
     import submitit
@@ -35,12 +35,12 @@ def write(folder: Path, entries: Sequence[Entry]) -> None:
 
 
 def read(path: Path) -> list[Entry]:
-    """Return the entries of a ledger. Raises `Damaged` if it is truncated or altered."""
+    """Return the entries of a ledger. Raises `CorruptRecord` if it is truncated or altered."""
     try:
         return [Entry(**data) for data in json.loads(path.read_text())]
     except (ValueError, TypeError) as error:
         cure = "check with squeue that its jobs have ended, then remove its folder"
-        raise Damaged(path, f"truncated or altered: {error}", cure) from error
+        raise CorruptRecord(path, f"truncated or altered: {error}", cure) from error
 
 
 class Ledgers:

@@ -18,13 +18,13 @@ from bnnbench.engine.records.record import SCHEMA, Cost, Record
 class LaterSchema(ValueError):
     """A record written by a later version of this program."""
 
-    cure = "update this program, or choose another folder with --out"
+    remedy = "update this program, or choose another folder with --out"
 
 
 class FromTheFuture(ValueError):
     """A record with a date in the future."""
 
-    cure = "set this machine's clock, or remove the run if the clock is right"
+    remedy = "set this machine's clock, or remove the run if the clock is right"
 
 
 def to_json(record: Record) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from bnnbench.datasets.reading.whole_files import whole, write_whole
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.records.record_json import LaterSchema, check_identity, from_json, to_json
-from bnnbench.engine.store.store import PREDICTIONS, RECORD, Damaged
+from bnnbench.engine.store.store import PREDICTIONS, RECORD, CorruptRecord
 
 NAME = "runs.tar.xz"
 
@@ -74,7 +74,7 @@ def write_predictions(folder: Path, content_of: Mapping[str, Callable[[], bytes]
 def read(folder: Path, start: str = "") -> tuple[Record, ...]:
     """Return the records of a bundle whose keys begin with `start`, by default all.
 
-    Raises `Damaged` if the file or one of its records is altered or truncated.
+    Raises `CorruptRecord` if the file or one of its records is altered or truncated.
     """
     path = folder / NAME
     try:
@@ -85,22 +85,22 @@ def read(folder: Path, start: str = "") -> tuple[Record, ...]:
             entries = [entry for entry in archive if entry.isfile()]
             return tuple(_record(archive, e) for e in entries if _key(e).startswith(start))
     except (OSError, EOFError, lzma.LZMAError, tarfile.TarError, ValueError) as error:
-        raise Damaged(path, error, COPY_AGAIN) from error
+        raise CorruptRecord(path, error, COPY_AGAIN) from error
 
 
 def suite_of(folder: Path) -> str:
     """Return the suite of a bundle's first record, without reading the others.
 
-    Raises `Damaged` if it cannot be read.
+    Raises `CorruptRecord` if it cannot be read.
     """
     path = folder / NAME
     try:
         with tarfile.open(path, "r:xz") as archive:
             return next(_record(archive, entry).suite for entry in archive if entry.isfile())
     except (OSError, EOFError, lzma.LZMAError, tarfile.TarError, ValueError) as error:
-        raise Damaged(path, error, COPY_AGAIN) from error
+        raise CorruptRecord(path, error, COPY_AGAIN) from error
     except StopIteration:
-        raise Damaged(path, "it has no record", COPY_AGAIN) from None
+        raise CorruptRecord(path, "it has no record", COPY_AGAIN) from None
 
 
 def _key(entry: tarfile.TarInfo) -> str:

@@ -15,7 +15,7 @@ from bnnbench.engine.records.record_json import FromTheFuture, LaterSchema
 from bnnbench.engine.run.checkpoints import FOLDER as CHECKPOINTS
 from bnnbench.engine.store.leases import DRIVER_NAME, JOBS, LEASES, Leases
 from bnnbench.engine.store.rescoring.false_scores import false_scores
-from bnnbench.engine.store.store import PREDICTIONS, RECORD, TEMPORARY_NAME, Damaged, Store
+from bnnbench.engine.store.store import PREDICTIONS, RECORD, TEMPORARY_NAME, CorruptRecord, Store
 from bnnbench.methods.checkpoints.files import Damaged as LedgerDamaged
 from bnnbench.methods.checkpoints.files import Ledger, is_own
 
@@ -28,10 +28,10 @@ do not follow from its predictions. `interrupted`: a complete run that a dead pr
 `orphan`: a useless file of a dead process. `superseded`: complete, but other settings
 were run under the same names later. `foreign`: not made by this program."""
 
-CURES: dict[Kind, str] = {
+REMEDIES: dict[Kind, str] = {
     "damaged": "gc drops the run, and the same command runs it again",
     "later": "update this program; gc leaves it",
-    "future": f"{FromTheFuture.cure}; gc leaves it",
+    "future": f"{FromTheFuture.remedy}; gc leaves it",
     "false": "remove the run to run it again; gc leaves it",
     "interrupted": "gc restores it",
     "orphan": "gc removes it",
@@ -60,13 +60,13 @@ class Finding:
     """True behind a symbolic link in the store, where gc removes nothing."""
 
     @property
-    def cure(self) -> str:
+    def remedy(self) -> str:
         """An instruction that fixes it."""
         if self.linked:
             return "remove it by hand; it is behind a symbolic link, which gc does not follow"
         if self.kind == "damaged" and self.path.parent.name == "curves":
             return "gc removes it, and the next command rewrites it"
-        return CURES[self.kind]
+        return REMEDIES[self.kind]
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def inspect_run(store: Store, path: Path) -> tuple[list[Finding], Record | None]
         return [*findings, Finding(path, "orphan", "predictions without a record")], None
     try:
         record = store.read(path.name)
-    except Damaged as error:
+    except CorruptRecord as error:
         kind = _KINDS.get(type(error.__cause__), "damaged")
         return [*findings, Finding(path / RECORD, kind, error.reason)], None
     if record is None:
@@ -174,7 +174,7 @@ def _bad_predictions(store: Store, record: Record, names: set[str]) -> str | Non
         return f"{PREDICTIONS} is missing"
     try:
         store.packed(record.key)
-    except Damaged as error:
+    except CorruptRecord as error:
         return f"{PREDICTIONS}: {error.reason}"
     return None
 
@@ -188,7 +188,7 @@ def _temporary_run(store: Store, path: Path, key: str) -> Finding:
                 temporary.packed(path.name)
             if record and record.key == key:
                 return Finding(path, "interrupted", f"run {key}, complete, but not in its place")
-        except Damaged:
+        except CorruptRecord:
             pass
     return Finding(path, "orphan", "a run that was being written or removed")
 

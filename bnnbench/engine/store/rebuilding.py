@@ -38,11 +38,11 @@ def rebuilt_run(record: Record, packages: Sequence[str] = ()) -> Run:
         case = Case(source, network, record.dataset, record.title, prior)
         run = Run(label=record.method, case=case, arm=record.arm, **parts)
     except (KeyError, TypeError) as error:
-        raise NotRepeatable(f"{error}; {_cure(record)}") from error
+        raise NotRepeatable(f"{error}; {_remedy(record)}") from error
     if run.key != record.key:
         changed = ", ".join(_differences(description, dict(run.description))) or "its key"
         raise NotRepeatable(
-            f"the present code describes this run differently: {changed}; {_cure(record)}"
+            f"the present code describes this run differently: {changed}; {_remedy(record)}"
         )
     return run
 
@@ -145,7 +145,7 @@ def _differences(recorded: Any, present: Any, path: str = "") -> list[str]:
     return [] if equal else [f"{path} was {recorded!r}, is {present!r}"]
 
 
-def _cure(record: Record) -> str:
+def _remedy(record: Record) -> str:
     commit = record.provenance.get("commit")
     return (
         f"`git checkout {commit}` has the code that recorded it"

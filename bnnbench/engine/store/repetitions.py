@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.engine.store.bundles import COPY_AGAIN
-from bnnbench.engine.store.store import Damaged
+from bnnbench.engine.store.store import CorruptRecord
 
 NAME = "repeated.csv"
 NUMBERS = ("recorded", "repeated", "spreads")
@@ -49,7 +49,7 @@ class Repetition:
 def read(folder: Path) -> tuple[Repetition, ...]:
     """Return the re-runs in a bundle's folder; empty if there are none.
 
-    Raises `Damaged`.
+    Raises `CorruptRecord`.
     """
     path = folder / NAME
     if not path.is_file():
@@ -58,7 +58,7 @@ def read(folder: Path) -> tuple[Repetition, ...]:
         with path.open(newline="") as file:
             return tuple(map(_repetition, csv.DictReader(file)))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Damaged(path, error, COPY_AGAIN) from error
+        raise CorruptRecord(path, error, COPY_AGAIN) from error
 
 
 def write(folder: Path, repetitions: Iterable[Repetition]) -> None:

@@ -30,16 +30,16 @@ TEMPORARY_NAME = re.compile(r"\.(.+)\.[a-z0-9_]{8}", re.DOTALL)
 """Name of a file or folder that is being written; the group is its final name."""
 
 
-class Damaged(ValueError):
+class CorruptRecord(ValueError):
     """A file is missing or incomplete; the message names it and the remedy.
 
-    Without a `cure` it is a file of a run in a store.
+    Without a `remedy` it is a file of a run in a store.
     """
 
-    def __init__(self, path: Path, reason: object, cure: str = "") -> None:
+    def __init__(self, path: Path, reason: object, remedy: str = "") -> None:
         self.path, self.reason = path, str(reason)
-        usual = cure or f"remove {path.parent} to run it again"
-        super().__init__(f"{path}: {reason}; {getattr(reason, 'cure', usual)}")
+        usual = remedy or f"remove {path.parent} to run it again"
+        super().__init__(f"{path}: {reason}; {getattr(reason, 'remedy', usual)}")
 
 
 class Unwritable(OSError):
@@ -144,7 +144,7 @@ class Store:
     def read(self, key: str) -> Record | None:
         """Return the record of a run; None if absent.
 
-        Raises `Damaged` with the file and the remedy.
+        Raises `CorruptRecord` with the file and the remedy.
         """
         path = self.runs / key / RECORD
         try:
@@ -159,7 +159,7 @@ class Store:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (ValueError, OSError) as error:
-            raise Damaged(path, error) from error
+            raise CorruptRecord(path, error) from error
         self._cache[key] = state, record
         self.clock.see(time_chosen(record))
         return record
@@ -186,8 +186,8 @@ class Store:
     def predictions(self, key: str) -> "Predictions":
         """Return the predictions of a run.
 
-        Raises `Damaged` if they are missing or incomplete, and `NotImported` if their class is
-        third-party and this process has not imported its module.
+        Raises `CorruptRecord` if they are missing or incomplete, and `NotImported` if their class
+        is third-party and this process has not imported its module.
         """
         from bnnbench.engine.run.packing import NotImported, unpack  # this imports torch
 
@@ -198,10 +198,10 @@ class Store:
         except NotImported:
             raise
         except Exception as error:  # NumPy raises all kinds of errors for corrupt bytes
-            raise Damaged(path, f"not predictions: {error!r}") from error
+            raise CorruptRecord(path, f"not predictions: {error!r}") from error
 
     def packed(self, key: str) -> bytes:
-        """Return the packed predictions of a run, checked. Raises `Damaged`."""
+        """Return the packed predictions of a run, checked. Raises `CorruptRecord`."""
         path = self.runs / key / PREDICTIONS
         while True:
             before = self.read(key)
@@ -214,7 +214,7 @@ class Store:
                     return content
                 reason = "it does not match the checksum in its record: truncated or altered"
             if self.read(key) == before:  # otherwise the run was replaced while it was read
-                raise Damaged(path, reason)
+                raise CorruptRecord(path, reason)
 
 
 def sha256(content: bytes) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from bnnbench.datasets.reading.whole_files import write_whole
-from bnnbench.engine.store.store import PREDICTIONS, RECORD, Damaged, Store
+from bnnbench.engine.store.store import PREDICTIONS, RECORD, CorruptRecord, Store
 
 SUFFIX = ".submission.tar.xz"
 
@@ -54,7 +54,7 @@ def _code(code: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
 def unpack(file: Path, folder: Path) -> Store:
     """Write the content into an empty folder, and return its store; `folder / "code"` has the code.
 
-    Raises `Damaged` for a file that is truncated, or contains anything but runs and code.
+    Raises `CorruptRecord` for a file that is truncated, or contains anything but runs and code.
     """
     try:
         with lzma.open(file) as stream:
@@ -71,5 +71,5 @@ def unpack(file: Path, folder: Path) -> Store:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(extracted.read())
     except (OSError, EOFError, lzma.LZMAError, tarfile.TarError, ValueError) as error:
-        raise Damaged(file, error, "ask its sender for `bnnbench submit` again") from error
+        raise CorruptRecord(file, error, "ask its sender for `bnnbench submit` again") from error
     return Store(folder)

@@ -14,7 +14,7 @@ import pytest
 from bnnbench.commands import admit, submit, suite
 from bnnbench.engine.run.packing import pack
 from bnnbench.engine.store import bundles, submissions
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.methods import own_files
 from bnnbench.reports.read.bundles import read_bundle
 from bnnbench.suites.two_moons import SUITES
@@ -175,7 +175,7 @@ def test_a_file_with_anything_else_is_refused(tmp_path, name):
     path = tmp_path / "odd"
     path.write_bytes(lzma.compress(packed.getvalue()))
     with pytest.raises(
-        Damaged, match=r"neither a run's nor a method's file; ask its sender [^;]*again$"
+        CorruptRecord, match=r"neither a run's nor a method's file; ask its sender [^;]*again$"
     ):
         submissions.unpack(path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -189,7 +189,7 @@ def test_links_and_cut_files_are_refused(file, tmp_path, capsys):
         archive.addfile(link)
     path = tmp_path / "odd"
     path.write_bytes(lzma.compress(packed.getvalue()))
-    with pytest.raises(Damaged):
+    with pytest.raises(CorruptRecord):
         submissions.unpack(path, tmp_path / "out")
     file.write_bytes(file.read_bytes()[:-50])
     assert admitted(file, tmp_path) == 2

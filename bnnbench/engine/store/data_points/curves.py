@@ -57,6 +57,6 @@ def curve_of(data: Dataset) -> Curve | None:
 def curve(store: Store, record: Record) -> Curve | None:
     """Return the points of a record's source and fold; None if none were stored.
 
-    Raises `Damaged`.
+    Raises `CorruptRecord`.
     """
     return read_points(path_of(store, record.run.get("source"), record.fold), Curve)

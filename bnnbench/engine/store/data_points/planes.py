@@ -41,7 +41,7 @@ def keep_planes(suite: Suite, store: Store) -> None:
 def plane_points(store: Store, record: Record) -> PlanePoints | None:
     """Return the points of a record's source and fold; None if none were stored.
 
-    Raises `Damaged`.
+    Raises `CorruptRecord`.
     """
     path = path_of(store, record.profile, record.run.get("source"), record.fold)
     return read_points(path, PlanePoints)

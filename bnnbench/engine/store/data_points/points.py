@@ -8,9 +8,9 @@ import numpy as np
 
 from bnnbench.datasets.reading.whole_files import read_regular, write_whole
 from bnnbench.engine.declare.description import digest
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 
-CURE = "remove it: the next run of its suite rewrites it"
+REMEDY = "remove it: the next run of its suite rewrites it"
 
 Points = TypeVar("Points")
 
@@ -31,7 +31,7 @@ def write_points(path: Path, points: object) -> None:
 def read_points(path: Path, kind: type[Points]) -> Points | None:
     """Return the dataclass with the arrays of a file; None if there is no file.
 
-    Raises `Damaged` for a file that is incomplete or has other arrays.
+    Raises `CorruptRecord` for a file that is incomplete or has other arrays.
     """
     if not path.exists():
         return None
@@ -39,8 +39,8 @@ def read_points(path: Path, kind: type[Points]) -> Points | None:
         with np.load(io.BytesIO(read_regular(path)), allow_pickle=False) as arrays:
             return kind(**dict(arrays))
     except OSError as error:
-        raise Damaged(path, error, "make it readable, or remove it") from error
+        raise CorruptRecord(path, error, "make it readable, or remove it") from error
     except MemoryError:
         raise
     except Exception as error:  # NumPy raises all kinds of errors for corrupt bytes
-        raise Damaged(path, f"not a file of data points: {error!r}", CURE) from error
+        raise CorruptRecord(path, f"not a file of data points: {error!r}", REMEDY) from error

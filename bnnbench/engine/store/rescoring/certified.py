@@ -79,7 +79,7 @@ def relation(method: Method, record: Record, reference: Reference) -> Relation:
 def certified_scores(record: Record, store: Store) -> dict[str, dict[str, float]]:
     """Return condition → metric → value, recomputed from stored predictions.
 
-    It is empty if the reference's draws have changed. Raises `Damaged`.
+    It is empty if the reference's draws have changed. Raises `CorruptRecord`.
     """
     identity = record.reference or {}
     try:

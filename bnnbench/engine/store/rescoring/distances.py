@@ -15,7 +15,7 @@ from bnnbench.engine.run.score import rescaled, strangers_reason
 from bnnbench.engine.store.rescoring.added import is_answered, with_scores, without
 from bnnbench.engine.store.rescoring.certified import add_certified, certified_scores
 from bnnbench.engine.store.rescoring.far import add_far
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.methods.predictions.base import CannotAnswer, require
 from bnnbench.methods.predictions.predictive import RealPredictive
 from bnnbench.metrics import DISTANCES
@@ -32,8 +32,8 @@ def add_distances(suite: Suite, store: Store, tell: Tell = lambda line: None) ->
 
     The reference of a fold is the run of seed 0 of the method `suite.reference`. Only this run has
     no distance, so that its other seeds show the distance between two equal methods. Distances to
-    outdated predictions of the reference are replaced or dropped. Raises `Damaged` if predictions
-    are missing or incomplete.
+    outdated predictions of the reference are replaced or dropped. Raises `CorruptRecord` if
+    predictions are missing or incomplete.
     """
     if suite.reference is None:
         return []
@@ -124,7 +124,7 @@ def _compare(records: Iterable[Record], reference: Record, store: Store, tell: T
 def distances_to_reference(record: Record, store: Store) -> dict[str, dict[str, float]]:
     """Return condition → distance → value, recomputed from stored predictions.
 
-    It is empty if the reference's predictions have changed. Raises `Damaged`.
+    It is empty if the reference's predictions have changed. Raises `CorruptRecord`.
     """
     identity = record.reference or {}
     if "relation" in identity:
@@ -148,7 +148,7 @@ def _sha256(record: Record, store: Store) -> str:
     try:
         return hashlib.sha256(read_regular(path)).hexdigest()
     except OSError as error:
-        raise Damaged(path, error) from error
+        raise CorruptRecord(path, error) from error
 
 
 def _drop(records: Iterable[Record], store: Store) -> None:

@@ -21,7 +21,7 @@ def false_scores(store: Store, record: Record) -> list[str]:
 
     Not checked: scores of probes and attacks, which need the posterior; of earlier rounds of active
     learning, stored as summaries if at all; and of predictions of a third-party class. Raises
-    `Damaged` if predictions are missing or incomplete.
+    `CorruptRecord` if predictions are missing or incomplete.
     """
     try:
         predictions = store.predictions(record.key) if record.predictions_sha256 else {}

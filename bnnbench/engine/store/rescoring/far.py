@@ -26,8 +26,8 @@ CONDITION = Clean().name
 def add_far(suite: Suite, store: Store) -> list[str]:
     """Give each record its scores against the true function, and return warnings.
 
-    A case without a known function of one input has no scores. Raises `Damaged` if predictions are
-    missing or incomplete.
+    A case without a known function of one input has no scores. Raises `CorruptRecord` if
+    predictions are missing or incomplete.
     """
     doubts = []
     for case in suite.cases:
@@ -52,7 +52,7 @@ def add_far(suite: Suite, store: Store) -> list[str]:
 def far_scores(record: Record, store: Store) -> Scores:
     """Return a record's scores, recomputed from stored predictions and points.
 
-    They are empty if the points are missing. Raises `Damaged`.
+    They are empty if the points are missing. Raises `CorruptRecord`.
     """
     points = curve(store, record)
     if points is None or points.truth is None:

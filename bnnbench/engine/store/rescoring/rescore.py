@@ -21,7 +21,7 @@ def rescore(
     """Add missing metrics to records, without fitting; return the number of changed records.
 
     `metrics` are by condition; `keys` limits the records. Earlier rounds of active learning without
-    stored predictions get none. Raises `Damaged` if predictions are missing or incomplete.
+    stored predictions get none. Raises `CorruptRecord` if predictions are missing or incomplete.
     """
     changed = 0
     for key in store.run_keys() if keys is None else keys:

@@ -9,7 +9,7 @@ from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers.base import ExecutorUnavailable
 from bnnbench.methods import own_files
 
-CURE = (
+REMEDY = (
     "give all machines this one's files on a shared disk, or install the same version; with "
     "--working-dir, Ray copies a folder to its machines"
 )
@@ -43,11 +43,11 @@ class Parcel:
             task = pickle.loads(self.content)
         except (ImportError, AttributeError) as error:
             raise ExecutorUnavailable(
-                f"{platform.node()} cannot open a task: {error}; {CURE}"
+                f"{platform.node()} cannot open a task: {error}; {REMEDY}"
             ) from error
         if sources_sha256(task) != self.code_sha256:
             raise ExecutorUnavailable(
                 f"{task.name}: {platform.node()} has other code of bnnbench or of the method than "
-                f"the machine that planned the runs; {CURE}"
+                f"the machine that planned the runs; {REMEDY}"
             )
         return task

@@ -14,7 +14,7 @@ from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import Limits, Settings
 from bnnbench.engine.workers.base import PAUSE_SECONDS, ExecutorUnavailable, Lost, Result, Watcher
 from bnnbench.engine.workers.child import throttled
-from bnnbench.engine.workers.clusters.parcels import CURE, Parcel
+from bnnbench.engine.workers.clusters.parcels import REMEDY, Parcel
 from bnnbench.engine.workers.clusters.ray_cluster import Patience, connected, machines_of
 from bnnbench.engine.workers.gpus import VISIBLE, Gpu
 from bnnbench.engine.workers.retry_queue import Attempt, RetryQueue
@@ -110,7 +110,7 @@ class Ray:
                             false_starts += not hired.ready
                             if false_starts == FALSE_STARTS:
                                 raise ExecutorUnavailable(
-                                    f"Ray's workers end as they start: {content.reason}; {CURE}"
+                                    f"Ray's workers end as they start: {content.reason}; {REMEDY}"
                                 )
                             crew[crew.index(hired)] = _hire(ray, self.settings)
                         if attempt and event == "progress":
