@@ -73,7 +73,7 @@ def test_a_suite_or_profile_without_runs_is_named(bundle, tmp_path, capsys):
     assert try_method.main(["adamw", "--suite", "cifar10", "--bundle", str(bundle)]) == 2
     assert "no runs of 'cifar10'; it has two_moons" in capsys.readouterr().err
     assert attempt(bundle, tmp_path, "adamw", "--profile", "paper") == 2
-    assert "no profile 'paper' of two_moons, but quick" in capsys.readouterr().err
+    assert "no profile 'paper' of two_moons; it has quick" in capsys.readouterr().err
     assert try_method.main(["adamw", "--suite", "two_moons", "--bundle", str(tmp_path)]) == 2
     assert "--bundle" in capsys.readouterr().err
 

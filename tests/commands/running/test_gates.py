@@ -98,7 +98,7 @@ def test_all_gates_pass_in_their_order(case):
             "differ from rounds without graphs by 2.0e-05, more than",
         ),
         (replace(FINE, difference=float("inf")), "graphs", "more than"),
-        (replace(FINE, step_seconds=0.006), "minutes", "26.4 minutes, more than the 25"),
+        (replace(FINE, step_seconds=0.006), "minutes", "26.4 minutes, more than the limit of 25"),
         (replace(FINE, peak_bytes=77e9), "memory", "too much: --methods 'MP(on_host=True)'"),
     ],
 )
