@@ -11,7 +11,7 @@ from rich.console import Console
 
 from bnnbench.commands.planning.forecast import Forecast
 from bnnbench.commands.running import values
-from bnnbench.commands.stored_runs.repetition import not_repeated, repetition_of
+from bnnbench.commands.stored_runs.repetition import not_rerun, rerun_of
 from bnnbench.commands.stored_runs.reproduction import NoGpuHere, task_of
 from bnnbench.commands.terminal.counts import counted
 from bnnbench.commands.terminal.display import display
@@ -24,7 +24,7 @@ from bnnbench.engine.run.outcomes import lost
 from bnnbench.engine.run.task import Outcome, Task
 from bnnbench.engine.store import bundles, repetitions
 from bnnbench.engine.store.rebuilding import NotRepeatable
-from bnnbench.engine.store.repetitions import OUTCOMES, Repetition
+from bnnbench.engine.store.repetitions import OUTCOMES, Rerun
 from bnnbench.engine.store.store import CorruptRecord
 from bnnbench.engine.workers import Settings, cores
 from bnnbench.engine.workers.base import Lost, executor, prepare_process
@@ -39,7 +39,7 @@ command continues. GPU runs are re-run only on a machine with a GPU.
 
 MISUSED, REFUSED = 2, 3
 
-Lines = dict[Path, dict[str, Repetition]]
+Lines = dict[Path, dict[str, Rerun]]
 """Folder of a bundle → key → outcome of the re-run."""
 Alike = tuple[str, str, str]
 """Profile, method and data set of runs that differ only by seed and fold."""
@@ -98,14 +98,14 @@ def _repeat(bundle: Path, at_most: float, workers: int, console: Console) -> int
     console.print(f"{counted(len(plans))} to re-run, {finished} re-run earlier", highlight=False)
     for key, outcome in _outcomes(plans, workers, console):
         plan = plans[key]
-        line = repetition_of(plan.record, outcome, plan.alike, plan.code_sha256)
+        line = rerun_of(plan.record, outcome, plan.alike, plan.code_sha256)
         lines[plan.folder][key] = line
         repetitions.write(plan.folder, lines[plan.folder].values())
     _conclude([line for of_folder in lines.values() for line in of_folder.values()], console)
     return 0
 
 
-def _planned(folder: Path, at_most: float) -> tuple[dict[str, Repetition], dict[str, Plan]]:
+def _planned(folder: Path, at_most: float) -> tuple[dict[str, Rerun], dict[str, Plan]]:
     """Return the lines that stay and the runs to re-run; one that cannot be re-run gets a line."""
     cheapest = list(_cheapest([record for record in bundles.read(folder) if _may_repeat(record)]))
     keys = {record.key for record, _ in cheapest}
@@ -119,7 +119,7 @@ def _planned(folder: Path, at_most: float) -> tuple[dict[str, Repetition], dict[
         except NoGpuHere:
             continue
         except NotRepeatable as error:
-            lines[record.key] = not_repeated(record, str(error))
+            lines[record.key] = not_rerun(record, str(error))
             repetitions.write(folder, lines.values())
             continue
         before, code_sha256 = lines.get(record.key), sources_sha256(task)
@@ -173,7 +173,7 @@ def _seconds(record: Record) -> float:
     return fit + predict
 
 
-def _conclude(repeated: Sequence[Repetition], console: Console) -> None:
+def _conclude(repeated: Sequence[Rerun], console: Console) -> None:
     for outcome in OUTCOMES:
         if alike := [r for r in repeated if r.outcome == outcome]:
             console.print(f"{outcome}: {counted(len(alike))}", highlight=False)

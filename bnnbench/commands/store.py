@@ -101,7 +101,7 @@ def _verify(options: argparse.Namespace) -> int:
         for finding in inspection.findings:
             kinds[finding.kind] += 1
             _say(f"{finding.kind}: {finding.path}: {finding.reason}. Remedy: {finding.remedy}")
-        _say(f"{store.folder}: {counted(inspection.sound, 'valid run')}")
+        _say(f"{store.folder}: {counted(inspection.valid, 'valid run')}")
     return _code(kinds)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.store import bundles, repetitions
-from bnnbench.engine.store.repetitions import Repetition
+from bnnbench.engine.store.repetitions import Rerun
 from bnnbench.engine.store.store import Store
 from bnnbench.reports.read.load import Results, read, suite_folders
 from bnnbench.reports.read.uncollected import uncollected
@@ -74,7 +74,7 @@ def records_of(folder: Path) -> tuple[Record, ...]:
         return bundles.read(folder)
 
 
-def repeated_runs(path: Path) -> dict[str, Repetition]:
+def repeated_runs(path: Path) -> dict[str, Rerun]:
     """Return key → re-run outcome, for the runs of a bundle; empty for a folder of results.
 
     Raises `CorruptRecord`.

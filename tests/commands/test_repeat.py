@@ -9,7 +9,7 @@ import pytest
 
 from bnnbench.commands import repeat
 from bnnbench.commands.stored_runs import reproduction
-from bnnbench.commands.stored_runs.repetition import not_repeated, spreads_over_runs
+from bnnbench.commands.stored_runs.repetition import not_rerun, spreads_over_runs
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.stand_ins import DigitsAsMnist
@@ -106,7 +106,7 @@ def test_a_line_that_a_machine_with_a_gpu_wrote_stays(records, tmp_path, capsys,
     monkeypatch.setattr(reproduction, "gpus_here", lambda: ())
     assert "0 runs to re-run, 0 re-run earlier" in call(tmp_path, capsys)[1]
     assert not (tmp_path / repetitions.NAME).exists()
-    line = replace(not_repeated(on_gpu, ""), outcome="identical", commit="1" * 40)
+    line = replace(not_rerun(on_gpu, ""), outcome="identical", commit="1" * 40)
     repetitions.write(tmp_path, [line])
     assert "0 runs to re-run, 1 re-run earlier" in call(tmp_path, capsys)[1]
     assert repetitions.read(tmp_path) == (line,)

@@ -9,12 +9,12 @@ from statistics import fmean, variance
 from bnnbench.commands.stored_runs.reproduction import Comparison, Reproduction, compare
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.task import Outcome
-from bnnbench.engine.store.repetitions import Repetition
+from bnnbench.engine.store.repetitions import Rerun
 
 
-def not_repeated(record: Record, reason: str) -> Repetition:
+def not_rerun(record: Record, reason: str) -> Rerun:
     """Return the line of a run that was not re-run."""
-    return Repetition(
+    return Rerun(
         *(record.profile, record.method, record.dataset, record.fold, record.seed, record.key),
         outcome="not repeated",
         reason=reason,
@@ -22,9 +22,7 @@ def not_repeated(record: Record, reason: str) -> Repetition:
     )
 
 
-def repetition_of(
-    record: Record, outcome: Outcome, alike: Sequence[Record], code_sha256: str
-) -> Repetition:
+def rerun_of(record: Record, outcome: Outcome, alike: Sequence[Record], code_sha256: str) -> Rerun:
     """Return the line of a run that was re-run with the code of this digest.
 
     `alike` are the runs of the method on the data set, whose spread is the unit of differences.
@@ -32,7 +30,7 @@ def repetition_of(
     comparison = compare(record, None, outcome)
     now = outcome.record.provenance
     line = replace(
-        not_repeated(record, ""),
+        not_rerun(record, ""),
         outcome=comparison.verdict,
         code_sha256=code_sha256,
         commit=str(now.get("commit") or ""),
@@ -44,9 +42,7 @@ def repetition_of(
     return _with_farthest(line, comparison, alike)
 
 
-def _with_farthest(
-    line: Repetition, comparison: Reproduction, alike: Sequence[Record]
-) -> Repetition:
+def _with_farthest(line: Rerun, comparison: Reproduction, alike: Sequence[Record]) -> Rerun:
     """Return the line with the score farthest from the recorded one, if any score differs."""
     spreads = spreads_over_runs(alike)
     distances = {

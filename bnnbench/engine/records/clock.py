@@ -13,7 +13,7 @@ SKEW = timedelta(days=1)
 """Maximum difference between the clocks of two machines."""
 
 
-def lies_ahead(moment: str) -> bool:
+def is_in_future(moment: str) -> bool:
     """Return whether a time is in the future. Raises ValueError for text in another format."""
     return _parsed(moment) > datetime.fromtimestamp(time.time(), UTC) + SKEW
 

@@ -50,7 +50,7 @@ class Cost:
         """The fields that have a value, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
-    def of(self, name: str) -> float | None:
+    def value(self, name: str) -> float | None:
         """Return a cost of `COSTS`, or the work in one of its units; None if unknown."""
         if name in UNITS:
             return None if self.work is None else self.work.get(name, 0.0)
@@ -103,7 +103,7 @@ class Facts(TypedDict, total=False):
     download_bytes: int
 
 
-class Claim(TypedDict):
+class TargetTable(TypedDict):
     """The plain data of `bnnbench.engine.declare.grid.Reproduces`."""
 
     paper: str
@@ -129,7 +129,7 @@ class Circumstances(TypedDict, total=False):
     chosen: str
 
 
-class Elsewhere(TypedDict):
+class External(TypedDict):
     """The submitter's statement on external predictions; "" for no answer."""
 
     by: str
@@ -168,7 +168,7 @@ class Record:
     cost: Cost | None
     facts: Annotated[Mapping[str, object], Facts]
     provenance: Annotated[Mapping[str, Any], Circumstances]
-    reproduces: tuple[Annotated[Mapping[str, Any], Claim], ...] = ()
+    reproduces: tuple[Annotated[Mapping[str, Any], TargetTable], ...] = ()
     target: Annotated[Mapping[str, Any], Scale] | None = field(default=None)
     """name, unit, mean and std of a regression target"""
     acquired: tuple[int, ...] = ()
@@ -221,7 +221,7 @@ class Record:
     never saw."""
     title: str = ""
     """Title of the case on pages; "" if the suite gives none."""
-    elsewhere: Annotated[Mapping[str, Any], Elsewhere] | None = field(default=None)
+    elsewhere: Annotated[Mapping[str, Any], External] | None = field(default=None)
     """External predictions that were only scored here; None for ordinary runs. `provenance` is then
     that of the scoring."""
     arm: str = ""
@@ -253,9 +253,9 @@ def newest(records: Iterable[Record]) -> list[Record]:
     latest: dict[tuple[object, ...], Record] = {}
     sources: dict[tuple[object, ...], object] = {}
     for record in sorted(records, key=lambda r: (time_chosen(r), r.key)):
-        data, foreign = _data_of(record), record.elsewhere is not None
+        data, external = _data_of(record), record.elsewhere is not None
         fit = record.profile, record.method, record.fold, record.seed
-        latest[(data, foreign, *fit)] = record
+        latest[(data, external, *fit)] = record
         sources[data] = record.run.get("source")
     current = (
         record

@@ -21,7 +21,7 @@ class LaterSchema(ValueError):
     remedy = "update this program, or choose another folder with --out"
 
 
-class FromTheFuture(ValueError):
+class FutureTimestamp(ValueError):
     """A record with a date in the future."""
 
     remedy = "set this machine's clock, or remove the run if the clock is right"
@@ -35,14 +35,14 @@ def to_json(record: Record) -> str:
     fields = vars(record) | {"cost": record.cost and record.cost.known, "schema": SCHEMA}
     lines = (f'"{name}": {_text(fields[name])}' for name in _NAMES)
     body = "{\n" + ",\n".join(lines)
-    return body + _seal(body)
+    return body + _checksum_line(body)
 
 
 def from_json(text: str) -> Record:
     """Return the record written by `to_json`.
 
     Raises ValueError if the text is truncated or altered or does not have the shape of a record,
-    `LaterSchema`, and `FromTheFuture`.
+    `LaterSchema`, and `FutureTimestamp`.
     """
     try:
         fields = json.loads(text, parse_constant=_refuse)
@@ -53,7 +53,7 @@ def from_json(text: str) -> Record:
             )
         if schema != SCHEMA:
             raise ValueError(f"schema {shortened(repr(schema), 200)}; this version reads {SCHEMA}")
-        _check_seal(text, fields)
+        _check_checksum(text, fields)
         fields |= {name: _decode(fields[name]) for name in _NUMBERS if name in fields}
         cost = fields["cost"] and Cost(**fields["cost"])
         lists = {name: fields.get(name, []) for name in _TUPLES}
@@ -85,7 +85,7 @@ def _named(record: Record) -> dict[str, object]:
 
 
 def _check_shape(record: Record, text: str) -> None:
-    """Raise ValueError for fields that readers cannot rely on, and `FromTheFuture`."""
+    """Raise ValueError for fields that readers cannot rely on, and `FutureTimestamp`."""
     wrong = list(faults(record, Record))
     if not wrong and not record.scores.keys() <= record.condition_origins.keys():
         wrong = ["condition_origins"]
@@ -94,8 +94,8 @@ def _check_shape(record: Record, text: str) -> None:
     if "\\u" in text:  # unpaired surrogates, which no page can contain, raise UnicodeEncodeError
         json.dumps(vars(record), default=vars, ensure_ascii=False).encode()
     for name in ("finished", "chosen"):
-        if (moment := record.provenance.get(name)) is not None and clock.lies_ahead(moment):
-            raise FromTheFuture(f"it was {name} at {moment}, which is in the future")
+        if (moment := record.provenance.get(name)) is not None and clock.is_in_future(moment):
+            raise FutureTimestamp(f"it was {name} at {moment}, which is in the future")
 
 
 def _refuse(constant: str) -> None:
@@ -107,18 +107,18 @@ _NUMBERS = ("scores", "diagnostics", "cost", "target", "trial_scores")
 _TUPLES = ("reproduces", "acquired", "evaluations")
 
 
-def _seal(body: str) -> str:
+def _checksum_line(body: str) -> str:
     return f',\n"sha256": "{hashlib.sha256(body.encode()).hexdigest()}"\n}}\n'
 
 
-_SEAL_LENGTH = len(_seal(""))
+_CHECKSUM_LENGTH = len(_checksum_line(""))
 
 
-def _check_seal(text: str, fields: dict[str, object]) -> None:
+def _check_checksum(text: str, fields: dict[str, object]) -> None:
     """Remove the checksum from the fields. Raises ValueError unless it matches."""
     if fields.pop("sha256", None) is None:
         raise ValueError("the checksum in its last line is missing: it is truncated or altered")
-    if text[-_SEAL_LENGTH:] != _seal(text[:-_SEAL_LENGTH]):
+    if text[-_CHECKSUM_LENGTH:] != _checksum_line(text[:-_CHECKSUM_LENGTH]):
         raise ValueError("it does not match the checksum in its last line: it is altered")
 
 

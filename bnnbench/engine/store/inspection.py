@@ -11,7 +11,7 @@ import numpy as np
 
 from bnnbench.datasets.reading.whole_files import read_regular
 from bnnbench.engine.records.record import Record, newest
-from bnnbench.engine.records.record_json import FromTheFuture, LaterSchema
+from bnnbench.engine.records.record_json import FutureTimestamp, LaterSchema
 from bnnbench.engine.run.checkpoints import FOLDER as CHECKPOINTS
 from bnnbench.engine.store.leases import DRIVER_NAME, JOBS, LEASES, Leases
 from bnnbench.engine.store.rescoring.false_scores import false_scores
@@ -31,7 +31,7 @@ were run under the same names later. `foreign`: not made by this program."""
 REMEDIES: dict[Kind, str] = {
     "damaged": "gc drops the run, and the same command runs it again",
     "later": "update this program; gc leaves it",
-    "future": f"{FromTheFuture.remedy}; gc leaves it",
+    "future": f"{FutureTimestamp.remedy}; gc leaves it",
     "false": "remove the run to run it again; gc leaves it",
     "interrupted": "gc restores it",
     "orphan": "gc removes it",
@@ -74,7 +74,7 @@ class Inspection:
     """The result of reading every file of a store."""
 
     findings: tuple[Finding, ...]
-    sound: int
+    valid: int
     """Number of valid runs, including superseded ones."""
 
 
@@ -156,7 +156,7 @@ def inspect_run(store: Store, path: Path) -> tuple[list[Finding], Record | None]
     return findings, record
 
 
-_KINDS: dict[type, Kind] = {LaterSchema: "later", FromTheFuture: "future"}
+_KINDS: dict[type, Kind] = {LaterSchema: "later", FutureTimestamp: "future"}
 
 
 def belongs_to_run(path: Path) -> bool:
@@ -245,11 +245,11 @@ def _checkpoints(store: Store, records: Sequence[Record]) -> Iterator[Finding]:
 def _dead(store: Store) -> Iterator[Finding]:
     """Return the files of drivers that were killed."""
     leases = Leases(store.folder / LEASES)
-    foreign = leases.unknown_files()
-    for path in foreign:
+    unknown = leases.unknown_files()
+    for path in unknown:
         yield Finding(path, "foreign", "not a file of a driver")
     for path in leases.dead():
-        if path not in foreign:
+        if path not in unknown:
             yield Finding(path, "orphan", "a file of a driver that is dead")
     drivers = {path.stem for path in (store.folder / LEASES).glob("*.driver")}
     for path in sorted((store.folder / JOBS).glob("*")):

@@ -72,10 +72,8 @@ def rebuilt(described: Any, packages: Sequence[str] = ()) -> Any:
         if dataclass_type is TorchModule and factory not in FACTORIES:
             _require_allowed(factory, packages)
         fields = {f.name: f for f in dataclasses.fields(dataclass_type)}
-        if strangers := described.keys() - fields.keys() - {"type"}:
-            raise NotRepeatable(
-                f"{described['type']} has no setting {', '.join(sorted(strangers))}"
-            )
+        if unknown := described.keys() - fields.keys() - {"type"}:
+            raise NotRepeatable(f"{described['type']} has no setting {', '.join(sorted(unknown))}")
         hints = (
             typing.get_type_hints(dataclass_type)
             if "nan" in str(described) or "inf" in str(described)

@@ -19,7 +19,7 @@ OUTCOMES: tuple[Outcome, ...] = ("identical", "within rounding", "differs", "not
 
 
 @dataclass(frozen=True)
-class Repetition:
+class Rerun:
     """A run of a bundle that was re-run, or could not be, and the outcome."""
 
     profile: str
@@ -46,7 +46,7 @@ class Repetition:
     finished: str = ""
 
 
-def read(folder: Path) -> tuple[Repetition, ...]:
+def read(folder: Path) -> tuple[Rerun, ...]:
     """Return the re-runs in a bundle's folder; empty if there are none.
 
     Raises `CorruptRecord`.
@@ -56,26 +56,26 @@ def read(folder: Path) -> tuple[Repetition, ...]:
         return ()
     try:
         with path.open(newline="") as file:
-            return tuple(map(_repetition, csv.DictReader(file)))
+            return tuple(map(_rerun, csv.DictReader(file)))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CorruptRecord(path, error, COPY_AGAIN) from error
 
 
-def write(folder: Path, repetitions: Iterable[Repetition]) -> None:
+def write(folder: Path, reruns: Iterable[Rerun]) -> None:
     """Write the re-runs to a bundle's folder in order of profile, method and key."""
     text = io.StringIO(newline="")
-    table = csv.DictWriter(text, [f.name for f in fields(Repetition)], lineterminator="\n")
+    table = csv.DictWriter(text, [f.name for f in fields(Rerun)], lineterminator="\n")
     table.writeheader()
-    for repetition in sorted(repetitions, key=lambda r: (r.profile, r.method, r.key)):
-        row = asdict(repetition)
+    for rerun in sorted(reruns, key=lambda r: (r.profile, r.method, r.key)):
+        row = asdict(rerun)
         table.writerow({name: "" if value is None else value for name, value in row.items()})
     write_whole(folder / NAME, text.getvalue().encode())
 
 
-def _repetition(row: dict[str, str]) -> Repetition:
+def _rerun(row: dict[str, str]) -> Rerun:
     if row["outcome"] not in OUTCOMES:
         raise ValueError(f"unknown outcome {row['outcome']!r}; there are {', '.join(OUTCOMES)}")
     values: dict[str, Any] = dict(row)
     values |= {name: float(row[name]) if row[name] else None for name in NUMBERS}
     values |= {name: int(row[name]) for name in ("fold", "seed")}
-    return Repetition(**values)
+    return Rerun(**values)

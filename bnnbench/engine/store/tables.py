@@ -55,7 +55,7 @@ def cost_rows(records: Iterable[Record]) -> list[Row]:
     return sorted(
         (
             *(r.suite, r.profile, r.dataset, r.origin, r.method, r.seed, r.fold, r.status),
-            *("" if (value := r.cost.of(name)) is None else value for name in COSTS),
+            *("" if (value := r.cost.value(name)) is None else value for name in COSTS),
             str(r.provenance.get("device", "")),
         )
         for r in records

@@ -48,7 +48,7 @@ class Host:
     def ready(self) -> None:
         """Return once the actor exists; its process starts with its first task."""
 
-    def carry_out(self, parcel: Parcel) -> Iterator[Message]:
+    def execute(self, parcel: Parcel) -> Iterator[Message]:
         """Yield the messages of a task, the last of which is its termination."""
         try:
             task = parcel.opened()
@@ -136,7 +136,7 @@ def _hire(ray: Any, settings: Settings) -> _Hired:
 def _assign(hired: _Hired, attempt: Attempt) -> None:
     parcel = Parcel.of(attempt.task)
     hired.attempt = attempt
-    hired.awaited = hired.actor.carry_out.options(num_returns="streaming").remote(parcel)
+    hired.awaited = hired.actor.execute.options(num_returns="streaming").remote(parcel)
 
 
 def _with_reply(ray: Any, crew: list[_Hired]) -> list[_Hired]:
