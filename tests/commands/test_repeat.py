@@ -114,8 +114,8 @@ def test_a_line_that_a_machine_with_a_gpu_wrote_stays(records, tmp_path, capsys,
 
 def test_long_runs_are_passed_over(records, tmp_path, capsys):
     bundles.write(tmp_path, [cheaper(record, 61.0) for record in records])
-    assert "0 runs to repeat" in call(tmp_path, capsys)[1]
-    assert "2 runs to repeat" in call(tmp_path, capsys, "--at-most", "90")[1]
+    assert "0 runs to re-run" in call(tmp_path, capsys)[1]
+    assert "2 runs to re-run" in call(tmp_path, capsys, "--at-most", "90")[1]
 
 
 def test_code_that_is_not_committed_is_refused(records, tmp_path, capsys, monkeypatch):

@@ -32,7 +32,7 @@ def method_pages(repeated):
 
 
 @pytest.mark.parametrize(
-    ("repetition", "words"),
+    ("rerun", "words"),
     [
         (SAME, "identical"),
         (replace(SAME, outcome="within rounding"), "within rounding"),
