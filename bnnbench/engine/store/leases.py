@@ -245,8 +245,8 @@ class Leases:
             identity = json.loads(read_regular(self._folder / file))
         except (OSError, ValueError, RecursionError):
             return None
-        sound = conforms(identity, Identity) and DRIVER_NAME.fullmatch(identity["driver"])
-        return identity if sound else None
+        valid = conforms(identity, Identity) and DRIVER_NAME.fullmatch(identity["driver"])
+        return identity if valid else None
 
     def _lives(self, driver: str) -> bool:
         path = self._folder / f"{driver}.driver"
