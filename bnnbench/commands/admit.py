@@ -27,8 +27,11 @@ REFUSED = 3
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, 2 for wrong usage, 3 if the runs are refused."""
     parser = Parser("bnnbench admit", description=ABOUT)
-    parser.add_argument("file", type=Path)
-    parser.add_argument("--bundle", type=Path, default=Path("docs/bundle"), metavar="DIR")
+    parser.add_argument("file", type=Path, help="file written by `bnnbench submit`")
+    parser.add_argument(
+        "--bundle", type=Path, default=Path("docs/bundle"), metavar="DIR",
+        help="bundle to add the runs to (docs/bundle)",
+    )  # fmt: skip
     parser.add_argument(
         "--share", type=float, default=0.1, help="share of the fits to re-run (0.1)"
     )

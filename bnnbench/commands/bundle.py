@@ -40,7 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "results", nargs="+", type=Path, help="folders of results of one suite; they are merged"
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FOLDER", help="folder of the bundle"
+    )
     parser.add_argument("--datasets", default="", metavar="A,B", help="only these data sets")
     parser.add_argument("--profile", default="", help="only this profile")
     parser.add_argument(

@@ -71,14 +71,14 @@ def _parser() -> Parser:
         parents=[shared],
     )
     facts.add_argument("name", metavar="NAME", help="a source listed by `bnnbench data list`")
-    facts.add_argument("--fold", type=int, default=0)
+    facts.add_argument("--fold", type=int, default=0, help="default: %(default)s")
     export_rows = commands.add_parser(
         "export",
         help="write training and test rows for another program, without the test targets",
         parents=[shared],
     )
     export_rows.add_argument("name", metavar="NAME", help="a source listed by `bnnbench data`")
-    export_rows.add_argument("--fold", type=int, default=0)
+    export_rows.add_argument("--fold", type=int, default=0, help="default: %(default)s")
     export_rows.add_argument(
         "--out", type=Path, metavar="DIR", help="new folder for the files; default: NAME-foldN"
     )

@@ -90,7 +90,7 @@ def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[s
     parser = argparse.ArgumentParser(
         "bnnbench rented", description=ABOUT, epilog=CODES, allow_abbrev=False
     )
-    parser.add_argument("suite", choices=_with_gates())
+    parser.add_argument("suite", choices=_with_gates(), help="suite to run")
     parser.add_argument(
         "--parts", type=Path, metavar="DIR", required=True, help="folder with the parts of the data"
     )
@@ -111,7 +111,9 @@ def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[s
         "--fit-minutes", type=float, help="maximum time of a fit, extrapolated from its first steps"
     )
     parser.add_argument("--methods", metavar="A,B", help="default: message passing")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda")
+    parser.add_argument(
+        "--device", choices=("cpu", "cuda"), default="cuda", help="default: %(default)s"
+    )
     return parser.parse_known_args(arguments)
 
 

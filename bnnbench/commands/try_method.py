@@ -53,8 +53,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="default: the profile with most runs, preferably with searched settings",
     )
     parser.add_argument("--datasets", default="", metavar="A,B", help="default: all in the bundle")
-    parser.add_argument("--bundle", type=Path, default=BUNDLE, metavar="DIR")
-    parser.add_argument("--out", type=Path, default=Path("results") / "try", metavar="DIR")
+    parser.add_argument(
+        "--bundle", type=Path, default=BUNDLE, metavar="DIR", help="bundle of finished runs"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("results") / "try", metavar="DIR",
+        help="folder for results (results/try)",
+    )  # fmt: skip
     options, rest = parser.parse_known_args(arguments)
     try:
         _check_options(options.suite, ["--methods", options.method, *rest])

@@ -269,7 +269,7 @@ class Leases:
             path.unlink(missing_ok=True)
 
     def _reap(self, driver: str) -> bool:
-        """Return whether this driver removed all leases of a dead one.
+        """Return whether this driver removed all leases of a dead driver.
 
         Only one driver may do so, as a second one could remove leases made since. If it dies
         meanwhile, its own heir continues.
