@@ -66,18 +66,18 @@ SOURCES = {
     "sine": "bnnbench.datasets.generated.sine:Sine",
     "sine_far": "bnnbench.datasets.generated.sine:SineFar",
 }
-"""Name → class; a class that stands for several sets is given the entry's name."""
+"""Name → class; a class that serves several data sets is constructed with the entry's name."""
 
 FILE_SETS = {
     "cifar10_c": "bnnbench.datasets.corruptions.files.official:CIFAR10_C_FILES",
     "cifar100_c": "bnnbench.datasets.corruptions.files.official:CIFAR100_C_FILES",
     "frost": "bnnbench.datasets.corruptions.files.textures:FILE_SET",
 }
-"""Files that test conditions use and no method learns from; fetched by name like a source."""
+"""Files that test conditions use and no method trains on; fetched by name like a source."""
 
 
 def source(name: str) -> "DataSource":
-    """Return a source by its name in `SOURCES`; raises ValueError with the nearest name."""
+    """Return a source by its name in `SOURCES`; raises ValueError, suggesting the nearest name."""
     if name not in SOURCES:
         near = difflib.get_close_matches(name, (*SOURCES, *FILE_SETS), 1)
         hint = f"do you mean {near[0]}?" if near else "`bnnbench data` lists them all"
@@ -88,7 +88,7 @@ def source(name: str) -> "DataSource":
 
 
 def fetchable(name: str) -> "DataSource | FileSet":
-    """Return a source or a set of files by its name; raises ValueError with the nearest name."""
+    """Return a source or file set by its name; raises ValueError, suggesting the nearest name."""
     return _imported(FILE_SETS[name]) if name in FILE_SETS else source(name)
 
 

@@ -12,8 +12,8 @@ from torch import Generator, Tensor
 from bnnbench.datasets.origins import Origin
 from bnnbench.datasets.reading.withheld import refuse
 
-"""`original`: the official files, by checksum. `generated`: drawn from a law by a seed, with no
-files. `subset`: some rows of either.
+"""`original`: the official files, by checksum. `generated`: drawn from a distribution by a seed,
+without files. `subset`: some rows of either.
 `stand-in`: small real data that ships inside a dependency."""
 
 Part = Literal["train", "test"]
@@ -46,7 +46,7 @@ class Augmentation(Protocol):
     def __call__(
         self, inputs: Float[Tensor, " points *features"], rng: Generator
     ) -> Float[Tensor, " points *features"]:
-        """Return other inputs; equal streams give equal ones."""
+        """Return changed inputs; equal streams give equal results."""
         ...
 
 
@@ -57,7 +57,7 @@ class Split:
     inputs: Float[Tensor, " points *features"]
     targets: Int[Tensor, " points"] | Float[Tensor, "points outputs"]
     augmentation: Augmentation | None = None
-    """Change of training inputs that is drawn each time a network learns from them."""
+    """Random change of the training inputs, drawn each time a network trains on them."""
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -105,16 +105,16 @@ class Target:
 
 @dataclass(frozen=True)
 class Exact:
-    """The posterior of the functions at the test rows, where the law behind the data is known.
+    """The posterior over functions at the test rows, if the data distribution is known.
 
-    Outputs are one in standardised target units, or class probabilities.
+    The output is one number in standardised target units, or class probabilities.
     """
 
     mean: Float[Tensor, "points outputs"]
     std: Float[Tensor, " points"]
-    """Standard deviation of the output; of probabilities, the root of the sum of variances."""
+    """Standard deviation of the output; for probabilities, the root of their summed variances."""
     excess_risk: float
-    """Excess of its prediction's risk over that of the law itself, in nats."""
+    """Excess of the posterior predictive's risk over the true distribution's risk, in nats."""
 
 
 @dataclass(frozen=True)
@@ -131,14 +131,14 @@ class Dataset:
     scaling: Scaling
     target: Target | None = None
     truth: Float[Tensor, "points outputs"] | None = None
-    """The expected test targets, standardised, or the probabilities of their classes, where the law
-    behind the data is known."""
+    """The expected test targets, standardised, or the class probabilities, if the data distribution
+    is known."""
     exact: Exact | None = None
     facts: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def columns(self) -> int:
-        """The number of classes, or of outputs."""
+        """The number of classes or outputs."""
         if isinstance(self.likelihood, Categorical):
             return self.likelihood.classes
         return self.train.targets.shape[1]
@@ -160,12 +160,12 @@ class DataSource(Protocol):
 
     @property
     def origin(self) -> Origin:
-        """The origin of its data: the official files, some rows of them, or other data."""
+        """The origin of the source's data: the official files, some rows of them, or other data."""
         ...
 
     @property
     def licence(self) -> str:
-        """The licence its publisher states."""
+        """The licence that the publisher states."""
         ...
 
     @property
@@ -192,20 +192,20 @@ class DataSource(Protocol):
 
 @runtime_checkable
 class ImageSource(DataSource, Protocol):
-    """A source whose raw images can be corrupted, rotated or given to a network trained on others.
+    """A source whose raw images can be corrupted, rotated or shown to a network trained on others.
 
-    `missing`, `fetch` and `fallbacks` are about `load`, or about the images of one part alone.
+    `missing`, `fetch` and `fallbacks` concern `load`, or only the images of one part.
     """
 
     @property
     def classes(self) -> int:
-        """The number of labels; 0 where the files hold none, and `load` raises."""
+        """The number of labels; 0 if the files hold none, and `load` then raises ValueError."""
         ...
 
     def images(
         self, part: Part
     ) -> tuple[UInt8[np.ndarray, "points height width channels"], Int[np.ndarray, " points"]]:
-        """Return raw images and labels; labels are -1 where the file holds none."""
+        """Return raw images and labels; labels are -1 if the file holds none."""
         ...
 
     def missing(self, part: Part | None = None) -> tuple[str, ...]: ...
@@ -224,11 +224,11 @@ class Table:
     test_inputs: Float[np.ndarray, "test features"]
     test_targets: Float[np.ndarray, " test"]
     ones: tuple[int, ...] = ()
-    """Constant features that are standardised to 1 and not to 0."""
+    """Constant features that are standardised to 1 instead of 0."""
     noise_std: float | None = None
-    """Noise of the targets, where methods may know it."""
+    """Standard deviation of the target noise, if methods may know it."""
     classes: int = 0
-    """The number of classes, whose numbers the targets are; 0 for real targets."""
+    """The number of classes if the targets are class indices; 0 for real targets."""
 
 
 @runtime_checkable
@@ -237,7 +237,7 @@ class TableSource(DataSource, Protocol):
 
     @property
     def target(self) -> tuple[str, str]:
-        """The target's name and its unit."""
+        """The target's name and unit."""
         ...
 
     def table(self, fold: int) -> Table:
@@ -247,23 +247,23 @@ class TableSource(DataSource, Protocol):
 
 @runtime_checkable
 class PoolSource(DataSource, Protocol):
-    """A source for active learning: `load` gives the initial rows, and rows of a pool can be added.
+    """A source for active learning: `load` gives the initial rows; rows of a pool can be added.
 
-    A pool's targets appear only in the data sets of `with_acquired`, for rows that were acquired.
+    The pool's targets appear only in the data sets of `with_acquired`, for acquired rows.
     """
 
     def candidates(self, fold: int, acquired: Sequence[int]) -> Int[np.ndarray, " candidates"]:
-        """Return the rows that are still in the pool, in random order."""
+        """Return the rows still in the pool, in random order."""
         ...
 
     def inputs(
         self, rows: Int[np.ndarray, " rows"], scaling: Scaling
     ) -> Float[Tensor, "rows *features"]:
-        """Return the inputs of rows for a network that was trained under `scaling`."""
+        """Return the rows' inputs for a network that was trained under `scaling`."""
         ...
 
     def with_acquired(self, fold: int, acquired: Sequence[int]) -> Dataset:
-        """Return the fold with these rows of the pool among its training rows."""
+        """Return the fold with these pool rows added to its training rows."""
         ...
 
     def limited(self, rows: int) -> "PoolSource":
@@ -281,4 +281,4 @@ def check_fold(source: DataSource, fold: int) -> None:
     """Raise ValueError unless the source has the fold."""
     refuse()
     if not 0 <= fold < source.folds:
-        raise ValueError(f"{source.name} has folds 0 to {source.folds - 1}, not {fold}")
+        raise ValueError(f"{source.name} has folds 0 to {source.folds - 1}; got {fold}")

@@ -6,12 +6,12 @@ class NothingToLearn(ValueError):
 
 
 class PoolTooSmall(ValueError):
-    """A pool for active learning has fewer rows than are to be acquired."""
+    """A pool for active learning has fewer rows than will be acquired."""
 
 
 class DataUnavailable(Exception):
-    """The files are not in the data folder and cannot be downloaded; says what to do."""
+    """Files are not in the data folder and cannot be downloaded; the message says what to do."""
 
 
 class DataDamaged(Exception):
-    """A file is truncated or altered; the message names the file and the cure."""
+    """A file is truncated or altered; the message names the file and the remedy."""

@@ -1,7 +1,7 @@
 """The rows of a fold as files for another program: `bnnbench data export`.
 
-`train` has inputs and targets, `test` the inputs, and targets on request alone; `fold.json` says
-what they are. Every row has a name, which predictions repeat (`bnnbench score`).
+`train` has inputs and targets, `test` inputs, and targets only on request; `fold.json` describes
+them. Every row has a name, which predictions must repeat (`bnnbench score`).
 """
 
 import io
@@ -28,13 +28,13 @@ def export(
     kind: Format | None = None,
     with_test_targets: bool = False,
 ) -> RawRows:
-    """Write the fold to a new folder, whole or not at all, and return its rows.
+    """Write the fold atomically to a new folder, and return its rows.
 
-    Images are npz unless `kind` says otherwise, other rows csv. Raises FileExistsError for a folder
-    that exists, ValueError for a fold that does not, ImportError for parquet without pyarrow.
+    The default `kind` is npz for images and csv for other rows. Raises FileExistsError if the
+    folder exists, ValueError if the fold does not, ImportError for parquet without pyarrow.
     """
     if folder.exists():
-        raise FileExistsError(f"{folder} exists: remove it, or choose another folder by --out")
+        raise FileExistsError(f"{folder} exists: remove it, or choose another folder with --out")
     kind = kind or ("npz" if has_images(source) else "csv")
     rows = raw_rows(source, fold)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ def export(
 def _content(
     kind: Format, names: tuple[str, ...], inputs: np.ndarray, targets: np.ndarray | None
 ) -> bytes:
-    """Return the bytes of one part; numbers in a csv are those of the arrays, to the last bit."""
+    """Return the bytes of one part; numbers in a csv file equal the arrays' to the last bit."""
     buffer = io.BytesIO()
     if kind == "npz":
         arrays: dict[str, Any] = {"row": np.array(names), "inputs": inputs}

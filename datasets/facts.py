@@ -1,18 +1,19 @@
-"""Facts of a split that matter for trust in a score on it.
+"""Facts about a split that matter for trust in its scores.
 
 train_rows, test_rows, features: sizes
-test_twins_in_train: the fraction of test rows with an exact twin in train: equal features and
-    target, for images equal pixels
-test_twins, train_repeats: how many test rows have one; how many training rows repeat an earlier
+test_twins_in_train: the fraction of test rows with an exact duplicate in train: equal features
+    and target, for images equal pixels
+test_twins, train_repeats: the number of such test rows; the number of training rows that repeat
+    an earlier one
 transforms: changes of the raw rows, as sentences, in order
-constant_columns: inputs that never change in train, by number; they are left unscaled
-largest_input_deviation_train, ..._test: the largest absolute standardised input
-classes, class_counts_train, class_counts_test: of a classification
-target, target_unit, target_std: of a regression, in original units
+constant_columns: numbers of the inputs that are constant in train; they are left unscaled
+largest_input_deviation_train, ..._test: the maximum absolute standardised input
+classes, class_counts_train, class_counts_test: only for classification
+target, target_unit, target_std: only for regression, in original units
 sha256: of the raw rows: inputs and targets of train, then of test; images with channels first
-licence: as its publisher states it
-files, download_bytes: `of_source`: path → checksum of every file behind the rows; the size of
-    the download
+licence: the licence stated by the publisher
+files, download_bytes: from `of_source`: path → checksum of every file behind the rows; the size
+    of the download
 """
 
 import hashlib
@@ -30,7 +31,7 @@ Rows = tuple[np.ndarray, np.ndarray]
 def facts_of(
     dataset: Dataset, train: Rows, test: Rows, licence: str, transforms: Sequence[str] = ()
 ) -> Mapping[str, object]:
-    """Return the facts of a data set, from its raw rows and the transforms applied to them."""
+    """Return the facts of a data set, given its raw rows and the transforms applied to them."""
     train_digests = _digests(_events(train))
     met = sum(row in train_digests for row in _row_hashes(_events(test)))
     return {
@@ -51,7 +52,7 @@ def facts_of(
 
 
 def of_source(source: DataSource) -> Mapping[str, object]:
-    """Return a source's facts about its files; none where it has no files."""
+    """Return the facts about a source's files; empty if it has no files."""
     files = files_of(source)
     return {"files": files, "download_bytes": source.bytes} if files else {}
 
@@ -69,19 +70,19 @@ def _digests(rows: np.ndarray) -> set[bytes]:
 
 
 def _row_hashes(rows: np.ndarray) -> Iterator[bytes]:
-    """Yield 128 bits of a hash for each row: 60,000 images would not fit in memory twice."""
+    """Yield a 128-bit hash for each row, since 60,000 images would not fit in memory twice."""
     for row in np.ascontiguousarray(rows):
         yield hashlib.blake2b(row.tobytes(), digest_size=16).digest()
 
 
 def constant_columns(inputs: np.ndarray) -> list[int]:
-    """Return the numbers of the inputs that are the same in every row."""
+    """Return the numbers of the inputs that are constant over all rows."""
     flat = inputs.reshape(len(inputs), -1)
     return np.flatnonzero(flat.max(0) == flat.min(0)).tolist()
 
 
 def _events(rows: Rows) -> np.ndarray:
-    """Return the bytes of rows and targets that are equal for twins."""
+    """Return the values whose bytes are equal for duplicate rows."""
     inputs, targets = rows
     return np.column_stack([inputs, targets]) if inputs.ndim == 2 else inputs
 

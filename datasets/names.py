@@ -1,6 +1,6 @@
-"""Registered names of data sources, of the cuts made of them, and of test conditions.
+"""Registered names of data sources, of sources derived from them, and of test conditions.
 
-Records know a class by its name here. Moving a class changes its path, and no key of a run.
+Records identify a class by its name here. Moving a class changes its path but no run key.
 """
 
 from collections.abc import Mapping
@@ -74,7 +74,7 @@ TITLES: Mapping[str, str] = {
     **{f"linear_correlation_{c}": f"linear, correlation {c}" for c in ("0", "0.5", "0.9")},
     "sine_far": "sine, far outside",
 }
-"""Names of data in running text, where they are not the names in lower case."""
+"""Names of data in running text, if they differ from the registered names."""
 
 
 def title_of(name: str) -> str:
@@ -83,7 +83,7 @@ def title_of(name: str) -> str:
 
 
 def uncut_name(source: Any) -> str:
-    """Return the name of the source that a source is cut from, or its own."""
+    """Return the name of the source from which a source is cut, or its own name."""
     if variant_of := getattr(source, "variant_of", ""):
         return variant_of
     return uncut_name(source.source) if hasattr(source, "source") else source.name

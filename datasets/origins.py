@@ -5,12 +5,12 @@ from typing import Literal
 Part = Literal["train", "test"]
 
 Origin = Literal["original", "own", "generated", "subset", "stand-in"]
-"""`original`: the official files, by checksum. `own`: a file of the user. `generated`: drawn from a
-law by a seed, with no files. `subset`: some rows of these. `stand-in`: small real data that ships
-inside a dependency."""
+"""`original`: the official files, by checksum. `own`: the user's file. `generated`: drawn from a
+distribution by a seed, without files. `subset`: some rows of these. `stand-in`: small real data
+that ships inside a dependency."""
 
 ORIGINS: tuple[Origin, ...] = ("original", "own", "generated", "subset", "stand-in")
-"""All origins, the most official first."""
+"""All origins, most official first."""
 
 
 def least_official(*origins: Origin) -> Origin:

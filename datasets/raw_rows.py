@@ -1,8 +1,8 @@
-"""The raw rows of a fold, their names, and the digest of them all.
+"""The raw rows of a fold, their names, and the digest of all rows.
 
-Another program learns from these rows and predicts for them; names and digest say that it had the
-same rows in the same order. Both depend on the training rows too, since the test inputs of some
-sources are the same in all folds.
+Another program trains on these rows and predicts for them; names and digest verify that it had the
+same rows in the same order. Both also depend on the training rows, since some sources have the
+same test inputs in all folds.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from bnnbench.datasets.base import Categorical, DataSource, TableSource, check_f
 
 @dataclass(frozen=True, eq=False)
 class RawRows:
-    """One fold before it is standardised: features in original units, or images of 8 bits.
+    """One fold before standardisation: features in original units, or 8-bit images.
 
     Targets are labels, or real numbers in original units.
     """
@@ -45,11 +45,11 @@ class RawRows:
 
     @cached_property
     def test_names(self) -> tuple[str, ...]:
-        """A name for each test row, which no row has in another fold."""
+        """A name for each test row, unique across folds."""
         return self._names(self.test_inputs)
 
     def _names(self, inputs: np.ndarray) -> tuple[str, ...]:
-        """Return the places, each with eight digits of a digest of the fold and the row."""
+        """Return each row's position with eight digits of a digest of the fold and the row."""
         flat = _canonical(inputs).reshape(len(inputs), -1).view("u1")
         fold = hashlib.sha256(self.rows_sha256.encode())
         names = []
@@ -63,8 +63,8 @@ class RawRows:
 def raw_rows(source: DataSource, fold: int) -> RawRows:
     """Return the rows of a fold in the order of `source.load(fold)`.
 
-    Sources of images and tables give them as they are in the files. Of others, the standardised
-    rows are scaled back, which rounds.
+    Sources of images and tables return them as in the files. For other sources, the standardised
+    rows are scaled back, with rounding.
     """
     check_fold(source, fold)
     if has_images(source):
@@ -88,6 +88,6 @@ def raw_rows(source: DataSource, fold: int) -> RawRows:
 
 
 def _canonical(inputs: np.ndarray) -> np.ndarray:
-    """Return the array in one layout and byte order: bytes for images, float64 for the others."""
+    """Return the array in one layout and byte order: bytes for images, else float64."""
     kind = "u1" if inputs.dtype == np.uint8 else "<f8"
     return np.ascontiguousarray(inputs, dtype=kind)

@@ -1,4 +1,4 @@
-"""The replacement of sources that cannot be read here."""
+"""Replacement of sources that are unavailable here."""
 
 from bnnbench.datasets import Policy
 from bnnbench.datasets.base import DataSource
@@ -10,17 +10,17 @@ from bnnbench.datasets.reading.files import unavailable
 def resolve(
     source: DataSource, policy: Policy = "auto", offline: bool = False, part: Part | None = None
 ) -> DataSource:
-    """Return the source itself or its replacement, whose identity records which it is.
+    """Return the source or its replacement, which records identify.
 
-    With a `part`, only that part's images of an image source are needed. Raises DataUnavailable,
-    with the cure, where `policy` forbids the remaining ones.
+    With a `part`, only that part of an image source is needed. Raises DataUnavailable, with the
+    remedy, if `policy` forbids all that is available.
     """
     needs = () if part is None else (part,)
     if policy == "stand-in":
         candidates = (source, *source.fallbacks(*needs))
         return next(s for s in candidates if s.origin in ("generated", "stand-in"))
     if policy == "original" and source.origin == "stand-in":
-        raise DataUnavailable(f"{source.name} is a stand-in, and --data original refuses those")
+        raise DataUnavailable(f"{source.name} is a stand-in, which --data original forbids")
     if not source.missing(*needs):
         return source
     if not offline:

@@ -1,6 +1,6 @@
 """Small real data that ships inside scikit-learn, for machines without data or network.
 
-No score on them is compared with a published number.
+Their scores are never compared with published numbers.
 """
 
 import functools
@@ -17,7 +17,7 @@ from bnnbench.datasets.reading.cache import cached
 from bnnbench.datasets.reading.images import Labelled
 
 DIGITS_TRAIN = 1437
-"""The first rows of scikit-learn's digits are for training, the other 360 for testing."""
+"""Number of first rows of scikit-learn's digits for training; the other 360 are for testing."""
 
 
 class _Shipped:
@@ -27,7 +27,7 @@ class _Shipped:
 
     @property
     def origin(self) -> Origin:
-        """Data inside a dependency."""
+        """The origin "stand-in": data inside a dependency."""
         return "stand-in"
 
     def missing(self, part: Part | None = None) -> tuple[str, ...]:
@@ -43,7 +43,7 @@ class _Shipped:
 
 
 class _ShippedImages(_Shipped, ABC):
-    """Images of one fold; a subclass makes them in `images`."""
+    """Images with one fold; a subclass makes them in `images`."""
 
     name: str
     classes: int
@@ -57,7 +57,7 @@ class _ShippedImages(_Shipped, ABC):
 
     @cached(2)
     def load(self, fold: int) -> Dataset:
-        """Return the fold, standardised; raises ValueError where there are no labels."""
+        """Return the fold, standardised; raises ValueError if there are no labels."""
         return images.load(self, fold)
 
 
@@ -97,10 +97,9 @@ class DigitsAsCifar10(_ShippedImages):
 
 @dataclass(frozen=True)
 class PhotographCrops(_ShippedImages):
-    """Crops of scikit-learn's two sample photographs (a temple, a flower), as other data.
+    """Unlabelled crops of scikit-learn's two sample photographs (a temple, a flower).
 
-    Neighbouring crops, without overlap, are not independent. There are no labels, and both
-    parts are the same images.
+    Neighbouring crops do not overlap but are not independent. Both parts are the same images.
     """
 
     size: int = 32
@@ -112,7 +111,7 @@ class PhotographCrops(_ShippedImages):
 
     @cached(2)
     def images(self, part: Part) -> Labelled:
-        """Return the crops, row by row of each photograph, and labels of -1."""
+        """Return the crops, row by row of each photograph, with labels of -1."""
         from sklearn.datasets import load_sample_images
 
         crops = np.concatenate([_tiles(photo, self.size) for photo in load_sample_images().images])
@@ -167,7 +166,7 @@ class DigitsAsTable(_Shipped):
 
     @property
     def name(self) -> str:
-        """The name of all digits, or with the number of classes."""
+        """The name, with the number of classes unless all digits are used."""
         return "digits_as_table" + f"_{self.classes}" * (self.classes < 10)
 
     @cached(20)

@@ -76,16 +76,16 @@ METHODS: Mapping[str, str] = {
 }
 
 PLUG_INS = "bnnbench.methods"
-"""Group of entry points, by which an installed package adds methods: name → "module:Class"."""
+"""Group of entry points through which an installed package adds methods: name → "module:Class"."""
 
 own_files.search_folders()
 
 
 @functools.cache
 def plug_ins() -> Mapping[str, str]:
-    """Return the methods of installed packages; a name of `METHODS` stays that of this project.
+    """Return the methods of installed packages, except for names that `METHODS` already has.
 
-    Nothing of the packages is imported.
+    The packages are not imported.
     """
     points = importlib.metadata.entry_points(group=PLUG_INS)
     ours = {name.casefold() for name in METHODS}
@@ -95,11 +95,11 @@ def plug_ins() -> Mapping[str, str]:
 def method_type(path: str) -> type:
     """Return the class that a "module:Class" path names.
 
-    Raises ImportError when the module or the class is missing, ValueError for another spelling.
+    Raises ImportError if the module or the class is missing, ValueError for another form of path.
     """
     module, _, name = path.partition(":")
     if not (module and name):
-        raise ValueError(f"a method's path reads module:Class, not {path!r}")
+        raise ValueError(f"needed a method's path of the form module:Class; got {path!r}")
     members = vars(importlib.import_module(module))
     attribute = members.get(name)
     if not isinstance(attribute, type):

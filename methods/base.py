@@ -14,8 +14,8 @@ from bnnbench.methods.networks.priors import FixedPrecision
 from bnnbench.methods.predictions.predictive import Predictive
 
 PriorUse = Literal["given", "own", "none"]
-"""`given`: the method aims at the posterior of the problem's prior, where there is one. `own`: at
-that of another prior. `none`: at no posterior, such as a point estimate or an ensemble."""
+"""`given`: the method aims at the posterior under the problem's prior, if one is stated. `own`: at
+the posterior under another prior. `none`: at no posterior (a point estimate, an ensemble)."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Problem:
     likelihood: Likelihood
     architecture: Architecture
     prior: FixedPrecision | None = None
-    """The prior of the weights, where the posterior to aim at is stated. A method whose
-    `prior_use` is "given" takes it in place of its own settings.
+    """The prior of the weights, if the target posterior is stated. A method whose `prior_use` is
+    "given" uses it instead of its own settings.
     """
 
     @property
@@ -37,7 +37,7 @@ class Problem:
 
     @property
     def prior_stds(self) -> Float[Tensor, " parameters"] | None:
-        """The prior's standard deviation of every weight; None where no prior is stated."""
+        """The prior standard deviation of every weight; None if no prior is stated."""
         if self.prior is None:
             return None
         return self.prior.stds(self.architecture, self.input_shape).to(self.train.inputs)
@@ -47,17 +47,17 @@ class Problem:
 class Posterior(Protocol):
     """An approximation of p(θ | D), ready to predict.
 
-    A posterior of a network other than the problem's architecture gives it as its `own_network`
-    (`networks.own_network`).
+    A posterior of another network than the problem's architecture returns that network as its
+    `own_network` (`networks.own_network`).
     """
 
     @property
     def diagnostics(self) -> Mapping[str, float]:
         """Diagnostics of the fit.
 
-        A diagnostic `converged` of 0 means that the fit fell short of the method's posterior; every
-        table marks it. `ignores_inputs` of 1 means that the prediction is the same for every input:
-        tables show it as a yardstick, and compare no other method with it.
+        `converged` = 0 means that the fit did not reach the method's posterior; every table marks
+        it. `ignores_inputs` = 1 means that the prediction is the same for every input: tables show
+        it as a baseline and compare no other method with it.
         """
         ...
 
@@ -66,8 +66,8 @@ class Posterior(Protocol):
     ) -> Predictive:
         """Return the predictive distribution of each point.
 
-        Draw `s` is the same function at every point of one call, and equal streams give
-        equal draws whatever the points are.
+        Within one call, draw `s` is the same function at every point. Equal streams give equal
+        draws, whatever the points are.
         """
         ...
 
@@ -81,7 +81,8 @@ class Differentiable(Posterior, Protocol):
     ) -> Float[Tensor, "points classes"]:
         """Return the log of the class probabilities averaged over draws, with their gradient.
 
-        Equal streams give the draws of `predict`. Raises `NotDifferentiable` where it cannot.
+        Equal streams give the draws of `predict`. Raises `NotDifferentiable` if there is no
+        gradient.
         """
         ...
 
@@ -106,7 +107,7 @@ class BatchedMethod(Method, Protocol):
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> "list[Posterior | InferenceDiverged]":
-        """Return the result of `fit` for each problem and its stream, or its own failure."""
+        """Return, for each problem, the result of `fit` with its stream, or the fit's failure."""
         ...
 
 
@@ -115,35 +116,35 @@ class Compiled(Method, Protocol):
     """A method with code that is compiled, or read from a cache, on first use in a process."""
 
     def warm_up(self, problem: Problem) -> None:
-        """Compile everything that fitting such a problem and predicting call.
+        """Compile everything that is called when such a problem is fitted and predicted.
 
-        It is called before the clock of the fit starts, once in a process for each method and kind
-        of problem; its time is `Cost.compile_seconds`.
+        It is called before timing of the fit starts, once per process for each method and kind of
+        problem; its time is `Cost.compile_seconds`.
         """
         ...
 
 
 @runtime_checkable
 class SharesFits(Method, Protocol):
-    """A method with settings that act on predictions alone: others of its class share its fits.
+    """A method with settings that affect only predictions: others of its class share its fits.
 
-    The engine fits once for those that agree in all other settings.
+    The engine fits once for all methods that agree in the other settings.
     """
 
     of_predictions: ClassVar[tuple[str, ...]]
     """The names of these settings."""
 
     def from_fit(self, posterior: Posterior) -> Posterior:
-        """Return the posterior of `fit`, from that of another on the same rows and stream."""
+        """Return this method's posterior, given another one's for the same rows and stream."""
         ...
 
 
 class InferenceDiverged(Exception):
-    """Inference failed: a result, recorded as such."""
+    """Inference failed. This is a result and is recorded as such."""
 
 
 class Unsupported(ValueError):
-    """The method does not cover such a problem; the message names the cause and the cure."""
+    """The method does not cover such a problem; the message names the cause and the remedy."""
 
 
 class NotDifferentiable(Unsupported):
@@ -155,9 +156,9 @@ class PackageMissing(ImportError):
 
 
 def prior_use(method: Method) -> PriorUse | None:
-    """Return the use that a method makes of a problem's prior; None for a class that does not say.
+    """Return how a method uses a problem's prior; None if its class does not say.
 
-    A method says so by an attribute or property `prior_use` of its class.
+    A class says so by an attribute or property `prior_use`.
     """
     return getattr(method, "prior_use", None)
 
@@ -166,7 +167,7 @@ def differentiable(posterior: Posterior) -> Differentiable:
     """Return the posterior; raises `NotDifferentiable` if its predictions have no gradients."""
     if not isinstance(posterior, Differentiable):
         raise NotDifferentiable(
-            f"{type(posterior).__name__} has no log_probs, and so no gradient with respect to "
+            f"{type(posterior).__name__} has no log_probs and so no gradient with respect to "
             "the inputs (see bnnbench.methods.base.Differentiable)"
         )
     return posterior

@@ -1,7 +1,8 @@
 r"""Belief matching: a network whose outputs are a Dirichlet belief about the class probabilities.
 
-With concentrations α(x) = exp(outputs) and a symmetric Dirichlet prior of concentration β, a row
-costs the negative evidence bound of its own probabilities, the divergence weighted by λ:
+With concentrations α(x) = exp(outputs) and a symmetric Dirichlet prior of concentration β, the
+loss of a row is the negative evidence bound of its own probabilities, with the divergence weighted
+by λ:
 
 $$ \psi(\alpha_0) - \psi(\alpha_y) + \lambda KL[Dir(\alpha) \| Dir(\beta)], \qquad
    \alpha_0 = \sum_k \alpha_k $$
@@ -33,14 +34,14 @@ from bnnbench.methods.tuning.space import Log, Space, compose
 class BeliefMatching(Stacked):
     """A point estimate of the weights, which predicts with the mean of the Dirichlet belief.
 
-    If outputs were free for each input, the belief would be the prior plus 1/λ rows that have the
-    frequencies of the classes there.
+    If outputs were free for each input, the belief would be the prior plus 1/λ rows with the class
+    frequencies at that input.
     """
 
     divergence_weight: float = 0.01
     """The weight λ of the divergence from the prior; 1 is the evidence bound of a single row."""
     concentration: float = 1.0
-    """The prior's concentration β, that of every class; 1 is the uniform distribution."""
+    """The prior's concentration β, equal for all classes; 1 is the uniform distribution."""
     training: AdamW | Sgd = field(default_factory=AdamW)
 
     prior_use: ClassVar[PriorUse] = "own"
@@ -50,15 +51,15 @@ class BeliefMatching(Stacked):
 
     @classmethod
     def matching_function_space(cls, training: AdamW | Sgd) -> "BeliefMatching":
-        """Return the method with the weight of the divergence in function space, 1/batch.
+        """Return the method with the divergence weighted as in function space, by 1/batch.
 
-        Free outputs would then predict as those of paper 003's objective with one function.
+        Free outputs would then predict like paper 003's objective with one function.
         """
         return cls(1 / training.batch_size, training=training)
 
     @property
     def space(self) -> Space:
-        """The search space, that of the wrapped training first."""
+        """The search space; the wrapped training's settings come first."""
         weights = Space({"divergence_weight": Log(1e-4, 1.0)})
         return compose("training", self.training.space, weights)
 

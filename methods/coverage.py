@@ -36,7 +36,7 @@ COVERED: Mapping[str, tuple[str, ...]] = {
         ("mlp classification", "cnn classification"),
     ),
 }
-"""Method → the kinds of problems that it takes; one that is not named here takes all."""
+"""Method → the kinds of problems that it takes; a method that is absent here takes all."""
 
 
 def covered(name: str) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ class EnsemblePosterior:
 
 @dataclass(frozen=True)
 class Ensemble(Batched):
-    """`size` fits of one method that differ in initialisation and order of the data."""
+    """`size` fits of one method, with different initialisations and data orders."""
 
     size: int = 5
     member: BatchedMethod = field(default_factory=AdamW)
@@ -83,7 +83,7 @@ class Ensemble(Batched):
 
     @property
     def space(self) -> Space:
-        """The search space, that of the wrapped training first."""
+        """The search space; the member's settings come first."""
         return compose("member", space_of(self.member))
 
     def fit_many(
@@ -99,9 +99,9 @@ class Ensemble(Batched):
         problems: Sequence[Problem],
         rngs: Sequence[torch.Generator],
     ) -> list[Posterior | InferenceDiverged]:
-        """Return `variants[m].fit(problems[m], rngs[m])`, which differ in their members' settings.
+        """Return `variants[m].fit(problems[m], rngs[m])`; variants differ in members' settings.
 
-        Members of all variants train side by side as far as their method can.
+        Members of all variants train side by side as far as their method allows.
         """
         size = variants[0].size
         children = {id(rng): spawn(rng, size) for rng in {id(r): r for r in rngs}.values()}
@@ -119,7 +119,7 @@ class Ensemble(Batched):
 def _mixture_or_failure(
     members: Sequence[Posterior | InferenceDiverged],
 ) -> Posterior | InferenceDiverged:
-    """Return the mixture of the members, or the failure of one of them."""
+    """Return the mixture of the members, or the first failure among them."""
     converged: list[Posterior] = []
     for index, member in enumerate(members):
         if isinstance(member, InferenceDiverged):

@@ -1,8 +1,8 @@
-"""Python environments in which other libraries live: their methods are fitted in processes there.
+"""Python environments of other libraries, whose methods are fitted in processes there.
 
-An environment is named by the library that it is for, as the Python Package Index spells it, and
-given as the path of its interpreter. A library without an environment of its own is looked for
-among the packages of this process, and still has a process of its own.
+An environment is named after its library, as the Python Package Index spells it, and given as the
+path of its interpreter. A library without an environment is looked for among the packages of this
+process, and still runs in a separate process.
 """
 
 import difflib
@@ -28,19 +28,19 @@ VARIABLE = "BNNBENCH_ENVS"
 
 
 class NoSuchEnvironment(ValueError):
-    """An environment has a name that no library has, or a path where there is no interpreter."""
+    """An environment has a name that no library has, or a path without an interpreter."""
 
 
 def current() -> dict[str, str]:
-    """Return library → interpreter of the environment variable; raises `NoSuchEnvironment`."""
+    """Return library → interpreter from the environment variable; raises `NoSuchEnvironment`."""
     entries = filter(None, os.environ.get(VARIABLE, "").split(os.pathsep))
     return dict(checked(entry) for entry in entries)
 
 
 def add(environments: Mapping[str, str]) -> None:
-    """Put environments into the variable, for this process and those that it starts.
+    """Add environments to the variable, for this process and the processes that it starts.
 
-    They take the place of others of the same name.
+    They replace others of the same name.
     """
     entries_by_name = current() | dict(environments)
     entries = (f"{name}={path}" for name, path in entries_by_name.items())
@@ -50,7 +50,7 @@ def add(environments: Mapping[str, str]) -> None:
 def checked(entry: str) -> tuple[str, str]:
     """Return the library and the interpreter of an entry NAME=path.
 
-    The path is made absolute, and links are not followed: the link is what makes an environment.
+    The path is made absolute, and links are not followed, since the link defines the environment.
     Raises `NoSuchEnvironment`.
     """
     name, equals, path = entry.partition("=")
@@ -69,15 +69,15 @@ def checked(entry: str) -> tuple[str, str]:
         )
     if not (interpreter.is_file() and os.access(interpreter, os.X_OK)):
         raise NoSuchEnvironment(
-            f"{path} is no program that can be started; {name} needs an interpreter: {cure(name)}"
+            f"{path} is not an executable file; {name} needs an interpreter: {cure(name)}"
         )
     return name, str(interpreter)
 
 
 def interpreter_of(library: str) -> str | None:
-    """Return the interpreter that is to have a library, None where there is none.
+    """Return the interpreter for a library; None if absent.
 
-    That is the one given for it, else that of this process if the library is installed beside it.
+    This is the interpreter given for it, else this process's if the library is installed there.
     """
     if interpreter := current().get(library):
         return interpreter

@@ -1,4 +1,4 @@
-"""One line for each setting that has no docstring in its class: names that many methods share."""
+"""One line for each setting without a docstring in its class. Many methods share these names."""
 
 import ast
 import dataclasses
@@ -10,94 +10,94 @@ from collections.abc import Mapping
 
 SHARED: Mapping[str, str] = {
     "learning_rate": "Learning rate at the start of training.",
-    "weight_decay": "Strength of the decay of weights, in training.",
+    "weight_decay": "Weight decay in training.",
     "momentum": "Momentum of the gradient steps.",
     "epochs": "Passes over the training rows.",
     "batch_size": "Rows of a minibatch.",
-    "schedule": "The learning rate's course over the epochs.",
-    "draws": "Draws from the posterior that a prediction averages.",
-    "training": "The training of the network, with settings of its own.",
+    "schedule": "Schedule of the learning rate over the epochs.",
+    "draws": "Posterior draws that a prediction averages.",
+    "training": "The network's training method and its settings.",
     "prior_std": "Standard deviation of the prior of every weight.",
     "initial_std": "Standard deviation of every weight's posterior before training.",
-    "heteroscedastic": "True: the noise variance of a regression depends on the input.",
-    "initialisation": "The law of the initial weights, or their rescaling.",
+    "heteroscedastic": "If true, a regression's noise variance depends on the input.",
+    "initialisation": "Distribution of the initial weights, or their rescaling.",
     "noise_shape": "Shape of the Gamma prior of the noise precision.",
     "noise_rate": "Rate of the Gamma prior of the noise precision.",
     "prior_shape": "Shape of the Gamma prior of the precision of the weights.",
     "prior_rate": "Rate of the Gamma prior of the precision of the weights.",
     "prior_precision": "Precision of the prior of every weight.",
     "chains": "Independent chains.",
-    "warmup": "Iterations of a chain before the first draw, in which its steps are adapted.",
-    "target_acceptance": "Rate of acceptance at which the adaptation of step sizes aims.",
-    "leapfrog_steps": "Leapfrog steps of a trajectory.",
-    "thinning": "Iterations of a chain per draw that is kept.",
-    "trials": "Trials of the search for settings on held-out training rows.",
+    "warmup": "Iterations of a chain before its first draw, in which its steps are adapted.",
+    "target_acceptance": "Acceptance rate that the adaptation of step sizes aims at.",
+    "leapfrog_steps": "Leapfrog steps per trajectory.",
+    "thinning": "Iterations of a chain per recorded draw.",
+    "trials": "Trials in the search for settings on held-out training rows.",
     "validation_share": "Share of training rows held out to choose settings.",
-    "temperature": "Temperature of the posterior: less than 1 is a cold one.",
+    "temperature": "Temperature of the posterior; below 1 it is a cold posterior.",
     "kl_weight": "Weight of the divergence from the prior; 1 aims at the posterior.",
-    "model": "The model of the weights, with settings of its own.",
-    "formulas": "Formulas by which moments pass the layers.",
+    "model": "The model of the weights and its settings.",
+    "formulas": "Formulas that propagate moments through the layers.",
     "inducing": "Inducing points.",
-    "bounds": "Bounds of a weight: range of its iterates, or the uniform of their moments.",
-    "collapse": "The weights that are integrated in closed form.",
+    "bounds": "Bounds of a weight: range of its iterates, or of the uniform with their moments.",
+    "collapse": "Weights that are integrated in closed form.",
     "size": "Number of members.",
 }
-"""Setting → its meaning in whatever method."""
+"""Setting → its meaning in every method."""
 
 SPECIAL: Mapping[str, str] = {
     "McDropout.rate": "Probability that a unit is dropped.",
-    "Ensemble.member": "The method that is fitted `size` times, with settings of its own.",
-    "Dvi.hyperprior": "Prior of the variance of each layer's prior.",
-    "Dvi.covariance": "Covariances of units that are propagated: all, or variances alone.",
-    "Vsd.sharing": "Whether the outputs of a layer share their noise.",
+    "Ensemble.member": "The method that is fitted `size` times, and its settings.",
+    "Dvi.hyperprior": "Hyperprior of each layer's prior variance.",
+    "Dvi.covariance": "Propagated covariances of units: all, or only variances.",
+    "Vsd.sharing": "Sharing of noise among a layer's outputs.",
     "Vsd.reflections": "Householder reflections that rotate the noise.",
     "Ivon.initial_hessian": "Initial estimate of the Hessian's diagonal.",
     "Ivon.beta1": "Decay of the running mean of gradients.",
     "Ivon.beta2": "Decay of the running mean of the Hessian.",
-    "Hmc.draws": "Weight vectors that are kept, of all chains together.",
-    "HmcHamiltorch.draws": "Weight vectors that are kept, of all chains together.",
+    "Hmc.draws": "Weight vectors recorded over all chains.",
+    "HmcHamiltorch.draws": "Weight vectors recorded over all chains.",
     "Hmc.mass": "Masses: all 1, or adapted to each weight's variance.",
-    "MessagePassing.iterations": "Rounds of messages of a batch's visit, by epoch.",
-    "MessagePassing.schedule": "Order of a batch's examples, and how many send at a time.",
+    "MessagePassing.iterations": "Rounds of messages per visit of a batch, by epoch.",
+    "MessagePassing.schedule": "Order of a batch's examples, and how many send messages at a time.",
     "MessagePassing.accuracy": "Approximations of sums of messages.",
-    "MessagePassing.prior": "Means and variances of the prior of weights.",
+    "MessagePassing.prior": "Means and variances of the weights' prior.",
     "MessagePassing.head": "The likelihood of classes.",
-    "MomentPropagation.training": "What training propagates: means and variances (ap2), means "
-    "alone (ap1), or samples.",
-    "MomentPropagation.prediction": "What a prediction propagates: means and variances (ap2), or "
-    "means alone (ap1).",
-    "Approximation.propagation": "What a prediction propagates: means and variances (ap2), or "
-    "means alone (ap1).",
+    "MomentPropagation.training": "Quantities propagated in training: means and variances "
+    "(ap2), only means (ap1), or samples.",
+    "MomentPropagation.prediction": "Quantities propagated in a prediction: means and variances "
+    "(ap2), or only means (ap1).",
+    "Approximation.propagation": "Quantities propagated in a prediction: means and variances "
+    "(ap2), or only means (ap1).",
     "MomentPrediction.method": "The method whose posterior predicts.",
     "LinearFromDraws.integral": "The integral over draws that makes the prediction.",
-    "LinearFromDraws.draws": "Draws from the exact posterior that are known.",
+    "LinearFromDraws.draws": "Known draws from the exact posterior.",
     "FunctionSpace.index": "Points at which functions are compared with the prior.",
     "FunctionSpace.prior": "Concentration of the Dirichlet prior for every class; None: all 1.",
     "CyclicalSgld.cycles": "Cycles of the learning rate.",
-    "CyclicalSgld.draws_per_cycle": "Most weight vectors that are kept of a cycle.",
-    "CiberOfHmc.sampler": "The sampler, with settings of its own.",
+    "CyclicalSgld.draws_per_cycle": "Maximum number of weight vectors recorded per cycle.",
+    "CiberOfHmc.sampler": "The sampler and its settings.",
     "Ciber.classes": "The weights that a classifier collapses, and their integral.",
-    "Ciber.floor_range": "Range of the density's floor: of training targets, or of those scored.",
+    "Ciber.floor_range": "Range of the density's floor: training targets, or scored targets.",
     "LaplaceDiagonal.initial_prior_precision": "Precision of the prior before the first update.",
     "LaplaceDiagonal.initial_noise_precision": "Precision of the noise before the first update.",
     "Laplace.structure": "Approximation of the curvature.",
-    "Laplace.prediction": "Outputs linearised in the weights in closed form (glm), by draws "
-    "(glm_mc), or draws of weights (mc).",
+    "Laplace.prediction": "Linearised outputs in closed form (glm) or by draws (glm_mc), or "
+    "draws of weights (mc).",
     "NeuralLinear.noise_shape": "Shape of the inverse Gamma prior of the noise variance.",
-    "DeepGp.width": "Most hidden processes.",
-    "Tuned.method": "The method whose settings are chosen, with settings of its own.",
+    "DeepGp.width": "Maximum number of hidden processes.",
+    "Tuned.method": "The method whose settings are chosen, and its other settings.",
 }
-"""Class and setting → its meaning there."""
+"""Class.setting → its meaning in this class."""
 
 
 def meaning(kind: type, setting: str) -> str:
-    """Return one line about a setting of a class; "" where nothing says what it means."""
+    """Return one line about a setting of a class; "" if there is none."""
     special = SPECIAL.get(f"{kind.__name__}.{setting}")
     return _docstrings(kind).get(setting) or special or SHARED.get(setting, "")
 
 
 def source_of(kind: type) -> str:
-    """Return the papers that the docstring of a class or its module names, "" where there is none.
+    """Return the papers named in the docstring of a class or its module, "" if there are none.
 
     They follow "Source:" or "Sources:", up to the end of the paragraph.
     """
@@ -109,7 +109,7 @@ def source_of(kind: type) -> str:
 
 @functools.cache
 def _docstrings(kind: type) -> Mapping[str, str]:
-    """Return setting → first sentence of the string below it, of a class and those it inherits."""
+    """Return setting → first sentence of the string below it, for a class and its base classes."""
     lines: dict[str, str] = {}
     for one in reversed([base for base in kind.__mro__ if dataclasses.is_dataclass(base)]):
         try:

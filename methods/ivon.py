@@ -31,8 +31,8 @@ from bnnbench.methods.tuning.space import Log, OneMinusLog, Space
 class Ivon(Variants):
     """IVON with Price's estimate of the Hessian.
 
-    `draws` weight vectors are averaged when predicting; none means the posterior mean. A
-    regression's noise variance is learned, the expected squared residual under the posterior.
+    A prediction averages `draws` weight vectors; with 0 it uses the posterior mean. A regression's
+    noise variance is learned as the expected squared residual under the posterior.
     """
 
     prior_use: ClassVar[PriorUse] = "own"
@@ -74,7 +74,7 @@ class Ivon(Variants):
             require_positive(self, "effective_sample_size")
 
     def from_fit(self, posterior: Posterior) -> Posterior:
-        """Return the posterior of a fit that differs in draws, with draws of its own."""
+        """Return the posterior of a fit that differs only in `draws`, with this method's draws."""
         assert isinstance(posterior, DiagonalGaussianPosterior)
         return replace(posterior, draws=self.draws)
 
@@ -108,9 +108,9 @@ class Ivon(Variants):
 
 
 class NaturalGradient:
-    """The state of IVON for stacked weights, moved in place, and one step of its update.
+    """The state of IVON for stacked weights, which are updated in place, and its update step.
 
-    Steps may be those of the first members alone, where the others are done.
+    A step may update only the first members when the others are done.
     """
 
     def __init__(
@@ -134,11 +134,11 @@ class NaturalGradient:
 
     @property
     def changing(self) -> list[Part]:
-        """The parts that steps change, for checkpoints."""
+        """The parts that a step changes, for checkpoints."""
         return [self.mean, self.hessian, self.momentum, Attributes(self, "steps")]
 
     def begin_epoch(self, factors: Sequence[float]) -> None:
-        """Set the first members' learning rates to these factors of their peaks."""
+        """Set the first members' learning rates to their peaks times these factors."""
         self.rates = self._peaks[: len(factors)] * column(factors, self.mean)
 
     def std(self, members: int) -> Float[Tensor, "members parameters"]:
@@ -151,7 +151,7 @@ class NaturalGradient:
         return torch.addcdiv(self.mean[:members], normals, self._root_precision(members))
 
     def step(self, normals: Tensor, gradient: Tensor) -> None:
-        """Update with the gradient of the mean loss at the sample of these standard normals."""
+        """Update with the gradient of the mean loss at the sample drawn with these normals."""
         members = len(normals)
         decay, share = self.decay[:members], self.share[:members]
         mean, hessian = self.mean[:members], self.hessian[:members]

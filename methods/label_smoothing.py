@@ -1,4 +1,4 @@
-"""Label smoothing: a classifier trained to keep a share of belief for all classes.
+"""Label smoothing: a classifier trained to keep some probability for every class.
 
 Source: Szegedy, Vanhoucke, Ioffe, Shlens and Wojna (2016), "Rethinking the Inception Architecture
 for Computer Vision", section 7.
@@ -22,10 +22,10 @@ from bnnbench.methods.tuning.space import Log, Space, compose
 
 @dataclass(frozen=True)
 class LabelSmoothing(Stacked):
-    """A point estimate from labels of which a `share` is spread over all classes equally."""
+    """A point estimate from labels with a `share` spread equally over all classes."""
 
     share: float = 0.05
-    """The share of a training label that goes to all classes equally."""
+    """The share of a training label that is spread equally over all classes."""
     training: AdamW | Sgd = field(default_factory=AdamW)
 
     prior_use: ClassVar[PriorUse] = "none"
@@ -35,16 +35,16 @@ class LabelSmoothing(Stacked):
 
     @classmethod
     def matching_function_space(cls, training: AdamW | Sgd, classes: int) -> "LabelSmoothing":
-        """Return the smoothing with the gradient of one function's variational objective.
+        """Return the method with the gradient of the variational objective with one function.
 
-        That objective, of paper 003, spreads the share K / (B + K) of each label over K classes, B
-        being the batch.
+        That objective, from paper 003, spreads the share K / (B + K) of each label over K classes,
+        where B is the batch size.
         """
         return cls(classes / (training.batch_size + classes), training)
 
     @property
     def space(self) -> Space:
-        """The search space, that of the wrapped training first."""
+        """The search space; the wrapped training's settings come first."""
         return compose("training", self.training.space, Space({"share": Log(1e-3, 0.3)}))
 
     def fit_stack(

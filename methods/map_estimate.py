@@ -2,7 +2,7 @@ r"""The most probable weights: Adam on the log posterior under a Gaussian prior 
 
 $$ \sum_n -\log p(y_n \mid x_n, w) + \sum_i w_i^2 / (2 p_i^2), $$
 
-p_i the prior's standard deviation of weight i.
+where p_i is the prior standard deviation of weight i.
 """
 
 from collections.abc import Sequence
@@ -25,9 +25,8 @@ from bnnbench.methods.tuning.space import Log, Space
 class MapEstimate(Stacked):
     """The weights at a maximum of the posterior density; unknown noise of a regression is learned.
 
-    It starts at a draw from the problem's prior, or where none is stated as other networks do. A
-    data set of at most `batch_size` rows is one batch,
-    whose gradient is exact.
+    The initial weights are a draw from the problem's prior if one is stated, else the usual
+    initialisation. A data set of at most `batch_size` rows is one batch with an exact gradient.
     """
 
     prior_use: ClassVar[PriorUse] = "given"
@@ -39,7 +38,7 @@ class MapEstimate(Stacked):
 
     learning_rate: float = 1e-2
     prior_std: float = 1.0
-    """Standard deviation of the prior of all weights, where the problem states no prior."""
+    """Prior standard deviation of all weights, if the problem states no prior."""
     epochs: int = 1000
     batch_size: int = 1024
     schedule: Schedule = "cosine"

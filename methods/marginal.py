@@ -1,4 +1,4 @@
-"""The baseline: the distribution of the training targets, whatever the input."""
+"""The baseline: the distribution of the training targets, independent of the input."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ DIAGNOSTICS = {"ignores_inputs": 1.0}
 
 @dataclass(frozen=True)
 class MarginalPosterior:
-    """One distribution for every point."""
+    """The same distribution for every point."""
 
     predictive: CategoricalPredictive | GaussianPredictive
     """The predictive of a single point."""
@@ -72,5 +72,5 @@ class Marginal:
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior]:
-        """Return `fit` of each problem: there is nothing to share."""
+        """Return `fit` of each problem; the fits share nothing."""
         return [self.fit(problem, rng) for problem, rng in zip(problems, rngs, strict=True)]

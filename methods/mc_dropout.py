@@ -1,4 +1,4 @@
-"""Monte Carlo dropout: dropout stays on at test time, each mask being one draw.
+"""Monte Carlo dropout: dropout stays on at test time, and each mask is one draw.
 
 Source: Gal and Ghahramani (2016), "Dropout as a Bayesian Approximation".
 """
@@ -39,7 +39,7 @@ from bnnbench.methods.sgd import Sgd
 from bnnbench.methods.tuning.space import Log, Space, compose
 
 Where = Literal["hidden", "every"]
-"""Units that are dropped: hidden ones alone, or inputs too."""
+"""Units that are dropped: only hidden ones, or inputs too."""
 
 WEIGHTED = (Linear, Conv2d, Residual, TorchModule)
 
@@ -71,16 +71,16 @@ class McDropoutPosterior:
         return self.trained.log_probs_with(weights, inputs, noise="shared", seeds=seeds)
 
     def _draws(self, rng: torch.Generator) -> tuple[Float[Tensor, "draws parameters"], list[int]]:
-        """Return the weights, once for each mask, and the seeds of the masks."""
+        """Return the weights, repeated for each mask, and the seeds of the masks."""
         seeds = [mask.initial_seed() for mask in spawn(rng, self.draws)]
         return self.trained.weights.expand(self.draws, -1), seeds
 
 
 @dataclass(frozen=True)
 class McDropout(Stacked):
-    """A point estimate with dropout in front of linear layers, in prediction too.
+    """A point estimate with dropout before linear layers, in predictions too.
 
-    In a module of one's own it is where the module has it, and with the module's rates.
+    A custom module keeps its own dropout layers and rates.
     """
 
     prior_use: ClassVar[PriorUse] = "none"
@@ -89,7 +89,7 @@ class McDropout(Stacked):
     draws: int = 32
     training: AdamW | Sgd = field(default_factory=AdamW)
     where: Where = field(default="hidden", metadata=earlier("every"))
-    """hidden: in front of linear layers but one that reads the inputs; every: inputs too."""
+    """hidden: before linear layers, except one that reads the inputs; every: inputs too."""
 
     def __post_init__(self) -> None:
         require_between(self, 0.0, 1.0, "rate")
@@ -99,7 +99,7 @@ class McDropout(Stacked):
 
     @property
     def space(self) -> Space:
-        """The search space, that of the wrapped training first."""
+        """The search space; the wrapped training's settings come first."""
         return compose(
             "training", self.training.space, Space({"rate": Log(1e-3, 0.3)}, learned_noise=True)
         )
@@ -122,10 +122,10 @@ class McDropout(Stacked):
 def with_dropout(
     architecture: Architecture, rate: float, where: Where, reads_inputs: bool = True
 ) -> Architecture:
-    """Return the network with dropout in front of linear layers.
+    """Return the network with dropout before its linear layers.
 
-    Of those that read the inputs, weighted by no layer before, "hidden" leaves each as it is. A
-    layer that has dropout already gets no more; a module keeps its own.
+    "hidden" leaves out linear layers that read the inputs, with no weighted layer before them. A
+    layer that already has dropout gets no more; a module keeps its own.
     """
     dropped: list[Layer] = []
     for layer in architecture:
@@ -141,7 +141,7 @@ def with_dropout(
 
 
 def dropout_refusal(architecture: Architecture, where: Where) -> str:
-    """Return a message: the network has no layer for dropout."""
+    """Return the message for a network that has no layer for dropout."""
     hidden = 'behind another layer with weights (where="hidden"), ' * (where == "hidden")
     return (
         f"needed a network with a linear layer {hidden}or a module with nn.Dropout; got "
@@ -150,7 +150,7 @@ def dropout_refusal(architecture: Architecture, where: Where) -> str:
 
 
 def has_dropout(architecture: Architecture) -> bool:
-    """Return whether dropout is somewhere in a network."""
+    """Return whether a network contains dropout."""
     return any(
         isinstance(layer, Dropout)
         or (isinstance(layer, TorchModule) and drops(layer))

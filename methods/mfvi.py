@@ -1,6 +1,6 @@
 r"""Mean-field variational inference with local reparametrisation.
 
-The posterior of every weight is an independent Gaussian N(m, s²), the prior N(0, p²); the
+The posterior of every weight is an independent Gaussian N(m, s²), and the prior is N(0, p²). The
 evidence lower bound per training row is minus the mean expected loss minus KL / N.
 
 Sources: Blundell et al. (2015), "Weight Uncertainty in Neural Networks"; Kingma, Salimans and
@@ -41,8 +41,8 @@ from bnnbench.methods.tuning.space import Log, Space
 class Mfvi(Variants):
     """Mean-field VI by Adam on means and log standard deviations.
 
-    `draws` weight vectors are averaged when predicting; none means the posterior mean. A
-    regression's noise variance is learned, the expected squared residual under the posterior.
+    A prediction averages `draws` weight vectors; with 0 it uses the posterior mean. A regression's
+    noise variance is learned as the expected squared residual under the posterior.
     """
 
     of_predictions: ClassVar = ("draws",)
@@ -61,7 +61,7 @@ class Mfvi(Variants):
     prior_std: float = 1.0
     initial_std: float = 0.01
     kl_weight: float = 1.0
-    """1 aims at the posterior; less is a colder one."""
+    """Weight of the divergence: 1 aims at the posterior, less at a colder one."""
     epochs: int = 25
     batch_size: int = 128
     schedule: Schedule = "cosine"
@@ -75,11 +75,11 @@ class Mfvi(Variants):
 
     @property
     def prior_use(self) -> PriorUse:
-        """The problem's prior, unless the posterior is a cold one."""
+        """The problem's prior is used, unless the posterior is a cold one."""
         return "given" if self.kl_weight == 1 else "own"
 
     def from_fit(self, posterior: Posterior) -> Posterior:
-        """Return the posterior of a fit that differs in draws, with draws of its own."""
+        """Return the posterior of a fit that differs only in `draws`, with this method's draws."""
         assert isinstance(posterior, DiagonalGaussianPosterior)
         return replace(posterior, draws=self.draws)
 
@@ -162,9 +162,9 @@ def sampled_outputs(rule: Rule) -> Rule:
 
 
 def sampled_weights(rule: Rule) -> Rule:
-    """Return a layer that draws its weights once per batch, for a layer with few of them.
+    """Return a layer that draws its weights once per batch, for layers with few weights.
 
-    A module of one's own does so, too: what it does with its weights is not known.
+    A custom module does so too, since its use of its weights is unknown.
     """
 
     def sample(layer, stacks: Sequence[Parameters], x: Tensor, run: Pass) -> Tensor:

@@ -1,6 +1,6 @@
 """Registered names of layers, priors, schedules and other settings of methods.
 
-Records know a class by its name here. Moving a class changes its path, and no key of a run.
+Records know a class by its name here. Moving a class changes its path but no key of a run.
 """
 
 from collections.abc import Mapping

@@ -1,14 +1,14 @@
 r"""The neural linear model (NL): Bayesian linear regression on a network's last features.
 
-A network is trained; with Φ its features at the N training rows and a column of ones, the
-weights of its last layer are forgotten. For each output,
+A network is trained, and the weights of its last layer are discarded. Let Φ be its features at the
+N training rows, with a column of ones. For each output,
 
 $$ y \mid w, s \sim N(\Phi w, s I), \quad w \mid s \sim N(0, s \alpha^{-1} I), \quad
    s \sim \text{InvGamma}(a, b) $$
 
 has the posterior $w \mid s \sim N(m, s V)$, $s \sim \text{InvGamma}(a + N/2, b_N)$ with
 $V = (\Phi^T \Phi + \alpha I)^{-1}$, $m = V \Phi^T y$ and
-$b_N = b + \tfrac12 (|y - \Phi m|^2 + \alpha |m|^2)$, and predicts by Student's t.
+$b_N = b + \tfrac12 (|y - \Phi m|^2 + \alpha |m|^2)$; its predictive is Student's t.
 
 Sources: Snoek et al. (2015), "Scalable Bayesian Optimization Using Deep Neural Networks";
 Riquelme, Tucker and Snoek (2018), "Deep Bayesian Bandits Showdown", for the noise's prior;
@@ -48,13 +48,13 @@ from bnnbench.methods.predictions.student import StudentPredictive
 from bnnbench.methods.tuning.space import Log, Space, compose, space_of
 
 PRECISIONS = 1e-8, 1e8
-"""Least and largest precision of the weights, in precisions of the noise."""
+"""Minimum and maximum precision of the weights, in units of the noise precision."""
 STARTS = 1e-2, 1.0, 1e2
 
 
 @dataclass(frozen=True)
 class Features:
-    """Inputs of the last layer of a trained network, and 1 if it has a bias."""
+    """Inputs of a trained network's last layer, followed by a 1 if the layer has a bias."""
 
     body: TorchNetwork | None
     """The layers before the last; None for a network of a single layer."""
@@ -74,7 +74,7 @@ class Features:
         assert isinstance(last, Linear)
         body = TorchNetwork(tuple(layers), mode.network.input_shape) if layers else None
         count = body.parameter_count if body else 0
-        # Separate memory, where products round as if fitted alone.
+        # Separate memory: products round as if fitted one at a time.
         return cls(body, mode.weights[:, :count].clone(), mode.buffers.clone(), last.bias)
 
     def __call__(
@@ -89,13 +89,13 @@ class Features:
 
 @dataclass(frozen=True)
 class Regression:
-    """The conjugate model of some features and targets, along the features' singular vectors."""
+    """The conjugate model of features and targets, in the features' singular basis."""
 
     vectors: Float64[Tensor, "features features"]
     squares: Float64[np.ndarray, " features"]
     """Squared singular values."""
     projected: Float64[np.ndarray, "features outputs"]
-    """$\\Phi^T y$ along the vectors."""
+    """$\\Phi^T y$ in the basis of the singular vectors."""
     target_squares: Float64[np.ndarray, " outputs"]
     rows: int
     shape: float
@@ -109,7 +109,7 @@ class Regression:
         shape: float,
         rate: float,
     ) -> "Regression":
-        """Return the model with an inverse-gamma prior of the noise, of this shape and rate."""
+        """Return the model with an inverse-gamma prior of the noise, with this shape and rate."""
         squares, vectors = torch.linalg.eigh(features.mT @ features)
         work.count("factorisations", 1)
         y = targets.double()
@@ -125,11 +125,11 @@ class Regression:
         )
 
     def log_evidence(self, precision: float) -> float:
-        """Return the log density of the targets, in nats, for a prior precision of weights."""
+        """Return the log density of the targets, in nats, for a prior precision of the weights."""
         return self.with_slope(math.log(precision))[0]
 
     def with_slope(self, log_precision: float) -> tuple[float, float]:
-        """Return the log density and its derivative in the log of the precision."""
+        """Return the log density and its derivative with respect to the log precision."""
         precision = math.exp(log_precision)
         posterior = self.squares + precision
         outputs, shape = len(self.target_squares), self.shape + self.rows / 2
@@ -154,7 +154,7 @@ class Regression:
         return self.rate + 0.5 * np.maximum(residual_squares, 0.0)
 
     def maximise_evidence(self) -> tuple[float, bool]:
-        """Return the precision of most evidence, and whether it is within its bounds."""
+        """Return the precision of maximum evidence, and whether it lies within the bounds."""
         low, high = (math.log(bound) for bound in PRECISIONS)
 
         def loss(point: np.ndarray) -> tuple[float, np.ndarray]:
@@ -194,7 +194,7 @@ class NeuralLinearPosterior:
 
     @cached_property
     def _posterior(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Means along the vectors, the vectors over the roots of precisions, and scales."""
+        """Posterior means, singular vectors over the roots of the precisions, and scales."""
         model = self.regression
         precisions = model.squares + self.precision
         shape = model.shape + model.rows / 2
@@ -206,7 +206,7 @@ class NeuralLinearPosterior:
     def predict(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> StudentPredictive:
-        """Return Student's t of each point; the stream is not used."""
+        """Return the Student t distribution of each point; the stream is not used."""
         mean, roots, scales = self._posterior
         features = self.features(inputs)
         spread = (features @ roots).square().sum(1, keepdim=True)
@@ -220,19 +220,19 @@ class NeuralLinearPosterior:
 class NeuralLinear(Batched):
     """A point estimate whose last layer is replaced by its exact posterior.
 
-    Every output has noise of its own. Riquelme et al. have noise of shape and rate 6 and
-    weights of precision 1/4; in standardised units that is as much noise as there is signal.
+    Every output has a separate noise. Riquelme et al. use noise of shape and rate 6 and weights of
+    precision 1/4; in standardised units the noise is then as large as the signal.
     """
 
     prior_use: ClassVar[PriorUse] = "own"
 
     training: BatchedMethod = field(default_factory=AdamW)
     prior_precision: float | None = None
-    """Prior precision of the weights, in precisions of the noise; None: that of most evidence."""
+    """Prior precision of the weights, in units of the noise precision; None maximises evidence."""
     noise_shape: float = 0.5
     noise_rate: float = 5e-4
-    """Rate of the noise's prior, in squared standardised target units; with the shape, it weighs
-    as much as one row."""
+    """Rate of the noise's prior, in squared standardised target units. Shape and rate
+    together weigh as much as one row."""
 
     def __post_init__(self) -> None:
         require_positive(self, "noise_shape", "noise_rate")
@@ -241,7 +241,7 @@ class NeuralLinear(Batched):
 
     @property
     def space(self) -> Space:
-        """The search space, that of the wrapped training first."""
+        """The search space; the wrapped training's settings come first."""
         return compose("training", space_of(self.training), Space({"noise_rate": Log(1e-4, 1.0)}))
 
     def fit_many(
@@ -251,7 +251,7 @@ class NeuralLinear(Batched):
         first = problems[0]
         if first.likelihood != Gaussian(None):
             raise Unsupported(
-                f"needed a regression of unknown noise; got {first.likelihood}: take Laplace "
+                f"needed a regression of unknown noise; got {first.likelihood}: use Laplace "
                 'with structure=Full("last")'
             )
         if not isinstance(first.architecture[-1], Linear):

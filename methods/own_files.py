@@ -1,9 +1,9 @@
 """Methods and networks in files anywhere: `path/to/nearest.py:NearestNeighbours`.
 
 The folder of such a file is appended to the search path of this process and, through the
-environment, of the worker processes that it starts. Its modules can therefore be imported by the
-file beside them, and cannot replace anything installed. They are always compiled anew: Python takes
-bytecode for that of an edited file where size and second of the edit are the same.
+environment, of the worker processes that it starts. The file can therefore import the modules next
+to it, which cannot replace anything installed. They are always compiled anew: for an edited file of
+equal size, saved within the same second, Python would use the old bytecode.
 """
 
 import importlib.util
@@ -26,7 +26,7 @@ VARIABLE = "BNNBENCH_METHOD_FOLDERS"
 def module_of(file: Path) -> str:
     """Return the name under which a file can be imported, here and by workers.
 
-    Raises ValueError where the file is not there, or another module has its name.
+    Raises ValueError if the file does not exist, or if another module has its name.
     """
     file = file.absolute()
     if not file.is_file():
@@ -48,7 +48,7 @@ def folders() -> list[str]:
 
 
 def make_absolute() -> None:
-    """Make relative folders in the variable absolute: those within this process's folder."""
+    """Make relative folders in the variable absolute, within this process's folder."""
     os.environ[VARIABLE] = os.pathsep.join(map(os.path.abspath, folders()))
 
 

@@ -22,7 +22,7 @@ class Sgd(Variants):
     """The maximum a posteriori weights; for regression, with learned noise variance.
 
     A regression's loss is multiplied by the noise variance, which leaves half the squared
-    error: otherwise steps would grow without bound as the noise is learned to be small.
+    error: otherwise steps would grow without bound as the learned noise shrinks.
     """
 
     prior_use: ClassVar[PriorUse] = "none"

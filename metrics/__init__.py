@@ -1,6 +1,6 @@
-"""The metrics of every table, and which of them a test condition is scored by.
+"""The metrics of every table, and the sets of metrics by which test conditions are scored.
 
-Their functions are imported on use: reading names, units and directions alone, as reports do, does
+Their functions are imported on use: reading only names, units and directions, as reports do, does
 not import torch."""
 
 from collections.abc import Mapping
@@ -52,27 +52,25 @@ METRICS = _by_name(OF_CLASSES, OF_STRANGE_INPUTS, OF_NUMBERS, OF_DECISIONS, OF_B
 """Scores of predictions against targets."""
 
 DISTANCES = _by_name(OF_DISTANCES)
-"""Scores of a `Tabulated` prediction against the `Tabulated` one of a reference, not against
-targets.
-"""
+"""Scores of a `Tabulated` prediction against a reference's `Tabulated` prediction."""
 
 CERTIFIED = _by_name(OF_CERTIFIED)
-"""Scores of `FunctionValues` against the `Truth` of a certified reference, not against targets.
+"""Scores of `FunctionValues` against the `Truth` of a certified reference instead of targets.
 
-In standardised target units; `std_ratio` and the joint scores are numbers, the others one a point.
-Less is nearer, and 1 is exact for `std_ratio`; but methods that aim at other posteriors are not
-ranked together, so that no direction is declared here.
+In standardised target units; `std_ratio` and the joint scores are single numbers, the others have
+one value per point. Smaller is nearer, except for `std_ratio`, where 1 is exact. No direction is
+declared, because methods that approximate different posteriors are not ranked together.
 """
 
 FAR = _by_name(OF_KNOWN_FUNCTIONS)
-"""Scores against a known function far from the data, `far.KnownFunction`, not against targets.
+"""Scores against a known function far from the data, `far.KnownFunction`, instead of targets.
 
-Those of many networks together give the coverage of their intervals (`credible`).
+The scores of many networks together give the coverage of their intervals (`credible`).
 """
 
 PROBED = _by_name(OF_PROBES)
-"""Measurements of probes on a posterior: moments against those of samples, densities against exact
-ones, and predictions against the law of the targets.
+"""Measurements by probes of a posterior: moments against samples, densities against exact ones,
+and predictions against the targets' data distribution.
 """
 
 ATTACKED = _by_name(OF_ATTACKS)
@@ -81,7 +79,7 @@ ATTACKED = _by_name(OF_ATTACKS)
 LISTED: Mapping[str, Metric] = {**METRICS, **DISTANCES, **CERTIFIED, **FAR, **PROBED, **ATTACKED}
 """All metrics that may be a column of a table."""
 
-# A terminal shows the first four of each.
+# A terminal shows the first four of each group.
 CLASSIFICATION = (
     "accuracy", "nll", "brier", "ece",
     "top5_accuracy", "log_likelihood", "ece_min_variance", "ece_paper000", "ece_adaptive",
@@ -93,12 +91,12 @@ IMBALANCED = (
     "ece_classwise", "brier", "ece", "log_likelihood", "entropy", "expected_entropy",
     "mutual_information", "ece_adaptive", "mce", "aurc", "augrc", "cost_with_rejection",
 )  # fmt: skip
-"""Scores of classes that may be rare, those first that show it."""
+"""Scores for imbalanced classes, the most sensitive to imbalance first."""
 JOINT = ("joint_log_loss", "joint_log_loss_dyadic")
 JOINT_REGRESSION = (*JOINT, "joint_energy_score")
-"""Scores of batches of points; not answered without draws that are functions of the input."""
+"""Scores of batches of points; they need draws that are functions of the input."""
 CIFAR10_COSTS, DIGIT_COSTS = ("cost_of_kind",), ("cost_of_distance",)
-"""Costs of decisions about the classes of CIFAR-10, and about classes that are numbers."""
+"""Costs of decisions about CIFAR-10's classes, and about classes that are numbers."""
 ROBUSTNESS = (
     "accuracy", "nll", "log_odds_of_errors_median", "log_odds_of_errors", "ece", "entropy",
 )  # fmt: skip
@@ -122,7 +120,7 @@ QUANTILES = (
     "crps", "pinball", "mae_median", "picp_90",
     "mpiw_90", "picp_50", "mpiw_50", "picp_95", "mpiw_95",
 )  # fmt: skip
-"""Metrics of quantiles on a grid that has the ends of the intervals and 0.5."""
+"""Metrics of quantiles on a grid of levels that includes the intervals' ends and 0.5."""
 INTERVALS = ("interval_score", "interval_coverage", "interval_width")
 SETS = ("set_coverage", "set_size")
-"""Metrics at the one level that a prediction states."""
+"""Metrics at the single level that a prediction states."""

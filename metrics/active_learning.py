@@ -5,9 +5,9 @@ from jaxtyping import Float
 
 
 def area(curves: Float[np.ndarray, "*repeats steps"]) -> Float[np.ndarray, "*repeats"]:
-    """Return the area under each curve by trapezoids, divided by T.
+    """Return the area under each curve by the trapezoidal rule, divided by T.
 
-    Raises ValueError for a curve without an acquisition.
+    Raises ValueError for a curve without acquisitions.
     """
     steps = curves.shape[-1] - 1
     if steps < 1:
@@ -27,10 +27,10 @@ def share_of_wins(
 ) -> float:
     """Return the share of repeats in which active acquisition beats random acquisition.
 
-    Repeats are paired by split, and a tie is no win.
-    Raises ValueError unless there are as many of one as of the other.
+    Repeats are paired by split; a tie is not a win.
+    Raises ValueError unless both have equally many repeats.
     """
     if active.shape != random.shape:
-        raise ValueError(f"repeats are paired: {len(active)} active, {len(random)} random")
+        raise ValueError(f"needed paired repeats; got {len(active)} active, {len(random)} random")
     wins = active > random if higher_is_better else active < random
     return float(wins.mean())

@@ -1,4 +1,4 @@
-r"""Agreement of two methods' predictive distributions at the same points, whatever the targets.
+r"""Agreement of two methods' predictive distributions at the same points, independent of targets.
 
 Source: Izmailov et al. (2021), "What are Bayesian neural network posteriors really like?",
 section 5: agreement of the top label, and total variation $\tfrac12 \sum_k |p_k - q_k|$.
@@ -14,7 +14,7 @@ from bnnbench.methods.predictions.base import HasProbabilities
 def agreement(
     prediction: HasProbabilities, reference: HasProbabilities
 ) -> Float64[Tensor, " points"]:
-    """Return 1 where both name the same class as the most probable, the lowest of equals."""
+    """Return 1 if both have the same most probable class (the lowest of equals), else 0."""
     first, second = (p.mixture_log_probs.argmax(1) for p in (prediction, reference))
     return (first == second).double()
 
@@ -22,7 +22,7 @@ def agreement(
 def total_variation(
     prediction: HasProbabilities, reference: HasProbabilities
 ) -> Float64[Tensor, " points"]:
-    """Return the largest difference of the probabilities that both give to a set of classes."""
+    """Return the maximum difference between the probabilities of a set of classes under both."""
     first, second = (p.mixture_log_probs.double().exp() for p in (prediction, reference))
     return (first - second).abs().sum(1) / 2
 
@@ -30,11 +30,10 @@ def total_variation(
 def total_variation_of_cdfs(
     cdf: Float64[Tensor, "points nodes"], reference: Float64[Tensor, "points nodes"]
 ) -> Float64[Tensor, " points"]:
-    """Return the total variation of two distributions of a real target that are cut into cells.
+    """Return the total variation between two distributions of a real target cut into cells.
 
-    The cells lie between the nodes, at which both cdfs are given, and beyond them. It is never
-    above the total variation of the distributions themselves, and approaches it as cells become
-    small.
+    The cells lie between the nodes, at which both cdfs are given, and beyond them. The result is at
+    most the total variation of the distributions themselves, and approaches it as cells shrink.
     """
     step = torch.nn.functional.pad(cdf - reference, (1, 1)).diff(dim=1)
     return step.abs().sum(1) / 2

@@ -8,24 +8,24 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Margin:
-    """The largest difference of a score that changes no choice of method."""
+    """The maximum difference between scores that changes no choice of method."""
 
     size: float
     relative: bool = False
-    """True if `size` is a share of the best mean, for scores whose units differ."""
+    """True if `size` is a fraction of the best mean, for scores with different units."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.size) and self.size > 0):
-            raise ValueError(f"a margin is a positive number; got {self.size}")
+            raise ValueError(f"a margin must be a positive number; got {self.size}")
 
     def absolute(self, best: float) -> float | None:
-        """Return the margin in the unit of the score; None where it would be 0 or not finite."""
+        """Return the margin in the score's unit; None if it would be 0 or not finite."""
         size = self.size * abs(best) if self.relative else self.size
         return size if math.isfinite(size) and size > 0 else None
 
 
 Margins = Mapping[str, Margin | None]
-"""Metric → the margin that a reader asks for in place of the metric's own."""
+"""Metric → the margin that a reader requests instead of the metric's own."""
 
 NO_MARGINS: Margins = {}
 
@@ -34,31 +34,31 @@ NO_MARGINS: Margins = {}
 class Metric:
     """A pure function of a prediction and its targets, with its facts for tables.
 
-    `score` returns one value per point where the score is a mean over points, so that reports can
+    `score` returns one value per point if the score is a mean over points, so that reports can
     pair and resample, and otherwise a scalar. Both are tensors of float64. A regression metric is
-    in original target units unless `standardised`. A distance takes a reference's prediction in
-    place of targets.
+    in original target units unless `standardised`. A distance takes a reference's prediction
+    instead of targets.
     """
 
     name: str
     score: Callable[[Any, Any], Any]
     unit: str
     higher_is_better: bool | None
-    """The better direction; None for a diagnostic that has none, such as a width."""
+    """The better direction; None for a diagnostic without one, such as a width."""
     standardised: bool = False
     needs: tuple[str, ...] = ()
-    """Attributes of a prediction without which there is no score. A score that can be computed in
-    several ways needs none of them, and raises `CannotAnswer` where there is no way.
+    """Attributes of a prediction that the score requires. A score that can be computed in several
+    ways lists none, and raises `CannotAnswer` if no way is possible.
     """
     limits: tuple[str, ...] = ()
-    """Values that are right although not finite: "-inf" of a log likelihood where the target had
-    probability 0, "nan" of a mean over no points. Other scores that are not finite say that
-    inference diverged.
+    """Valid values that are not finite: "-inf" for a log likelihood if the target had probability
+    0, "nan" for a mean over no points. Other scores that are not finite mean that inference
+    diverged.
     """
     margin: Margin | None = None
-    """Methods that differ by no more are practically equal; None where no margin is agreed on."""
+    """Methods that differ by at most this are practically equal; None if no margin is agreed on."""
     margin_of_reals: Margin | None = None
-    """The margin for real targets, where it is another one than for classes."""
+    """The margin for real targets, if it differs from the one for classes."""
 
     def margin_for(self, real_targets: bool) -> Margin | None:
         """Return the margin for real targets or for classes."""

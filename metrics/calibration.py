@@ -1,7 +1,7 @@
 r"""Calibration errors of categorical predictions: do probabilities equal frequencies?
 
-All are weighted distances between confidence and accuracy within bins; they differ in their bins.
-`bnnbench.metrics.partition` finds the two kinds that follow the predictions.
+All are weighted distances between confidence and accuracy within bins; only the bins differ.
+`bnnbench.metrics.partition` computes the two kinds of bins that depend on the predictions.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ BINS = 15
 
 @dataclass(frozen=True)
 class ReliabilityCurve:
-    """Mean confidence, accuracy and number of points of each bin; an empty bin has NaN."""
+    """Mean confidence, accuracy and number of points of each bin; NaN for an empty bin."""
 
     confidence: Float64[Tensor, " bins"]
     accuracy: Float64[Tensor, " bins"]
@@ -28,7 +28,7 @@ class ReliabilityCurve:
 
     @property
     def gap(self) -> Float64[Tensor, " bins"]:
-        """The distance between confidence and accuracy, 0 in an empty bin."""
+        """The distance between confidence and accuracy; 0 in an empty bin."""
         return torch.where(self.count > 0, (self.accuracy - self.confidence).abs(), 0.0)
 
     @property
@@ -58,7 +58,7 @@ def expected_calibration_error(
 def maximum_calibration_error(
     prediction: HasProbabilities, target: Int[Tensor, " points"], bins: int = BINS
 ) -> Float64[Tensor, ""]:
-    """Return the largest gap of the bins of `ece`: noisy where a bin holds few points."""
+    """Return the maximum gap of the bins of `ece`; it is noisy if a bin has few points."""
     return reliability_curve(prediction, target, bins).gap.max()
 
 
@@ -78,9 +78,9 @@ def adaptive_calibration_error(
 def minimum_variance_calibration_error(
     prediction: HasProbabilities, target: Int[Tensor, " points"], bins: int = 20
 ) -> Float64[Tensor, ""]:
-    """Return the expected calibration error over 20 bins, by default, of least variance within.
+    """Return the expected calibration error over bins of minimum variance within, 20 by default.
 
-    Source: the letter of appendix C of the message passing paper (000); the numbers of its
+    Source: the text of appendix C of the message passing paper (000); the numbers in its
     tables come from `simplex_calibration_error`.
     """
     top = confidence(prediction)
@@ -91,7 +91,7 @@ def minimum_variance_calibration_error(
 def classwise_calibration_error(
     prediction: HasProbabilities, target: Int[Tensor, " points"], bins: int = BINS
 ) -> Float64[Tensor, ""]:
-    """Return the mean over classes of the error of each as a binary problem, of 15 bins by default.
+    """Return the mean over classes of the binary calibration error, with 15 bins by default.
 
     Source: Nixon et al. (2019), "Measuring calibration in deep learning".
     """
@@ -109,8 +109,8 @@ def simplex_calibration_error(
     r"""Return $\sum_b \tfrac{n_b}{N} \lVert \bar p_b - f_b \rVert^2$, f being class frequencies.
 
     The bins cut the probability simplex until they cannot be halved into `minimum_size` points.
-    No confidence is involved, and the distance is squared: compare with nothing but the
-    tables of the message passing paper (000), whose public code computes this.
+    No confidence is involved, and the distance is squared: compare it only with the tables of the
+    message passing paper (000), whose public code computes it.
     """
     probs = prediction.mixture_log_probs.exp()
     index = simplex_bins(probs, minimum_size).to(probs.device)
@@ -123,7 +123,7 @@ def simplex_calibration_error(
 
 
 def _equal_width(values: Tensor, bins: int) -> Tensor:
-    """Return the number of the bin (i/bins, (i+1)/bins] of each value; 0 is in the first."""
+    """Return the number of each value's bin (i/bins, (i+1)/bins]; 0 belongs to the first."""
     edges = torch.arange(bins + 1, dtype=torch.float64, device=values.device) / bins
     return (torch.bucketize(values, edges) - 1).clamp(0, bins - 1)
 

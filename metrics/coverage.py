@@ -23,7 +23,7 @@ def absolute_error_of_median(
 def interval_coverage(
     prediction: Any, target: Float[Tensor, "points outputs"], mass: float
 ) -> Float64[Tensor, " points"]:
-    """Return 1 where the central interval contains the target, its ends included (PICP)."""
+    """Return 1 if the central interval, ends included, contains the target, else 0 (PICP)."""
     low, high = central_interval(prediction, mass)
     target = target.double()
     return ((low <= target) & (target <= high)).double().mean(1)
@@ -46,7 +46,7 @@ class CalibrationCurve:
 def calibration_curve(
     prediction: HasCdf, target: Float[Tensor, "points outputs"]
 ) -> CalibrationCurve:
-    """Return the share of targets whose cdf is at most 0, 0.1, ..., 1.
+    """Return the share of targets with a cdf of at most 0, 0.1, ..., 1.
 
     Source: Kuleshov, Fenner and Ermon (2018), "Accurate uncertainties for deep learning
     using calibrated regression".
@@ -79,5 +79,5 @@ def sharpness(prediction: HasVariance) -> Float64[Tensor, " points"]:
 
 
 def root_sharpness(prediction: HasVariance) -> Float64[Tensor, ""]:
-    """Return the root of the mean predictive variance."""
+    """Return the square root of the mean predictive variance."""
     return sharpness(prediction).mean().sqrt()

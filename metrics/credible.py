@@ -1,7 +1,7 @@
 """Coverage against credible mass: how often intervals of many networks contain a known function.
 
 The protocol of the message passing paper (000, section 5.1): networks that differ in their seed are
-fitted to the same noisy curve, and the truth is compared with them beyond its ends.
+fitted to the same noisy curve, and compared with the truth beyond its ends.
 """
 
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from numpy import ndarray
 MASSES = np.arange(1, 101) / 100
 """Masses of the intervals. The appendix starts at 0; the public code starts at 0.01."""
 SIGMA_LEVELS = ((0.16, 0.84), (0.025, 0.975), (0.0015, 0.9985))
-"""Lower and upper cdf of the intervals called 1, 2 and 3 sigma."""
+"""Lower and upper cdf levels of the intervals called 1, 2 and 3 sigma."""
 SIGMAS = ("1sigma", "2sigma", "3sigma")
 """Names of these intervals, in their order."""
 OUTSIDE = 10.0
-"""Distance from 0 at which the sides begin, in units of the input."""
+"""Distance from 0 at which the sides begin, in input units."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class CredibleCoverage:
 
     @property
     def correlations(self) -> tuple[float, float, float]:
-        """Pearson correlation with mass of the positive side, the negative side, and both.
+        """Pearson correlation between mass and coverage: positive side, negative side, both.
 
-        NaN where coverage is constant.
+        NaN if coverage is constant.
         """
         all_coverage = np.concatenate([self.negative, self.positive])
         return (
@@ -46,7 +46,7 @@ class CredibleCoverage:
     def biases(self) -> tuple[float, float]:
         """Mean |coverage - mass| of the positive and the negative side.
 
-        A correlation does not see a constant bias: see both.
+        Read it together with the correlation, which ignores a constant bias.
         """
         return (
             float(np.abs(self.positive - self.mass).mean()),
@@ -61,8 +61,8 @@ def credible_coverage(
 ) -> CredibleCoverage:
     """Return the coverage of the open central intervals of each mass.
 
-    `cdf_at_truth` is the cdf of each network's predictive, noise included, at the true value.
-    The sides are the positions beyond 10 and before -10.
+    `cdf_at_truth` is each network's predictive cdf, noise included, at the true value. The sides
+    are the positions above 10 and below -10.
     """
     levels = [(0.5 - p / 2, 0.5 + p / 2) for p in mass]
     return CredibleCoverage(
@@ -75,13 +75,13 @@ def credible_coverage(
 def sigma_coverage(
     cdf_at_truth: Float[ndarray, "networks positions"], selected: Bool[ndarray, " positions"]
 ) -> Float[ndarray, "3"]:
-    """Return the median coverage of the 1, 2 and 3 sigma intervals over chosen positions."""
+    """Return the median coverage of the 1, 2 and 3 sigma intervals over selected positions."""
     return _median_coverage(cdf_at_truth[:, selected], SIGMA_LEVELS)
 
 
 def _median_coverage(cdf: ndarray, levels: Sequence[tuple[float, float]]) -> ndarray:
     if cdf.shape[1] == 0:
-        raise ValueError(f"no position to judge: the grid must reach beyond ±{OUTSIDE:g}")
+        raise ValueError(f"no position to score: the grid must extend beyond ±{OUTSIDE:g}")
     return np.array([np.median(((low < cdf) & (cdf < high)).mean(0)) for low, high in levels])
 
 

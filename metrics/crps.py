@@ -20,14 +20,14 @@ CHUNK_VALUES = 2**18
 PANELS, NODES = 40, 8
 """Gauss-Legendre panels on either side of the target, and nodes in each."""
 TAIL = 1e-10
-"""The integral ends at the quantiles of this mass and of 1 - this."""
+"""The integral ends at the quantiles of levels `TAIL` and 1 - `TAIL`."""
 
 
 def crps(prediction: Any, target: Float[Tensor, "points outputs"]) -> Float64[Tensor, " points"]:
     """Return the score of each target, averaged over outputs.
 
-    Mixtures of Gaussians and samples have a closed form; quantiles on a grid and other shapes are
-    integrated numerically. Raises `CannotAnswer` where there is neither a cdf nor a grid.
+    Mixtures of Gaussians and samples have a closed form; quantiles on a grid and other predictives
+    are integrated numerically. Raises `CannotAnswer` if there is neither a cdf nor a grid.
     """
     if isinstance(prediction, GaussianPredictive):
         return crps_of_gaussian_mixture(prediction, target)
@@ -47,7 +47,7 @@ def crps_of_gaussian_mixture(
 
     $$ \tfrac1S \sum_a A(y - m_a, v_a) - \tfrac1{2S^2} \sum_{ab} A(m_a - m_b, v_a + v_b) $$
 
-    The double sum is also $\int F (1 - F) dx$, and is taken so where that needs fewer terms.
+    The double sum also equals $\int F (1 - F) dx$, which is used if it needs fewer terms.
     Source: Grimit et al. (2006), "The continuous ranked probability score for circular
     variables and its application to mesoscale forecast ensemble verification".
     """
@@ -71,7 +71,7 @@ def crps_of_gaussian_mixture(
 
 
 def _spread_by_pairs(mean: Tensor, variance: Tensor) -> Tensor:
-    """Return half the expected distance of two draws from the mixture, over axis 0."""
+    """Return half the expected distance between two draws from the mixture, over axis 0."""
     draws, points = mean.shape[:2]
     first, second = torch.triu_indices(draws, draws, 1, device=mean.device)
     itself = _expected_absolute(torch.zeros_like(mean), 2 * variance).sum(0)
@@ -85,14 +85,15 @@ def _spread_by_pairs(mean: Tensor, variance: Tensor) -> Tensor:
 
 
 STEP = 0.55
-"""Between nodes, in standard deviations of the narrowest component: the spectrum of F (1 - F)
-falls as exp(-k² std² / 4), so that the trapezoidal rule errs by some 1e-14 of the integral."""
+"""Distance between nodes, in standard deviations of the narrowest component. The spectrum of
+F (1 - F) falls as exp(-k² std² / 4), so that the trapezoidal rule errs by some 1e-14 of the
+integral."""
 REACH = 8.5
-"""Beyond the outermost means, in standard deviations of the widest component."""
+"""Range beyond the outermost means, in standard deviations of the widest component."""
 
 
 def _nodes_needed(mean: Tensor, variance: Tensor) -> float:
-    """Return the largest number of nodes that a point needs; infinite without variance."""
+    """Return the maximum number of nodes over points; infinite without variance."""
     low, high, step = _grid(mean, variance)
     return float(((high - low) / step).max().nan_to_num(math.inf))
 
@@ -103,7 +104,7 @@ def _grid(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _spread_by_quadrature(mean: Tensor, variance: Tensor, nodes: int) -> Tensor:
-    """Return the same as `_spread_by_pairs`, as the integral of F (1 - F)."""
+    """Return the result of `_spread_by_pairs`, computed as the integral of F (1 - F)."""
     low, high, _ = _grid(mean, variance)
     width = (high - low) / nodes
     root = (2 * variance).rsqrt()
@@ -126,7 +127,7 @@ def _expected_absolute(mean: Tensor, variance: Tensor) -> Tensor:
 def crps_by_integration(
     prediction: HasCdf, target: Float[Tensor, "points outputs"]
 ) -> Float64[Tensor, " points"]:
-    """Return the score of each target from nothing but the cdf, by composite quadrature."""
+    """Return the score of each target from the cdf only, by composite quadrature."""
     target = target.double()
     low, high = quantile(prediction, TAIL), quantile(prediction, 1 - TAIL)
     inside = torch.minimum(torch.maximum(target, low), high)
@@ -148,13 +149,13 @@ def crps_of_samples(
 ) -> Float64[Tensor, " points"]:
     r"""Return $\overline{|x - y|} - \tfrac12 \overline{|x - x'|}$ of each target.
 
-    The second mean is over pairs of different draws when `fair`, else over all pairs, which
-    is biased upwards. Source: Ferro (2014), "Fair scores for ensemble forecasts".
+    The second mean is over pairs of different draws if `fair`, else over all pairs, which is
+    biased upwards. Source: Ferro (2014), "Fair scores for ensemble forecasts".
     Raises ValueError for a fair score of fewer than two draws.
     """
     draws = len(samples)
     if fair and draws < 2:
-        raise ValueError(f"a fair CRPS needs at least 2 draws, not {draws}; or use fair=False")
+        raise ValueError(f"a fair CRPS needs at least 2 draws; got {draws}: use fair=False")
     ordered = samples.double().sort(0).values
     rank = torch.arange(1, draws + 1, device=samples.device, dtype=torch.float64)[:, None]
     distances = 2 * ((2 * rank - draws - 1) * ordered).sum(0)

@@ -1,10 +1,9 @@
-r"""The cost of decisions that follow predictions: the action of least expected cost is taken.
+r"""The cost of decisions based on predictions: the action of minimum expected cost is taken.
 
 $$ a(x) = \arg\min_a \sum_k p(k | x) C_{ak}, \qquad \text{cost } C_{a(x), y} $$
 
-The matrices here are stated in advance, each under the name by which a suite asks for it. Sources:
-Savage (1954), "The Foundations of Statistics"; Elkan (2001), "The foundations of cost-sensitive
-learning".
+The cost matrices are fixed in advance, each under the name that suites use. Sources: Savage (1954),
+"The Foundations of Statistics"; Elkan (2001), "The foundations of cost-sensitive learning".
 """
 
 import torch
@@ -15,11 +14,11 @@ from bnnbench.methods.predictions.base import CannotAnswer, HasProbabilities
 from bnnbench.methods.predictions.inversion import quantile
 
 REJECTION = 0.2
-"""Cost of leaving a point to someone else, where a wrong class costs 1."""
+"""Cost of rejecting a point, if a wrong class costs 1."""
 ANIMALS = (2, 3, 4, 5, 6, 7)
 """The classes of CIFAR-10 that are animals; the others are vehicles."""
 ACROSS = 5.0
-"""Cost of taking an animal for a vehicle or the reverse; another animal or vehicle costs 1."""
+"""Cost of confusing an animal with a vehicle; confusing two animals or two vehicles costs 1."""
 
 
 def realised_cost(
@@ -27,9 +26,9 @@ def realised_cost(
     target: Int[Tensor, " points"],
     costs: Float64[Tensor, "actions classes"],
 ) -> Float64[Tensor, " points"]:
-    """Return the cost of the action of least expected cost, the lowest of equals, at each target.
+    """Return, for each target, the cost of the action of minimum expected cost (lowest of equals).
 
-    `costs` are those of every action under every class, in any unit.
+    `costs` has the cost of every action under every class, in any unit.
     """
     costs = costs.to(target.device)
     expected = prediction.mixture_log_probs.double().exp() @ costs.T
@@ -40,9 +39,9 @@ def realised_cost(
 def cost_with_rejection(
     prediction: HasProbabilities, target: Int[Tensor, " points"], rejection: float = REJECTION
 ) -> Float64[Tensor, " points"]:
-    """Return 0 for a right class, 1 for a wrong one, and `rejection` for a point that is rejected.
+    """Return 0 for a correct class, 1 for a wrong one, and `rejection` for a rejected point.
 
-    A point is rejected where the most probable class is wrong with more than that probability.
+    A point is rejected if the most probable class is wrong with more than this probability.
     Source: Chow (1970), "On optimum recognition error and reject tradeoff".
     """
     classes = prediction.mixture_log_probs.shape[1]
@@ -54,9 +53,9 @@ def cost_with_rejection(
 def cost_of_kind(
     prediction: HasProbabilities, target: Int[Tensor, " points"]
 ) -> Float64[Tensor, " points"]:
-    """Return 0 for a right class of CIFAR-10, 1 within animals or vehicles and 5 across them.
+    """Return 0 for a correct class of CIFAR-10, 1 within animals or vehicles and 5 across them.
 
-    Raises `CannotAnswer` for another number of classes than 10.
+    Raises `CannotAnswer` unless there are 10 classes.
     """
     if (classes := prediction.mixture_log_probs.shape[1]) != 10:
         raise CannotAnswer(f"needed the 10 classes of CIFAR-10; got {classes}")
@@ -69,9 +68,9 @@ def cost_of_kind(
 def cost_of_distance(
     prediction: HasProbabilities, target: Int[Tensor, " points"]
 ) -> Float64[Tensor, " points"]:
-    """Return the distance |a - y| between the class that is chosen and the target.
+    """Return the distance |a - y| between the chosen class and the target.
 
-    For classes that are numbers, such as digits; the median of the probabilities is chosen.
+    For classes that are numbers, such as digits; the median under the probabilities is chosen.
     """
     label = torch.arange(prediction.mixture_log_probs.shape[1], dtype=torch.float64)
     return realised_cost(prediction, target, (label[:, None] - label).abs())
@@ -80,12 +79,12 @@ def cost_of_distance(
 def newsvendor_cost(
     prediction: object, target: Float[Tensor, "points outputs"], level: float
 ) -> Float64[Tensor, " points"]:
-    r"""Return the cost of ordering $q$, the predictive quantile of `level`, averaged over outputs.
+    r"""Return the cost of ordering $q$, the predictive quantile at `level`, averaged over outputs.
 
     $$ c_u \max(y - q, 0) + c_o \max(q - y, 0), \qquad \frac{c_u}{c_u + c_o} = \text{level} $$
 
-    The lesser of both costs is 1 for each unit of the target, so that a level of 0.9 states
-    costs of 9 for a unit too little and 1 for a unit too much. The quantile is the action of least
+    The smaller of the two costs is 1 per unit of the target, so that a level of 0.9 means a cost of
+    9 for a unit too little and 1 for a unit too much. The quantile is the action of minimum
     expected cost. Raises `CannotAnswer` for a prediction without that quantile. Source: Arrow,
     Harris and Marschak (1951), "Optimal inventory policy".
     """

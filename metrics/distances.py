@@ -2,9 +2,9 @@ r"""Distances between predictive distributions of one real output, at each point
 
 Both distances are integrals over a grid of `NODES` equal steps that spans every component of
 a mixture to `REACH` standard deviations. A component narrower than a step is widened to it, so
-that W2 is off by no more than about a step, 1/500 of that span; where components are wider than
-a step, the error is of fourth order in it. Two single Gaussians have closed forms. The grid of any
-other distribution spans `REACH` of its standard deviations; what is beyond counts as at the ends.
+that W2 is off by at most about a step, 1/500 of that span; if components are wider than a step,
+the error is of fourth order in it. Two single Gaussians have closed forms. For any other
+distribution the grid spans `REACH` of its standard deviations; mass beyond counts as at the ends.
 """
 
 import math
@@ -20,10 +20,10 @@ from bnnbench.methods.predictions.predictive import GaussianPredictive, RealPred
 NODES, REACH = 512, 9.0
 CHUNK_VALUES, POINTS_AT_ONCE = 2**14, 128
 LEAST_EXPONENT = -700.0
-"""Least exponent: below it the exponential is subnormal, which takes processors 50 times as long.
+"""Minimum exponent: below it the exponential is subnormal, which is 50 times as slow.
 """
 REFINEMENT = 8
-"""Number of straight pieces of the cdf per step when quantiles are compared."""
+"""Number of linear pieces of the cdf per step when quantiles are compared."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Tabulated:
     def __post_init__(self) -> None:
         outputs = self.prediction.mean.shape[1]
         if outputs != 1:
-            raise ValueError(f"a distance needs predictions of one output, not {outputs}")
+            raise ValueError(f"a distance needs predictions of one output; got {outputs}")
 
     @property
     def gaussian(self) -> GaussianPredictive | None:
@@ -52,7 +52,7 @@ class Tabulated:
             means, variances = self.prediction.mean[None], self.prediction.variance[None]
         means, stds = means[..., 0], variances[..., 0].sqrt()
         low, high = (means - REACH * stds).amin(0), (means + REACH * stds).amax(0)
-        # A point mass needs a step that is not lost in rounding.
+        # For a point mass, the step must not be lost in rounding.
         least = 1e-9 * torch.maximum(low.abs(), high.abs()).double() + 1e-300
         low, high = low.double() - least, high.double() + least
         margin = (
@@ -82,7 +82,7 @@ class Tabulated:
 
     @cached_property
     def cdf(self) -> Float64[Tensor, "points nodes"]:
-        """The mass up to each node, of Gaussians by the integral of cubics through four nodes."""
+        """The mass up to each node; for Gaussians, the integral of cubics through four nodes."""
         if not isinstance(self.prediction, GaussianPredictive):
             columns = [self.prediction.cdf(node[:, None]) for node in self.nodes.unbind(1)]
             inner = torch.cat(columns[1:-1], 1)
@@ -134,9 +134,9 @@ def wasserstein2(prediction: Tabulated, reference: Tabulated) -> Float64[Tensor,
 def kl_divergence(prediction: Tabulated, reference: Tabulated) -> Float64[Tensor, " points"]:
     r"""Return $\int p \log (p / q)$ at each point, in nats; p is the reference's density.
 
-    By the trapezoid rule, on the reference's grid. The logarithm of q is exact however small
-    q is; a point mass is infinitely far from a reference that has a density, and so is a
-    distribution without tails from one that has them.
+    The integral uses the trapezoidal rule on the reference's grid. The logarithm of q is exact
+    however small q is. A point mass is infinitely far from a reference with a density, and so is a
+    distribution without tails from a reference with tails.
     """
     _check_lengths(prediction, reference)
     if prediction.gaussian and reference.gaussian:
@@ -152,7 +152,7 @@ def kl_divergence(prediction: Tabulated, reference: Tabulated) -> Float64[Tensor
 def _check_lengths(prediction: Tabulated, reference: Tabulated) -> None:
     lengths = len(prediction.prediction), len(reference.prediction)
     if lengths[0] != lengths[1]:
-        raise ValueError(f"{lengths[0]} predictions for {lengths[1]} of the reference")
+        raise ValueError(f"got {lengths[0]} predictions; the reference has {lengths[1]}")
 
 
 def _between_gaussians(first: GaussianPredictive, second: GaussianPredictive) -> Tensor:
@@ -169,16 +169,16 @@ def _relative_entropy(prediction: GaussianPredictive, reference: GaussianPredict
 
 
 def _refined(table: Tabulated, points: slice) -> tuple[Tensor, Tensor]:
-    """Return nodes of finer steps and the cdf there, by its cubic Hermite interpolant.
+    """Return nodes of a finer grid and the cdf there, by its cubic Hermite interpolant.
 
-    The interpolant is made monotone where rounding or a gap between components is not.
+    The interpolant is made monotone if rounding or a gap between components breaks monotonicity.
     """
     nodes, cdf, density = table.nodes[points], table.cdf[points], table.density[points]
     share = torch.arange(REFINEMENT, device=nodes.device, dtype=torch.float64) / REFINEMENT
     step = table.step[points, None, None]
     x = (nodes[:, :-1, None] + share * step).flatten(1)
     left, right = cdf[:, :-1, None], cdf[:, 1:, None]
-    # Of at most 3 times a cell's mean slope, they overshoot neither end (Fritsch, Carlson 1980).
+    # Slopes of at most 3 times a cell's mean slope overshoot neither end (Fritsch, Carlson 1980).
     rise = right - left
     slopes, steepest = density[..., None] * step, 3 * rise.clamp(min=0)
     up, down = torch.minimum(slopes[:, :-1], steepest), torch.minimum(slopes[:, 1:], steepest)
@@ -189,7 +189,7 @@ def _refined(table: Tabulated, points: slice) -> tuple[Tensor, Tensor]:
 
 
 def _quantiles(x: Tensor, cdf: Tensor, levels: Tensor) -> Tensor:
-    """Return the quantiles at the levels, cdf being straight between its nodes."""
+    """Return the quantiles at the levels, taking the cdf as linear between its nodes."""
     right = torch.searchsorted(cdf, levels).clamp(1, cdf.shape[1] - 1)
     low, high = cdf.gather(1, right - 1), cdf.gather(1, right)
     share = torch.where(high > low, (levels - low) / (high - low), 1.0).clamp(0, 1)

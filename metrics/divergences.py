@@ -1,7 +1,7 @@
 r"""Divergences of an estimated density from the exact one, at each point.
 
-Integrals are sums over the nodes of an even grid, beyond which both densities vanish: exact to
-rounding for densities that are smooth on the scale of a step.
+Integrals are sums over the nodes of an even grid beyond which both densities vanish; they are exact
+to rounding for densities that are smooth on the scale of a step.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class OnGrid:
-    """The log of a density at equally distant nodes; minus infinity where it is 0."""
+    """The log of a density at equally spaced nodes; minus infinity where it is 0."""
 
     log_density: Float64[Tensor, "points nodes"]
     step: Float64[Tensor, " points"]
@@ -22,7 +22,7 @@ class OnGrid:
 def kl_to_exact(estimate: OnGrid, exact: OnGrid) -> Float64[Tensor, " points"]:
     r"""Return $KL(q \| p) = \int q \log (q / p)$ at each point, in nats; q is the estimate.
 
-    Defined for an estimate of bounded support as well.
+    It is also defined for an estimate with bounded support.
     """
     return _relative_entropy(estimate, exact)
 
@@ -30,13 +30,13 @@ def kl_to_exact(estimate: OnGrid, exact: OnGrid) -> Float64[Tensor, " points"]:
 def kl_from_exact(estimate: OnGrid, exact: OnGrid) -> Float64[Tensor, " points"]:
     r"""Return $KL(p \| q) = \int p \log (p / q)$ at each point, in nats; q is the estimate.
 
-    Infinite for an estimate that is 0 where the exact density is not.
+    It is infinite for an estimate that is 0 where the exact density is not.
     """
     return _relative_entropy(exact, estimate)
 
 
 def total_variation(estimate: OnGrid, exact: OnGrid) -> Float64[Tensor, " points"]:
-    r"""Return $\tfrac12 \int |q - p|$ at each point: the largest error of a probability."""
+    r"""Return $\tfrac12 \int |q - p|$ at each point: the maximum error of a probability."""
     gap = estimate.log_density.exp() - exact.log_density.exp()
     return 0.5 * gap.abs().sum(1) * exact.step
 

@@ -1,4 +1,4 @@
-"""Predictions beside a known function, far from the data: paper 000, section 5.1."""
+"""Predictions compared with a known function, far from the data: paper 000, section 5.1."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,10 @@ from bnnbench.metrics.credible import OUTSIDE
 
 @dataclass(frozen=True)
 class KnownFunction:
-    """The true function at the test inputs; its values are standardised as targets are."""
+    """The true function at the test inputs; its values are standardised like targets."""
 
     position: Float64[Tensor, " points"]
-    """The only input, in its own units."""
+    """The only input, in original units."""
     truth: Float64[Tensor, " points"]
 
 
@@ -24,12 +24,12 @@ def cdf_at_truth(prediction: HasCdf, function: KnownFunction, side: float) -> Fl
 
     $$ \operatorname{median}_{n:\, s x_n > 10} P(y_n \le f(x_n)), \qquad s = \pm 1 $$
 
-    The cdf has the noise in it, though the function has none. A central interval of mass p
-    contains the function where the cdf is within p / 2 of one half. Raises ValueError where no
-    position is that far out.
+    The cdf includes the noise, although the function does not. A central interval of mass p
+    contains the function if the cdf is within p / 2 of one half. Raises ValueError if no position
+    is that far from the data.
     """
     selected = side * function.position > OUTSIDE
     if not selected.any():
-        raise ValueError(f"no position to judge: the test inputs must reach beyond ±{OUTSIDE:g}")
+        raise ValueError(f"no position to score: the test inputs must extend beyond ±{OUTSIDE:g}")
     cdf = prediction.cdf(function.truth[:, None])[:, 0].double()
     return torch.quantile(cdf[selected], 0.5)

@@ -1,6 +1,6 @@
-"""Scores in which every class counts alike, however few its points.
+"""Scores that weight all classes equally, however few their points.
 
-Classes without a point take no part.
+Classes without points are ignored.
 """
 
 import torch
@@ -17,7 +17,7 @@ def balanced_accuracy(
 ) -> Float64[Tensor, " points"]:
     r"""Return the hits, each weighted by $N / (K n_k)$: their mean is the mean of class accuracies.
 
-    N points are of K classes, $n_k$ of the same class as the hit. Source: Brodersen et al. (2010),
+    N points have K classes, $n_k$ of them the hit's class. Source: Brodersen et al. (2010),
     "The balanced accuracy and its posterior distribution".
     """
     counts = target.bincount()
@@ -28,7 +28,7 @@ def balanced_accuracy(
 def average_precision(
     prediction: HasProbabilities, target: Int[Tensor, " points"]
 ) -> Float64[Tensor, ""]:
-    """Return the mean over classes of the average precision of each against the rest."""
+    """Return the mean over classes of the average precision of each class against the rest."""
     log_probs = prediction.mixture_log_probs
     precisions = [_precision(log_probs[:, k], target == k) for k in target.unique().tolist()]
     return torch.stack(precisions).mean()

@@ -1,4 +1,4 @@
-"""Moments of units against those of samples: errors of means, deviations and probabilities.
+"""Moments of units compared with samples: errors of means, deviations and probabilities.
 
 Source: paper 001, section 4 ("Approximation Accuracy").
 """
@@ -11,12 +11,12 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 SATURATED = 1e-8
-"""Units whose samples have a smaller standard deviation have no ratio of deviations."""
+"""Units whose samples have a smaller standard deviation are left out of ratios."""
 
 
 @dataclass(frozen=True)
 class Units:
-    """Means and standard deviations of a layer's units for several images; no `std` means 0."""
+    """Means and standard deviations (None: 0) of a layer's units for several images."""
 
     mean: Float[Tensor, "images *units"]
     std: Float[Tensor, "images *units"] | None = None
@@ -24,7 +24,7 @@ class Units:
 
 @dataclass(frozen=True)
 class SampledUnits:
-    """Moments estimated from a number of samples; None for exact values."""
+    """Moments estimated from this number of samples; exact if `samples` is None."""
 
     mean: Float64[Tensor, "images *units"]
     std: Float64[Tensor, "images *units"]
@@ -32,11 +32,11 @@ class SampledUnits:
 
 
 class RunningMoments:
-    """Mean and variance of samples that come in batches and are not stored.
+    """Mean and variance of samples that arrive in batches and are not stored.
 
-    Sums of a batch are of deviations from its mean, in the precision of the samples; all else
-    is in float64. Source: Chan, Golub and LeVeque (1979), the corrected two passes within
-    batches and the update of Welford (1962) between them.
+    A batch's sums are over deviations from its mean, in the samples' floating-point type;
+    everything else is in float64. Source: Chan, Golub and LeVeque (1979), the corrected two passes
+    within batches and the update of Welford (1962) between them.
     """
 
     def __init__(self) -> None:
@@ -69,17 +69,17 @@ class RunningMoments:
         return self._squares / (self.count - 1)
 
     def units(self) -> SampledUnits:
-        """Return the moments, for samples whose leading axis is that of images."""
+        """Return the moments, for samples whose leading axis is the images."""
         return SampledUnits(self.mean, self.variance.sqrt(), self.count)
 
     def population(self) -> SampledUnits:
-        """Return the moments of samples that are the whole population, as of one image."""
+        """Return the moments, as of one image, for samples that are the whole population."""
         std = (self._squares / self.count).sqrt()
         return SampledUnits(self.mean[None], std[None])
 
 
 def eps_mu(estimate: Units, truth: SampledUnits) -> Float64[Tensor, ""]:
-    r"""Return the mean absolute error of the means in mean standard deviations of samples.
+    r"""Return the mean absolute error of the means, in units of the samples' mean std.
 
     $$ \operatorname{mean} |\mu - \mu^*| / \operatorname{mean} \sigma^* $$
     """
@@ -89,10 +89,10 @@ def eps_mu(estimate: Units, truth: SampledUnits) -> Float64[Tensor, ""]:
 def eps_sigma(estimate: Units, truth: SampledUnits) -> Float64[Tensor, ""]:
     r"""Return the geometric mean of the ratio of standard deviations; 1 is exact.
 
-    Units whose samples are saturated are left out; NaN where all are.
+    Units with saturated samples are left out; NaN if all are.
     """
     if estimate.std is None:
-        raise ValueError("eps_sigma needs standard deviations; got means alone")
+        raise ValueError("eps_sigma needs standard deviations; got only means")
     alive = truth.std >= SATURATED
     return (estimate.std.double()[alive].log() - truth.std[alive].log()).mean().exp()
 
@@ -118,7 +118,7 @@ def kl_class_posterior(
 
 
 def kl_floor(estimate: object, truth: SampledUnits) -> Float64[Tensor, ""]:
-    r"""Return the KL of the exact class posterior against this number of samples, in nats.
+    r"""Return the KL that the exact class posterior has against this number of samples, in nats.
 
     To first order in 1/T: $\sum_y \operatorname{Var} p_y / (2 T q^*_y)$.
     """
@@ -129,20 +129,20 @@ def kl_floor(estimate: object, truth: SampledUnits) -> Float64[Tensor, ""]:
 
 
 def propagated_mean(estimate: Units, samples: object) -> Float64[Tensor, ""]:
-    """Return the mean of a single unit by propagated moments; samples have no part in it."""
+    """Return a single unit's mean by propagated moments; samples are ignored."""
     return estimate.mean.double().squeeze()
 
 
 def propagated_std(estimate: Units, samples: object) -> Float64[Tensor, ""]:
-    """Return the standard deviation of a single unit by propagated moments.
+    """Return a single unit's standard deviation by propagated moments.
 
-    Raises ValueError where means alone are propagated.
+    Raises ValueError if only means are propagated.
     """
     if estimate.std is None:
-        raise ValueError("propagated_std needs standard deviations; got means alone")
+        raise ValueError("propagated_std needs standard deviations; got only means")
     return estimate.std.double().squeeze()
 
 
 def sampled_quantile(samples: Float64[Tensor, " samples"], level: float) -> Float64[Tensor, ""]:
-    """Return a quantile of the samples of a single unit, interpolated between samples."""
+    """Return a quantile of a single unit's samples, interpolated between samples."""
     return samples.quantile(level)

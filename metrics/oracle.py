@@ -1,7 +1,7 @@
-r"""Scores against the law that targets were drawn from, where it is known.
+r"""Scores against the targets' data distribution, if it is known.
 
-The expectation over targets replaces the test targets, so that these scores have no noise of the
-test set. Regression is in standardised target units.
+The expectation over targets replaces the test targets, so that these scores have no test-set noise.
+Regression is in standardised target units.
 """
 
 import math
@@ -25,18 +25,21 @@ NODES = 64
 
 @dataclass(frozen=True)
 class Law:
-    """The law at the test points: its function, its noise, and the posterior's deviations."""
+    """The data distribution at the test points: function, noise, and the posterior's deviations."""
 
     truth: Float64[Tensor, "points outputs"]
-    """The expected target, or the probabilities of classes."""
+    """The expected target, or the class probabilities."""
     noise_std: float | None
     """Standard deviation of the target around `truth`; None for classes."""
     exact_std: Points
-    """Standard deviations of the exact posterior of `truth`; a law without one has zeros."""
+    """Standard deviations of the exact posterior of `truth`; zeros if no posterior is known."""
 
 
 def excess_risk(prediction: Any, law: Law) -> Points:
-    r"""Return $E_{y \sim p}[\log p(y) - \log q(y)] = KL[p \| q]$, p the law itself, in nats."""
+    r"""Return $E_{y \sim p}[\log p(y) - \log q(y)] = KL[p \| q]$, in nats.
+
+    p is the data distribution, q the prediction.
+    """
     if law.noise_std is None:
         log_q = _probabilities(prediction).log()
         return (torch.xlogy(law.truth, law.truth) - law.truth * log_q).nansum(1)
@@ -56,7 +59,7 @@ def claimed_variance(prediction: Predictive, law: Law) -> Points:
     $$ \operatorname{Var}_q f(x_n) \quad\text{or, of classes,}\quad
        \sum_k \operatorname{Var}_s p_{snk} $$
 
-    Raises `CannotAnswer` for a prediction that does not tell noise and function apart.
+    Raises `CannotAnswer` for a prediction that does not separate noise and function.
     """
     if law.noise_std is None:
         return _draws(prediction).var(0, correction=0).sum(1)
@@ -64,7 +67,7 @@ def claimed_variance(prediction: Predictive, law: Law) -> Points:
 
 
 def earned_variance(prediction: Predictive, law: Law) -> Points:
-    r"""Return the squared error of the predicted mean, or probabilities: what it should claim.
+    r"""Return the squared error of the predicted mean or probabilities: the variance to claim.
 
     $$ (\mu_n - f_n)^2 \quad\text{or, of classes,}\quad \sum_k (p_{nk} - f_{nk})^2 $$
     """
@@ -74,11 +77,11 @@ def earned_variance(prediction: Predictive, law: Law) -> Points:
 
 
 def epistemic_rank(prediction: Predictive, law: Law) -> Float64[Tensor, ""]:
-    r"""Return Spearman's correlation over points of claimed and exact standard deviations.
+    r"""Return Spearman's correlation over points between claimed and exact standard deviations.
 
     $$ \operatorname{cor}_n(\operatorname{rank} s_{q,n}, \operatorname{rank} s_{p,n}) $$
 
-    Raises `CannotAnswer` where all points are claimed to be equally uncertain.
+    Raises `CannotAnswer` if all points have the same claimed uncertainty.
     """
     claimed = claimed_variance(prediction, law)
     if float(claimed.max()) <= float(claimed.min()):

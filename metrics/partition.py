@@ -1,4 +1,4 @@
-"""Bins that follow the predictions, for calibration errors."""
+"""Bins that depend on the predictions, for calibration errors."""
 
 import numpy as np
 import torch
@@ -7,10 +7,10 @@ from torch import Tensor
 
 
 def minimum_variance_bins(values: Float64[Tensor, " points"], bins: int) -> Int[Tensor, " points"]:
-    """Return each value's interval in the partition of least within-interval sum of squares.
+    """Return each value's interval in the partition of minimum within-interval sum of squares.
 
     The optimum is exact. Equal values stay together, so there are fewer intervals than `bins`
-    where there are fewer distinct values; of equally good partitions, the earliest cuts.
+    if there are fewer distinct values; of equally good partitions, the one with the earliest cuts.
     Source: Fisher (1958), "On grouping for maximum homogeneity".
     """
     distinct, position, count = np.unique(
@@ -28,7 +28,7 @@ class _Segments:
 
     def __init__(self, values: np.ndarray, count: np.ndarray) -> None:
         # Confidences are dense near 1. Sums of distances from 1, from the top down, stay as small
-        # as their terms, so that differences of them keep their digits.
+        # as their terms, so that their differences keep their digits.
         missing = 1 - values
         self.size = len(values)
         self.count, self.sum, self.square = (
@@ -36,7 +36,7 @@ class _Segments:
         )
 
     def cost(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-        """Return the sum of squares about the mean of values start, ..., end - 1."""
+        """Return the sum of squares about the mean of the values start, ..., end - 1."""
         total = self.sum[start] - self.sum[end]
         squares = self.square[start] - self.square[end]
         return np.maximum(squares - total**2 / (self.count[start] - self.count[end]), 0)
@@ -59,8 +59,8 @@ class _Segments:
     def _with_one_more(self, best: np.ndarray, used: int) -> tuple[np.ndarray, np.ndarray]:
         """Return costs and last cuts of the first j values in used + 1 segments, for every j.
 
-        The best last cut never moves back as j grows: once it is known at some ends, those
-        between them search between its positions. All ends of one level are done at once.
+        The best last cut never moves back as j grows: once it is known at some ends, the ends
+        between them search between its positions. All ends of one level are computed at once.
         """
         first, size = used + 1, self.size
         cost = np.full(size + 1, np.inf)
@@ -87,11 +87,11 @@ class _Segments:
 def simplex_bins(
     probs: Float64[Tensor, "points classes"], minimum_size: int
 ) -> Int[Tensor, " points"]:
-    """Return each point's bin after cutting at medians for as long as both parts suffice.
+    """Return each point's bin after cutting at medians for as long as both parts are large enough.
 
     A bin is cut at the median of the class whose probability varies most in it: strictly
     below it, and the rest. It is final once it has fewer than twice `minimum_size` points, or
-    when a part would have fewer than `minimum_size`. Source: the public code of paper 000.
+    if a part would have fewer than `minimum_size`. Source: the public code of paper 000.
     """
     values = probs.numpy(force=True)
     index = np.zeros(len(values), dtype=np.int64)

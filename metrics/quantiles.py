@@ -1,8 +1,8 @@
-r"""Scores of quantiles on a grid of levels: of $q_k$ at $\tau_k$, and of nothing between them.
+r"""Scores of quantiles on a grid of levels: only of $q_k$ at $\tau_k$, not of values in between.
 
 The pinball loss of a quantile is $\rho_\tau(u) = u (\tau - [u < 0])$ of the error u = y - q, in
-units of the target. It is least, in expectation, where q is the quantile of its level: Koenker and
-Bassett (1978), "Regression Quantiles".
+target units. Its expectation is minimal if q is the quantile at its level: Koenker and Bassett
+(1978), "Regression Quantiles".
 """
 
 import torch
@@ -19,7 +19,7 @@ def pinball_loss(
 
     $$ \tfrac1K \sum_k \rho_{\tau_k}(y - q_k) $$
 
-    In target units. It depends on the levels: compare methods that predict the same ones.
+    In target units. It depends on the levels: compare only methods with the same levels.
     Source: Koenker and Bassett (1978), "Regression Quantiles".
     """
     return _losses(prediction, target).mean((1, 2))
@@ -32,10 +32,10 @@ def crps_of_quantiles(
 
     $$ 2 \int_0^1 \rho_\tau(y - q(\tau)) d\tau \approx 2 \sum_k w_k \rho_{\tau_k}(y - q_k) $$
 
-    The integral is by the trapezoidal rule between levels. Below the lowest level and above the
-    highest, the loss is taken to be that of the nearest level, so that every quantile is scored
-    at its own level and an honest one is the best. Levels (k - ½)/K weigh alike, and the score is
-    then that of K equally probable values. In target units, averaged over outputs.
+    The integral uses the trapezoidal rule between levels. Below the lowest level and above the
+    highest, the loss of the nearest level is used, so that every quantile is scored at its own
+    level and the true quantile is optimal. Levels (k - ½)/K have equal weights, and then the score
+    is the CRPS of K equally probable values. In target units, averaged over outputs.
     Source: Gneiting and Ranjan (2011), "Comparing density forecasts using threshold- and
     quantile-weighted scoring rules".
     """

@@ -10,7 +10,7 @@ from bnnbench.metrics.scores import accuracy
 def log_odds(
     prediction: HasProbabilities, target: Int[Tensor, " points"]
 ) -> Float64[Tensor, " points"]:
-    r"""Return $\log(\max_y q(y) / q(y^*))$, in nats: 0 where the target is the most probable.
+    r"""Return $\log(\max_y q(y) / q(y^*))$, in nats: 0 if the target is the most probable class.
 
     Source: paper 001, figure 5, "confidence odds".
     """
@@ -20,14 +20,14 @@ def log_odds(
 def mean_log_odds_of_errors(
     prediction: HasProbabilities, target: Int[Tensor, " points"]
 ) -> Float64[Tensor, ""]:
-    """Return the mean of the log odds over wrongly classified points; NaN where there are none."""
+    """Return the mean log odds over wrongly classified points; NaN if there are none."""
     return _of_errors(prediction, target).mean()
 
 
 def median_log_odds_of_errors(
     prediction: HasProbabilities, target: Int[Tensor, " points"]
 ) -> Float64[Tensor, ""]:
-    """Return the median log odds of errors, finite despite a few errors of probability 0."""
+    """Return the median log odds over errors, finite despite a few errors of probability 0."""
     of_errors = _of_errors(prediction, target)
     return of_errors.quantile(0.5) if len(of_errors) else of_errors.mean()
 
@@ -39,8 +39,8 @@ def _of_errors(prediction: HasProbabilities, target: Tensor) -> Float64[Tensor, 
 def zero_gradient(
     gradient: Float[Tensor, "points *features"], target: Tensor
 ) -> Float64[Tensor, " points"]:
-    """Return 1 where the loss's gradient is 0 in every input: an attack could not even begin.
+    """Return 1 if the loss's gradient is 0 in every input, so that an attack cannot even begin.
 
-    In floating point the gradient of a certain prediction is 0; that is no robustness.
+    In floating point the gradient of a certain prediction is 0; this is not robustness.
     """
     return (gradient.flatten(1) == 0).all(1).double()

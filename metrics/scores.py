@@ -1,4 +1,4 @@
-"""Scores of single predictions: right or wrong, likely or not, near or far."""
+"""Scores of single predictions: accuracy, likelihood, distance."""
 
 import torch
 from jaxtyping import Float, Float64, Int
@@ -17,7 +17,7 @@ from bnnbench.methods.predictions.predictive import GaussianPredictive
 def accuracy(
     prediction: HasProbabilities, target: Int[Tensor, " points"]
 ) -> Float64[Tensor, " points"]:
-    """Return 1 where the most probable class is the target; the lowest of equals is predicted."""
+    """Return 1 if the most probable class (the lowest of equals) is the target, else 0."""
     top, predicted = prediction.mixture_log_probs.max(1)
     return (predicted == target).double().where(~top.isnan(), torch.nan)
 
@@ -25,7 +25,7 @@ def accuracy(
 def top_k_accuracy(
     prediction: HasProbabilities, target: Int[Tensor, " points"], k: int = 5
 ) -> Float64[Tensor, " points"]:
-    """Return 1 where the target is among the `k` most probable classes, lowest of equals first."""
+    """Return 1 if the target is among the `k` most probable classes, lowest of equals first."""
     log_probs = prediction.mixture_log_probs
     target_log_prob = prediction.log_prob(target)[:, None]
     lower = torch.arange(log_probs.shape[1], device=log_probs.device) < target[:, None]
@@ -38,7 +38,7 @@ def log_likelihood(prediction: HasLogProb, target: Tensor) -> Float64[Tensor, " 
 
     $$ \log \tfrac1S \sum_s p(y_n \mid x_n, \theta_s) $$
 
-    A probability of exactly 0 gives -inf. A density is per unit of the target: that of
+    A probability of exactly 0 gives -inf. A density is per unit of the target: the log density of
     original targets is that of standardised ones less the log of their standard deviation.
     """
     return prediction.log_prob(target)
@@ -47,11 +47,11 @@ def log_likelihood(prediction: HasLogProb, target: Tensor) -> Float64[Tensor, " 
 def smoothed_log_likelihood(
     prediction: HasProbabilities, target: Int[Tensor, " points"]
 ) -> Float64[Tensor, " points"]:
-    """Return the log of each target's probability after mixing with a uniform one, in nats.
+    """Return the log of each target's probability after mixing with uniform ones, in nats.
 
-    The uniform distribution has the weight δ = 1e-4, so that the score is never below
-    log(1e-4 / classes). Paper 003 smooths probabilities in training alone, by its text; its
-    printed test scores of sure models far from the data are of this kind.
+    The uniform distribution has the weight δ = 1e-4, so that the score is at least
+    log(1e-4 / classes). According to its text, paper 003 smooths probabilities only in training;
+    its printed test scores of confident models far from the data are of this kind.
     """
     return smoothed(prediction.mixture_log_probs.exp()).gather(1, target[:, None]).squeeze(1).log()
 
@@ -79,7 +79,7 @@ def brier_score(
 def root_mean_squared_error(
     prediction: HasMean, target: Float[Tensor, "points outputs"]
 ) -> Float64[Tensor, ""]:
-    """Return the root of the squared error's mean over points and outputs."""
+    """Return the square root of the squared error's mean over points and outputs."""
     return (prediction.mean.double() - target.double()).square().mean().sqrt()
 
 
@@ -93,6 +93,6 @@ def absolute_error(
 def gaussian_log_likelihood(
     prediction: HasMoments, target: Float[Tensor, "points outputs"]
 ) -> Float64[Tensor, " points"]:
-    """Return the log density of each target under a Gaussian of equal mean and variance."""
+    """Return the log density of each target under a Gaussian with the same mean and variance."""
     matched = GaussianPredictive(prediction.mean[None], prediction.variance[None])
     return matched.log_prob(target)

@@ -13,10 +13,10 @@ from bnnbench.metrics.uncertainty import confidence
 
 @dataclass(frozen=True)
 class RiskCoverageCurve:
-    """Risks when the k most certain points are accepted, for k = 1, ..., N.
+    """Risks if the k most certain points are accepted, for k = 1, ..., N.
 
-    `risk` is the mean loss among the accepted; `generalised_risk` is their total loss over N. The
-    loss is 1 for a wrong class, and the squared error of a real target.
+    `risk` is the mean loss over accepted points; `generalised_risk` is their total loss over N. The
+    loss is 1 for a wrong class, and the squared error for a real target.
     """
 
     coverage: Float64[Tensor, " points"]
@@ -27,7 +27,7 @@ class RiskCoverageCurve:
 def risk_coverage_curve(
     prediction: HasProbabilities, target: Int[Tensor, " points"]
 ) -> RiskCoverageCurve:
-    """Return the curve of errors; points of equal confidence are in random order, on average.
+    """Return the curve of errors, averaged over random orders of points with equal confidence.
 
     Source: Geifman and El-Yaniv (2017), "Selective classification for deep neural networks".
     """
@@ -44,9 +44,9 @@ def aurc(prediction: HasProbabilities, target: Int[Tensor, " points"]) -> Float6
 
 
 def augrc(prediction: HasProbabilities, target: Int[Tensor, " points"]) -> Float64[Tensor, ""]:
-    """Return the area under the generalised risk, from no coverage to full, by trapezoids.
+    """Return the area under the generalised risk from coverage 0 to 1, by the trapezoidal rule.
 
-    It is the chance that a random point is both wrong and at least as confident as another.
+    It is the probability that a random point is both wrong and at least as confident as another.
     Source: Traub et al. (2024), "Overcoming common flaws in the evaluation of selective
     classification systems".
     """
@@ -57,10 +57,10 @@ def augrc(prediction: HasProbabilities, target: Int[Tensor, " points"]) -> Float
 def squared_error_curve(
     prediction: HasMoments, target: Float[Tensor, "points outputs"]
 ) -> RiskCoverageCurve:
-    """Return the curve of squared errors in squared target units, least predicted variance first.
+    """Return the curve of squared errors in squared target units, lowest predicted variance first.
 
-    Errors and variances are averaged over outputs; points of equal variance are in random order, on
-    average.
+    Errors and variances are averaged over outputs, and the curve over random orders of points with
+    equal variance.
     """
     return _curve(prediction.variance.double().mean(1), _squared_error(prediction, target))
 
@@ -70,7 +70,7 @@ def squared_error_aurc(
 ) -> Float64[Tensor, ""]:
     """Return the mean selective squared error over k = 1, ..., N, in squared target units.
 
-    The area of Geifman, Uziel and El-Yaniv (2019), with squared errors in place of errors.
+    The area of Geifman, Uziel and El-Yaniv (2019), with squared errors instead of errors.
     """
     return squared_error_curve(prediction, target).risk.mean()
 
@@ -80,7 +80,7 @@ def excess_squared_error_aurc(
 ) -> Float64[Tensor, ""]:
     """Return the area less that of an oracle, which rejects the largest errors first.
 
-    In squared target units; 0 where larger predicted variances always go with larger errors.
+    In squared target units; 0 if larger predicted variances always go with larger errors.
     Source: Geifman, Uziel and El-Yaniv (2019) (E-AURC).
     """
     error = _squared_error(prediction, target)
@@ -94,7 +94,7 @@ def _squared_error(prediction: HasMoments, target: Tensor) -> Float64[Tensor, " 
 def _curve(
     uncertainty: Float64[Tensor, " points"], loss: Float64[Tensor, " points"]
 ) -> RiskCoverageCurve:
-    """Return the curve, the loss of points of equal uncertainty being shared among them."""
+    """Return the curve, with losses averaged over points of equal uncertainty."""
     levels, group = uncertainty.unique(return_inverse=True)
     count = group.bincount(minlength=len(levels))
     share = group.bincount(loss, minlength=len(levels)) / count

@@ -1,6 +1,6 @@
 """Detection of out-of-distribution data by an uncertainty.
 
-Scores are larger, and targets 1, where a point is out of distribution.
+Out-of-distribution points have target 1 and should have larger scores.
 """
 
 import torch
@@ -13,7 +13,7 @@ TRUE_POSITIVE_RATE = 0.95
 def auroc(score: Float[Tensor, " points"], target: Int[Tensor, " points"]) -> Float64[Tensor, ""]:
     """Return the probability that an outlier scores above an inlier, ties counting half.
 
-    Raises ValueError unless points of both kinds are there.
+    Raises ValueError unless there are points of both kinds.
     """
     true_positives, false_positives = _accepted(score, target)
     return torch.trapezoid(
@@ -26,10 +26,10 @@ def aupr_out(
 ) -> Float64[Tensor, ""]:
     r"""Return the average precision $\sum_n (R_n - R_{n-1}) P_n$, outliers being positive.
 
-    Raises ValueError unless points of both kinds are there.
+    Raises ValueError unless there are points of both kinds.
     """
     true_positives, false_positives = _accepted(score, target)
-    # No precision exists before the first threshold, and none is needed there.
+    # Precision is undefined before the first threshold, and not needed there.
     precision = true_positives[1:] / (true_positives + false_positives)[1:]
     return (true_positives.diff() * precision).sum() / true_positives[-1]
 
@@ -44,7 +44,7 @@ def fpr95_out(
 ) -> Float64[Tensor, ""]:
     """Return the share of inliers flagged once at least 95 % of the outliers are.
 
-    Raises ValueError unless points of both kinds are there.
+    Raises ValueError unless there are points of both kinds.
     """
     true_positives, false_positives = _accepted(score, target)
     first = (true_positives / true_positives[-1] >= TRUE_POSITIVE_RATE).double().argmax()
@@ -65,13 +65,13 @@ def fpr95_in(
 def _accepted(score: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Return counts of positives and negatives with at least each distinct score, highest first.
 
-    Both counts begin at 0, before the first threshold. A score of NaN makes them all NaN.
+    Both counts begin at 0, before the first threshold. A NaN score makes them all NaN.
     """
     kinds = target.unique().tolist()
     if kinds != [0, 1]:
         raise ValueError(
             "separation needs targets 0 (in distribution) and 1 (out of distribution), "
-            f"both present, not {kinds[:5]}"
+            f"both present; got {kinds[:5]}"
         )
     ordered, order = score.double().sort(descending=True)
     last_of_equals = torch.ones_like(order, dtype=torch.bool)

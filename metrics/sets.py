@@ -1,4 +1,4 @@
-"""Scores of intervals and sets that state their own level, such as those of conformal methods."""
+"""Scores of intervals and sets that state their own level, as from conformal methods."""
 
 from jaxtyping import Float, Float64, Int
 from torch import Tensor
@@ -9,9 +9,9 @@ from bnnbench.methods.predictions.base import HasInterval, HasSet
 def stated_interval_coverage(
     prediction: HasInterval, target: Float[Tensor, "points outputs"]
 ) -> Float64[Tensor, " points"]:
-    """Return 1 where the interval contains the target, its ends included, averaged over outputs.
+    """Return 1 if the interval, ends included, contains the target, else 0, averaged over outputs.
 
-    A share, to be compared with the level that the prediction states. Source: Khosravi et al.
+    Compare its mean with the level that the prediction states. Source: Khosravi et al.
     (2011), "Comprehensive review of neural network-based prediction intervals" (PICP).
     """
     target = target.double()
@@ -31,12 +31,12 @@ def stated_interval_width(prediction: HasInterval) -> Float64[Tensor, " points"]
 def interval_score(
     prediction: HasInterval, target: Float[Tensor, "points outputs"]
 ) -> Float64[Tensor, " points"]:
-    r"""Return the interval's width and a penalty for a target outside, averaged over outputs.
+    r"""Return the interval's width plus a penalty for targets outside it, averaged over outputs.
 
     $$ (u - l) + \tfrac2\alpha \max(l - y, 0) + \tfrac2\alpha \max(y - u, 0) $$
 
     1 - α is the level that the prediction states. In target units; the quantiles α/2 and
-    1 - α/2 have the least expectation. Source: Gneiting and Raftery (2007), "Strictly proper
+    1 - α/2 have the minimum expectation. Source: Gneiting and Raftery (2007), "Strictly proper
     scoring rules, prediction, and estimation", eq. 43.
     """
     low, high, target = prediction.low.double(), prediction.high.double(), target.double()
@@ -45,16 +45,16 @@ def interval_score(
 
 
 def set_coverage(prediction: HasSet, target: Int[Tensor, " points"]) -> Float64[Tensor, " points"]:
-    """Return 1 where the set contains the target.
+    """Return 1 if the set contains the target, else 0.
 
-    A share, to be compared with the level that the prediction states. Source: Sadinle, Lei and
+    Compare its mean with the level that the prediction states. Source: Sadinle, Lei and
     Wasserman (2019), "Least ambiguous set-valued classifiers with bounded error levels".
     """
     return prediction.members.gather(1, target.long()[:, None]).squeeze(1).double()
 
 
 def set_size(prediction: HasSet) -> Float64[Tensor, " points"]:
-    """Return the number of classes in the set; an empty one has size 0.
+    """Return the number of classes in the set; 0 for an empty one.
 
     Source: Sadinle, Lei and Wasserman (2019), "Least ambiguous set-valued classifiers with bounded
     error levels" (ambiguity).

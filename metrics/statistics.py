@@ -1,4 +1,4 @@
-"""Summaries of values over runs, and tests that several parts of reports share."""
+"""Summaries of values over runs, and significance tests shared by several parts of reports."""
 
 import math
 from collections import defaultdict
@@ -12,7 +12,7 @@ from numpy import ndarray
 from scipy import stats
 
 EXACT_WILCOXON = 25
-"""Largest number of differences for which the signed rank distribution is enumerated."""
+"""Maximum number of differences for which the signed rank distribution is enumerated."""
 
 
 Samples = Mapping[tuple[int, int], float]
@@ -30,7 +30,7 @@ class Significance(NamedTuple):
 class Summary:
     """Mean, standard deviation (n - 1) and standard error.
 
-    The latter two are NaN for one value, and where a value is not finite.
+    The latter two are NaN for a single value, and if a value is not finite.
     """
 
     mean: float
@@ -42,7 +42,7 @@ class Summary:
 def replicates(samples: Samples, by_fold: bool) -> list[float]:
     """Return the independent values behind a mean.
 
-    Seeds of one fold share its rows, so with several folds each counts by its mean over seeds.
+    Seeds of one fold share its rows, so with several folds each fold counts by its mean over seeds.
     """
     if not by_fold:
         return list(samples.values())
@@ -53,24 +53,24 @@ def replicates(samples: Samples, by_fold: bool) -> list[float]:
 
 
 def mean(values: Sequence[float]) -> float:
-    """Return the mean, infinite or NaN where a value is."""
+    """Return the mean; infinite or NaN if a value is."""
     return sum(values) / len(values)
 
 
 def summary(values: Float[ndarray, " splits"]) -> Summary:
     """Return the summary of values over splits or seeds, or of their paired differences."""
     spreads = len(values) > 1 and np.isfinite(values).all()
-    with np.errstate(over="ignore"):  # of values near the largest number, the spread is infinite
+    with np.errstate(over="ignore"):  # for values near the largest number, the spread is infinite
         std = float(values.std(ddof=1)) if spreads else math.nan
         return Summary(float(values.mean()), std, std / math.sqrt(len(values)), len(values))
 
 
 def wilcoxon(differences: Float[ndarray, " pairs"]) -> Significance:
-    """Return the signed rank test: zeros are dropped, ties share their average rank.
+    """Return the result of the signed rank test: zeros are dropped, ties share their average rank.
 
     Exact up to 25 differences without ties, otherwise by the normal approximation, without
-    continuity correction. Across data sets (one difference each) it is valid; over splits of
-    one set it has the same trouble with overlap as Student's test.
+    continuity correction. Across data sets (one difference each) the test is valid; over splits of
+    one set it suffers from their overlap as Student's test does.
     Source: Wilcoxon (1945), "Individual comparisons by ranking methods".
     """
     nonzero = differences[differences != 0]
@@ -86,10 +86,10 @@ def wilcoxon(differences: Float[ndarray, " pairs"]) -> Significance:
 def holm(p_values: Float[ndarray, "*columns tests"]) -> Float[ndarray, "*columns tests"]:
     """Return p values adjusted for all tests of a column, in the given order.
 
-    NaN stands for a test that was not made, and stays. Source: Holm (1979), "A simple
-    sequentially rejective multiple test procedure".
+    NaN stands for an omitted test, and stays. Source: Holm (1979), "A simple sequentially rejective
+    multiple test procedure".
     """
-    order = np.argsort(p_values, axis=-1, kind="stable")  # NaN come last
+    order = np.argsort(p_values, axis=-1, kind="stable")  # NaN values come last
     remaining = (~np.isnan(p_values)).sum(-1, keepdims=True) - np.arange(p_values.shape[-1])
     scaled = np.minimum(1, remaining * np.take_along_axis(p_values, order, -1))
     adjusted = np.empty_like(p_values)

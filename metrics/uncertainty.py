@@ -1,4 +1,4 @@
-"""The uncertainty of a categorical prediction, whatever the target."""
+"""The uncertainty of a categorical prediction, independent of the target."""
 
 import torch
 from jaxtyping import Float64, Int64
@@ -15,9 +15,9 @@ from bnnbench.methods.predictions.dirichlet import fitted_precision, smoothed
 from bnnbench.methods.predictions.dirichlet import mutual_information as information_of_dirichlet
 
 PRECISIONS = (1e-3, 1e6)
-"""The least and the largest precision of a Dirichlet fitted to draws; a single draw has the latter.
+"""Minimum and maximum precision of a Dirichlet fitted to draws; a single draw has the maximum.
 
-Wider than the bounds of training, within which uncertain points would tie. """
+Wider than the bounds in training, within which uncertain points would tie. """
 
 
 def entropy(prediction: HasProbabilities) -> Float64[Tensor, " points"]:
@@ -65,14 +65,14 @@ def minus_dirichlet_precision(prediction: HasSpread) -> Float64[Tensor, " points
 def dirichlet_mutual_information(prediction: HasSpread) -> Float64[Tensor, " points"]:
     """Return the mutual information, in nats, of the Dirichlet fitted to the draws.
 
-    Unlike `mutual_information` it depends on all that the precision sums up. Source: paper 003,
-    eqs. 20 to 25.
+    Unlike `mutual_information`, it depends on the draws only through their mean and the fitted
+    precision. Source: paper 003, eqs. 20 to 25.
     """
     return information_of_dirichlet(_fitted(prediction))
 
 
 def iterations(steps: Int64[Tensor, " points"], level: float | None) -> Float64[Tensor, ""]:
-    """Return the mean number of steps of the fits at all points, or the quantile at a level.
+    """Return the mean number of fit steps over all points, or its quantile at a level.
 
     Source: paper 003, appendix F.
     """
@@ -84,8 +84,8 @@ def _fitted(prediction: HasSpread) -> Float64[Tensor, "points classes"]:
     spread = prediction.reverse_mutual_information
     if spread is None:
         raise CannotAnswer(
-            "needed the draws or their reverse mutual information; got a summary that was kept "
-            "without: fit again"
+            "needed the draws or their reverse mutual information; got a summary that was stored "
+            "without them: fit again"
         )
     mean = smoothed(prediction.mixture_log_probs.exp())
     return fitted_precision(mean, spread, *PRECISIONS).unsqueeze(1) * mean

@@ -13,12 +13,12 @@ from bnnbench.spelling import did_you_mean
 
 @dataclass(frozen=True)
 class Entry:
-    """A suite as its `--help` and the list of suites show it, before anything is imported."""
+    """A suite's facts for its `--help` and the list of suites, available without imports."""
 
     title: str
     profiles: tuple[str, ...]
     sampled: bool = False
-    """True if `--samples` chooses a number of samples."""
+    """True if `--samples` sets the number of samples."""
 
 
 SUITES: Mapping[str, Entry] = {
@@ -50,11 +50,11 @@ SUITES: Mapping[str, Entry] = {
     ),
     "features": Entry("Frozen features of CIFAR-10: any head by any method", ("quick",)),
     "few_samples": Entry(
-        "Draws that a posterior predictive takes, by Monte Carlo and by integrals over a box",
+        "Number of draws for a posterior predictive, by Monte Carlo and by integrals over a box",
         ("quick",),
     ),
     "message_ladder": Entry(
-        "The price of each approximation of message passing, where the posterior is known",
+        "The error of each approximation in message passing, given the exact posterior",
         ("quick", "wide"),
     ),
     "mnist": Entry(
@@ -62,7 +62,7 @@ SUITES: Mapping[str, Entry] = {
         ("quick", "paper", "tuned_quick", "disjoint", "schedules"),
     ),
     "moment_accuracy": Entry(
-        "Moments propagated through trained networks, beside samples",
+        "Moments propagated through trained networks, compared with samples",
         (
             "quick",
             "paper",
@@ -85,7 +85,7 @@ SUITES: Mapping[str, Entry] = {
         ("quick", "paper"),
     ),
     "stl10_transfer": Entry(
-        "Transfer from CIFAR-10 to the nine classes of STL-10 that both have",
+        "Transfer from CIFAR-10 to the nine shared classes of STL-10",
         ("quick", "paper", "paper_preresnet164", "paper_wideresnet28_10"),
     ),
     "toy": Entry(
@@ -93,7 +93,7 @@ SUITES: Mapping[str, Entry] = {
         ("quick", "paper", "gap", "depth", "coverage", "coverage_paper"),
     ),
     "truth": Entry(
-        "Distance to certified posteriors, and excess risk under known laws",
+        "Distance to certified posteriors, and excess risk under known data distributions",
         ("quick", "full", "tanh", "oracles", "oracle_classes"),
     ),
     "two_moons": Entry("Two moons: priors on functions and on weights", ("quick", "paper")),
@@ -129,11 +129,11 @@ SUITES: Mapping[str, Entry] = {
         ("quick", "trajectories", "laplace", "variational", "large", "large_faster"),
     ),
 }
-"""Module in this folder → what it declares."""
+"""Module in this folder → its declaration."""
 
 
 def unknown(name: str, commands: Iterable[str]) -> str:
-    """Return a sentence that says what there is instead of a suite or command `name`."""
+    """Return a sentence with the alternatives to an unknown suite or command `name`."""
     names = [*SUITES, *commands]
     hint = did_you_mean(name, names).capitalize()
     choices = f"Choose one of {', '.join(names)}."

@@ -22,27 +22,27 @@ from bnnbench.methods.row_by_row.laplace_diagonal import LaplaceDiagonal
 
 TITLE = "Active learning: rows chosen by predictive variance against rows chosen at random"
 
-# Both arms start from one partition and train afresh after every acquisition.
+# Both strategies start from the same partition and train anew after every acquisition.
 ARMS = {"R": Acquisition("random", rounds=9), "A": Acquisition("variance", rounds=9)}
 
-# 10 hidden units, 40 epochs of PBP; tanh units where LA is: paper 004, section 5.4.
+# 10 hidden units, 40 epochs of PBP; tanh units for LA: paper 004, section 5.4.
 NETWORK = mlp([10], outputs=1)
 TANH_NETWORK = mlp([10], outputs=1, activation=Tanh())
 CDF_NETWORK = mlp([10], outputs=1, activation=NormalCdf())
 PBP = Pbp(epochs=40)
 LA = LaplaceDiagonal()
-# Not in the paper: prior and noise of most evidence, by all curvatures between weights.
+# Not in the paper: prior and noise of maximum evidence, with all curvatures between weights.
 LAPLACE = Laplace(AdamW(learning_rate=1e-2, weight_decay=1e-2, epochs=400), Full())
-# The paper prints one model, that of PBP, whose prior expects noise as large as the spread of the
-# labels and weighs it as twelve rows do: much beside 29 rows. "(less noise)" expects a tenth of
+# The paper prints only PBP's model. Its prior expects noise as large as the spread of the labels
+# and weighs it as twelve rows do: much compared with 29 rows. "(less noise)" expects a tenth of
 # their variance, weighed as four rows. Its chains mix more slowly, and are twice as long.
 HMC_LESS_NOISE = Hmc(draws=500, warmup=1000, thinning=8, noise_shape=2.0, noise_rate=0.2)
 
-# The paper says of EP that its units are the standard Gaussian cdf.
+# According to the paper, EP's units are the standard Gaussian cdf.
 EP = Ep()
 EP_LESS_NOISE = Ep(noise_shape=2.0, noise_rate=0.2)
 
-# Scored after every acquisition: what is quick to compute for a mixture of 500 draws.
+# Scored after every acquisition: only metrics that are fast for a mixture of 500 draws.
 METRICS = ("rmse", "log_likelihood", "crps", "picp_90", "mae", "mpiw_90")
 
 QUICK = Suite(
@@ -55,7 +55,7 @@ QUICK = Suite(
     methods={
         "PBP": PBP,
         "LA": LA,
-        # Not in the paper; a customary setting, 400 epochs as a batch holds all rows.
+        # Not in the paper; a customary setting, 400 epochs because a batch holds all rows.
         "MFVI": Mfvi(learning_rate=1e-2, prior_std=1.0, epochs=400, draws=50),
         "MP": MessagePassing(iterations=(50,), schedule=GroupSequential(4)),
     },

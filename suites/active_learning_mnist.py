@@ -1,4 +1,4 @@
-"""Active learning of digits: batches chosen by BALD or by entropy against random ones."""
+"""Active learning of digits: batches chosen by BALD or entropy compared with random ones."""
 
 from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
@@ -17,14 +17,14 @@ from bnnbench.metrics import CLASSIFICATION
 
 TITLE = "Active learning of digits: BALD and predictive entropy against random acquisition"
 
-# 20 labels, then 10 at a time: Gal, Islam and Ghahramani (2017), section 5. Unlike there the
-# network is a perceptron, and the pool of the quick profile is small.
+# 20 labels, then 10 at a time: Gal, Islam and Ghahramani (2017), section 5. Here, in contrast,
+# the network is a perceptron, and the pool of the quick profile is small.
 ARMS = {
     "random": Acquisition("random", rounds=9, batch=10),
     "entropy": Acquisition("entropy", rounds=9, batch=10),
     "BALD": Acquisition("bald", rounds=9, batch=10),
 }
-# Customary settings, not searched for.
+# Customary settings, not searched.
 ADAMW = AdamW(learning_rate=2e-3, weight_decay=1e-2, epochs=50, batch_size=32)
 NETWORK = (Flatten(), *mlp([100], outputs=10))
 METHODS = {

@@ -1,4 +1,4 @@
-"""Heads on frozen features: a network's features once, then any method on the layers behind."""
+"""Heads on frozen features: features computed once, then any method for the last layers."""
 
 from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
@@ -23,8 +23,8 @@ from bnnbench.methods.trajectory.schedules import HighThenLow
 from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.metrics import CLASSIFICATION, JOINT
 
-# No setting was searched for: rates and epochs are those of the quick profile of the CIFAR-10
-# suite, or the defaults.
+# No setting was searched: rates and epochs come from the quick profile of the CIFAR-10 suite, or
+# are defaults.
 ADAMW = AdamW(learning_rate=3e-3, weight_decay=1e-2, epochs=15, batch_size=50)
 TRAJECTORY = Descent(learning_rate=0.03, epochs=15, batch_size=50, schedule=HighThenLow(0.5))
 

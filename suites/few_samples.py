@@ -1,11 +1,11 @@
-"""Numbers of draws that a posterior predictive takes, by Monte Carlo and by integrals over a box.
+"""Numbers of draws needed for a posterior predictive, by Monte Carlo and by integrals over a box.
 
-Bayesian linear regression, where posterior and predictive are known exactly. Draws are from
-the exact posterior, so that nothing but their number is to blame. Paper 002 gives neither the
+Bayesian linear regression, in which posterior and predictive are known exactly. Draws are from
+the exact posterior, so that errors result only from their number. Paper 002 states neither the
 number of features nor the noise nor the data: ten features, and a posterior standard deviation
-of the function of 1.5 times the noise's, are ours. Boxes along the weights know nothing of
-correlations: the posterior has none, or those that neighbouring features of correlation 0.5 and
-0.9 leave.
+of the function of 1.5 times the noise's, are ours. Boxes along the weights ignore correlations:
+the posterior has none, or those that result from correlations of 0.5 and 0.9 between neighbouring
+features.
 """
 
 from bnnbench.commands.suite import main
@@ -24,7 +24,7 @@ from bnnbench.suites.probes.few_samples import FewSamples
 
 QUICK = Suite(
     name="few_samples",
-    title="Draws that a posterior predictive takes, by Monte Carlo and by integrals over a box",
+    title="Number of draws for a posterior predictive, by Monte Carlo and by integrals over a box",
     profile="quick",
     cases=cases_of((LinearTruth(), LinearTruth(0.5), LinearTruth(0.9)), (Linear(1, bias=False),)),
     methods={
@@ -34,7 +34,7 @@ QUICK = Suite(
         "CIBER principal": LinearFromDraws(Collapsed(axes="principal"), prior_std=PRIOR_STD),
         "Gaussian of the draws": LinearFromDraws(MomentMatched(), prior_std=PRIOR_STD),
     },
-    # Of 5 draws, as in the paper's figure 3.
+    # For 5 draws, as in the paper's figure 3.
     evaluations=(Evaluation(Clean(), ("picp_90", "mpiw_90", "picp_50", "mpiw_50")),),
     folds=50,
     probes=(FewSamples(),),

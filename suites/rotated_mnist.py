@@ -1,4 +1,4 @@
-"""Digits turned by up to 180 degrees, learned upright: priors on functions and on weights."""
+"""Digits rotated by up to 180 degrees, learned upright: priors on functions and on weights."""
 
 from dataclasses import replace
 
@@ -28,20 +28,20 @@ from bnnbench.methods.networks.catalogue import lecun_mlp_003, mlp_003
 from bnnbench.suites.probes.precision_steps import PrecisionSteps
 
 # Learning rate, batch, epochs, dropout rate, 10 members and weight decay 5e-4 without fVI: paper
-# 003, appendix B.2. It names Adam for the toy problem alone, and the kind of decay nowhere:
-# decoupled from the gradient, as here, it is next to none.
+# 003, appendix B.2. It names Adam only for the toy problem, and never the kind of decay: decoupled
+# from the gradient, as here, it has almost no effect.
 ADAM = AdamW(learning_rate=1e-3, weight_decay=0.0, epochs=30, batch_size=256, schedule="constant")
 DECAYED = replace(ADAM, weight_decay=5e-4)
 RATE, MEMBERS, DRAWS = 0.2, 10, 10
 # Ten masks predict (appendix F). Their likelihoods beyond 100 degrees are below the printed ones; a
-# row of 50 is to show whether their number is the reason.
+# row with 50 tests whether their number is the reason.
 MASKS = 50
-# The rows beside fVI with one function that are nothing but this.
+# For comparison with fVI of one function, whose gradient equals this label smoothing's.
 SMOOTHED = LabelSmoothing.matching_function_space(ADAM, classes=10)
 
-# The paper has MAP, MC dropout and ensembles here, without and with fVI, and the next on CIFAR
-# alone, whose settings these are. Label smoothing, belief matching, five or 50 masks and message
-# passing are not in it; the last has the settings of bnnbench.suites.mnist.
+# The paper has MAP, MC dropout and ensembles here, without and with fVI, and the next methods only
+# on CIFAR, from which their settings come. Label smoothing, belief matching, five or 50 masks and
+# message passing are not in it; the last has the settings of bnnbench.suites.mnist.
 METHODS = {
     "Class frequency": Marginal(),
     "MAP": DECAYED,
@@ -66,7 +66,7 @@ METHODS = {
     "Rank1 fVI": FunctionSpace(Rank1(), training=ADAM),
     "MP": MessagePassing(iterations=ramp(6), schedule=Coupled(64)),
 }  # fmt: skip
-# Networks that start otherwise than torch's default has it; the paper does not say how its do.
+# Networks with another initialisation than torch's default; the paper does not state its own.
 LECUN_METHODS = {
     f"{label} (LeCun)": METHODS[label] for label in ("MAP", "MAP fVI", "Ensemble", "Ensemble fVI")
 }
@@ -108,13 +108,13 @@ QUICK = replace(
     reproduces=(),
 )
 
-# Section 4.3 and figure 4: one turned copy of a batch for each angle, which the paper leaves open.
+# Section 4.3 and figure 4: one rotated copy of a batch per angle; the paper does not state this.
 PLUS_90 = (TrainingData(), RotatedCopies((90,)))
 PLUS_180 = (TrainingData(), RotatedCopies((90, 180)))
 MODELS = {"MAP": Map(), "MC Dropout": Dropout(RATE, DRAWS), "Ensemble": Members(MEMBERS)}
 INDEX_SETS = replace(
     PAPER,
-    title="Rotated MNIST: index sets with turned digits",
+    title="Rotated MNIST: index sets with rotated digits",
     profile="index_sets",
     methods={
         f"{label} fVI{name}": FunctionSpace(model, index, training=ADAM)
@@ -127,10 +127,10 @@ INDEX_SETS = replace(
     reproduces=(),
 )
 
-# Appendix F: steps to the precisions of a trained ensemble.
+# Appendix F: numbers of steps to the precisions of a trained ensemble.
 PRECISIONS = replace(
     PAPER,
-    title="Rotated MNIST: steps that fits of Dirichlets take",
+    title="Rotated MNIST: number of steps of Dirichlet fits",
     profile="precisions",
     methods={"Ensemble fVI": METHODS["Ensemble fVI"]},
     own_architectures={},

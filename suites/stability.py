@@ -1,6 +1,6 @@
-"""Digits under noise and under attack: does a network that expects noise bear it better?
+"""Digits under noise and attack: is a network that expects noise more robust to it?
 
-One hidden layer of 100 units. What a network sees is standardised; sizes are in its units.
+One hidden layer of 100 units. The network's inputs are standardised; sizes are in its units.
 Paper 001 shows figures and prints no numbers.
 """
 
@@ -27,11 +27,11 @@ BATCH_NORM = (Flatten(), *mlp([100], 10, Sigmoid(), BatchNorm()))
 BERNOULLI = (Flatten(), *mlp([100], 10, LogisticBernoulli()))
 
 # Adam, batches of 128, learning rate 0.001 · 0.96^k in epoch k: paper 001, appendix D.2. It
-# states no number of epochs, but that the rate falls by about 10 in 50.
+# does not state the number of epochs, only that the rate falls by about 10 in 50.
 EPOCHS = 50
 ADAM = AdamW(weight_decay=0.0, epochs=EPOCHS, schedule="exponential")
 MOMENTS = MomentPropagation(dropout=0.0, epochs=EPOCHS)
-# 0.1 where intensities in [0, 1], of standard deviation 0.3081, are what the network sees: the
+# 0.1 if the network's inputs are intensities in [0, 1], which have standard deviation 0.3081: the
 # paper does not say how it scales inputs.
 RAW_VARIANCE = 0.1 / 0.3081**2
 METHODS = {
@@ -39,7 +39,7 @@ METHODS = {
     "Sigmoid, batch norm": ADAM,
     # Trained and tested with an assumed input variance of 0.1, attacked through the same pass.
     "Bernoulli AP2": replace(MOMENTS, input_variance=0.1),
-    # Is it the units, the moments or the noise? None of these is in the paper.
+    # To separate the effects of units, moments and noise. None of these is in the paper.
     "Bernoulli AP2, no input noise": MOMENTS,
     "Sigmoid AP2": replace(MOMENTS, input_variance=0.1),
     "Sigmoid, noisy inputs": replace(
@@ -59,8 +59,8 @@ NETWORKS = {
 
 NOISE = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 EPSILONS = (0.05, 0.1, 0.15, 0.2, 0.3)
-# The paper's attack is the second, of unclipped inputs. The others tell whether it can be
-# trusted: no gradient does less, more steps do more.
+# The paper's attack is the second, on unclipped inputs. The others show whether it can be
+# trusted: no gradient must do less harm, more steps more.
 EVALUATIONS = (
     Evaluation(Clean(), (*CLASSIFICATION, "log_odds_of_errors", "log_odds_of_errors_median")),
     *(Evaluation(GaussianNoise(size), ROBUSTNESS) for size in NOISE),

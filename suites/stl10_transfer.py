@@ -1,6 +1,6 @@
-"""Transfer from CIFAR-10 to STL-10: what was learned of one, asked of the other's images.
+"""Transfer from CIFAR-10 to STL-10: networks trained on one are tested on the other's images.
 
-Nine classes are in both. Predictions stay those over CIFAR-10's ten classes.
+Nine classes are in both. Predictions still cover CIFAR-10's ten classes.
 """
 
 from dataclasses import replace
@@ -29,11 +29,11 @@ from bnnbench.suites.cifar10.paper_002 import (
 )
 from bnnbench.suites.cifar10.quick import QUICK as CIFAR10_QUICK
 
-TITLE = "Transfer from CIFAR-10 to the nine classes of STL-10 that both have"
+TITLE = "Transfer from CIFAR-10 to the nine shared classes of STL-10"
 
-# The paper says that nine classes are shared, and neither whether the tenth is left out nor
-# whether probabilities are those of nine. The public code on which it builds counts monkeys as
-# frogs; both are scored.
+# The paper says that nine classes are shared, but neither whether the tenth is left out nor
+# whether probabilities cover nine classes. The public code on which it builds counts monkeys as
+# frogs; both variants are scored.
 NINE, TEN = Transfer(Stl10Shared()), Transfer(Stl10Shared(monkeys=True))
 PAPER = replace(
     PAPER_002_VGG,

@@ -1,4 +1,4 @@
-"""Two moons: what priors on functions and on weights say of the plane around 100 points."""
+"""Two moons: effects of priors on functions and on weights in the plane around 100 points."""
 
 from dataclasses import replace
 
@@ -26,8 +26,8 @@ from bnnbench.metrics import (
 # Network, learning rate, epochs of the whole data, dropout and members: paper 003, appendix B.2.
 ADAM = AdamW(learning_rate=5e-3, weight_decay=0.0, epochs=1000, batch_size=100, schedule="constant")
 RATE, MEMBERS, DRAWS = 0.2, 10, 10
-# The visible plane at steps of 0.05. Neither its borders nor the biased priors are printed: these
-# hold the figure's data, and are 5 to 1.
+# The visible plane in steps of 0.05. Neither its borders nor the biased priors are printed: these
+# borders contain the figure's data, and the priors are 5 to 1.
 LOW, HIGH = (-2.0, -1.5), (3.0, 2.0)
 PRIORS = {"": None, " biased to 0": (5.0, 1.0), " biased to 1": (1.0, 5.0)}
 MODELS = {"MAP": Map(), "MC Dropout": Dropout(RATE, DRAWS), "Ensemble": Members(MEMBERS)}
@@ -50,7 +50,7 @@ PAPER = Suite(
     },
     evaluations=(
         Evaluation(Clean(), (*CLASSIFICATION, *DIRICHLET, *JOINT)),
-        # Far: half a unit from all training points, two and a half deviations of their noise.
+        # Far: half a unit from all training points, two and a half times the std of their noise.
         Evaluation(
             Plane(LOW, HIGH, 0.05, distance=0.5),
             (*OUT_OF_DISTRIBUTION, *DIRICHLET_OUT_OF_DISTRIBUTION),

@@ -1,1 +1,1 @@
-"""Test splits: clean, corrupted, rotated, out of distribution, moved by noise."""
+"""Test splits: clean, corrupted, rotated, out of distribution, perturbed by noise."""

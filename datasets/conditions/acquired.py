@@ -11,9 +11,9 @@ from bnnbench.datasets.origins import Origin
 
 @dataclass(frozen=True)
 class Acquired:
-    """A condition after `count` acquisitions of active learning, under a name that counts them.
+    """A condition after `count` acquisitions of active learning, with the count in its name.
 
-    The data set it selects from is the one that has grown by then.
+    It selects from the data set as it is after those acquisitions.
     """
 
     condition: Condition
@@ -21,12 +21,12 @@ class Acquired:
 
     @property
     def name(self) -> str:
-        """The count after "acquired_", and the condition where it is not clean."""
+        """The count after "acquired_", followed by the condition's name unless it is clean."""
         return condition_names.acquired(self.count, self.condition.name)
 
     @property
     def traits(self) -> Traits:
-        """Return the traits of the condition, with the count."""
+        """Return the condition's traits with the count."""
         inner = self.condition.traits
         title = f"{inner.title} after {self.count} acquisition{'s' * (self.count != 1)}"
         return Traits(title, clean=inner.clean, acquisitions=self.count)

@@ -14,7 +14,7 @@ Resolve = Callable[[ImageSource], ImageSource]
 
 @runtime_checkable
 class Condition(Protocol):
-    """A frozen dataclass that takes a data set to the split to be scored."""
+    """A frozen dataclass that selects the split to be scored from a data set."""
 
     @property
     def name(self) -> str:
@@ -23,11 +23,11 @@ class Condition(Protocol):
 
     @property
     def traits(self) -> Traits:
-        """The titles and facts by which pages name and group it."""
+        """The title and facts by which pages name and group the condition."""
         ...
 
     def sources(self) -> tuple[ImageSource, ...]:
-        """Return the other sources whose test images it needs."""
+        """Return the other sources whose test images the condition needs."""
         ...
 
     def with_sources(self: Self, resolve: Resolve) -> Self:
@@ -35,7 +35,7 @@ class Condition(Protocol):
         ...
 
     def origin(self, dataset: Dataset) -> Origin:
-        """Return the least official origin among the data that are scored."""
+        """Return the least official origin among the scored data."""
         ...
 
     def select(self, dataset: Dataset) -> Split:

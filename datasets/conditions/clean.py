@@ -1,4 +1,4 @@
-"""The test split as it is."""
+"""The unchanged test split."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from bnnbench.datasets.conditions.traits import Traits
 
 @dataclass(frozen=True)
 class Clean(WithoutSources):
-    """The test split as it is."""
+    """The unchanged test split."""
 
     name: str = dataclasses.field(default=CLEAN, init=False)
 

@@ -1,10 +1,11 @@
-"""The names of test conditions, written once for their classes and for printed tables."""
+"""The names of test conditions, defined once for condition classes and printed tables."""
 
 CLEAN = "clean"
 LAW, EXACT = "law", "exact_posterior"
-"""Scores of a probe over the law behind the targets: of a method, and of the exact posterior."""
+"""Names of a probe's scores over the data distribution: the method's and the exact posterior's."""
 FUNCTION, FUNCTION_INSIDE = "function", "function_inside"
-"""Scores of a probe over the function: at all test inputs, and inside the training inputs."""
+"""Names of a probe's scores over the function: at all test inputs, and within the range of the
+training inputs."""
 
 
 def rotated(degrees: int | float) -> str:
@@ -23,12 +24,12 @@ def corrupted(corruption: str, severity: int) -> str:
 
 
 def mean_over_corruptions(severity: int | str, only_test: bool = False) -> str:
-    """Return a name such as "corrupted_3", of all nineteen, or "corrupted_test15_3"."""
+    """Return a name such as "corrupted_3" (all nineteen) or "corrupted_test15_3"."""
     return f"corrupted_test15_{severity}" if only_test else f"corrupted_{severity}"
 
 
 UNNORMALISED = "_unnormalised"
-"""The end of a name where inputs are not normalised as those of training are."""
+"""Suffix of a name if its inputs are not normalised like the training inputs."""
 
 
 def out_of_distribution(source: str, normalised: bool = True) -> str:
@@ -47,35 +48,35 @@ def perturbed(family: str, size: float) -> str:
 
 
 def acquired(count: int | str, condition: str = CLEAN) -> str:
-    """Return a name such as "acquired_3", or "acquired_3_inside" where `condition` is not clean."""
+    """Return a name such as "acquired_3", or "acquired_3_inside" if `condition` is not clean."""
     return f"acquired_{count}" + (f"_{condition}" if condition != CLEAN else "")
 
 
 def drawn(count: int) -> str:
-    """Return a name such as "samples_5", of a probe."""
+    """Return a probe's name such as "samples_5"."""
     return f"samples_{count}"
 
 
 def layer(number: int | str, kind: str = "") -> str:
-    """Return a name such as "layer_2_C", of a probe."""
+    """Return a probe's name such as "layer_2_C"."""
     return f"layer_{number}_{kind}" if kind else f"layer_{number}"
 
 
 def output(number: int) -> str:
-    """Return a name such as "output_3", of a probe."""
+    """Return a probe's name such as "output_3"."""
     return f"output_{number}"
 
 
 def output_quantile(number: int, level: float) -> str:
-    """Return a name such as "output_3_quantile_0.25", of a probe."""
+    """Return a probe's name such as "output_3_quantile_0.25"."""
     return f"output_{number}_quantile_{level:g}"
 
 
 def steps(arithmetic: str, statistic: str) -> str:
-    """Return a name such as "steps_float64_mean", of a probe."""
+    """Return a probe's name such as "steps_float64_mean"."""
     return f"steps_{arithmetic}_{statistic}"
 
 
 def weights(group: str) -> str:
-    """Return a name such as "weights_second_bias", of a probe."""
+    """Return a probe's name such as "weights_second_bias"."""
     return f"weights_{group}"

@@ -22,10 +22,11 @@ from bnnbench.datasets.reading.images import CHUNK, as_inputs
 
 @dataclass(frozen=True)
 class Corrupted(WithoutSources):
-    """The test images of a data set, 32x32 in colour, under a corruption.
+    """The 32x32 colour test images of a data set under a corruption.
 
-    Those of CIFAR-10 and CIFAR-100 are the official ones where the data folder has them.
-    No split is kept in memory: all are too large. They come from the disk in the second run.
+    For CIFAR-10 and CIFAR-100 they are the official images if the data folder has them.
+    No split is cached in memory, since all are too large; from the second run on they are read from
+    disk.
     """
 
     corruption: str
@@ -41,7 +42,7 @@ class Corrupted(WithoutSources):
 
     @property
     def traits(self) -> Traits:
-        """Return the title, and the family of the corruption, whose sizes are severities."""
+        """Return the title and the corruption's family; sizes are severities."""
         short = self.corruption.replace("_", " ")
         family = Family(f"Corruption: {short}", "severity", short)
         title = f"{family.title}, severity {self.severity}"
@@ -49,13 +50,13 @@ class Corrupted(WithoutSources):
 
     @cached_per_dataset
     def origin(self, dataset: Dataset) -> Origin:
-        """Return "original" for the official bytes, "generated" for images drawn by the same law.
+        """Return "original" for the official bytes, "generated" for images drawn from the same
+        distribution, or the data set's origin if it is less official.
 
-        Or the data set's, if that is less. Raises DataUnavailable for frost on real data
-        without its textures.
+        Raises DataUnavailable if the textures for frost on real data are missing.
         """
         if self.corruption == "frost" and dataset.origin != "stand-in":
-            textures()  # asked for before anything is fitted
+            textures()  # requested before any fit
         least = ORIGINS.index("generated")
         if ORIGINS.index(dataset.origin) >= least:
             return dataset.origin
@@ -64,7 +65,7 @@ class Corrupted(WithoutSources):
         return blocks.provided(raw_images(dataset), self.corruption, self.severity)[1]
 
     def select(self, dataset: Dataset) -> Split:
-        """Return the corrupted images; raises ValueError for a data set of another kind."""
+        """Return the corrupted images; raises ValueError unless they are 32x32 in colour."""
         stand_in = dataset.origin == "stand-in"
         with allow_photographs() if stand_in else contextlib.nullcontext():
             images, _ = blocks.provided(raw_images(dataset), self.corruption, self.severity)
@@ -72,12 +73,12 @@ class Corrupted(WithoutSources):
 
 
 def raw_images(dataset: Dataset) -> Images:
-    """Return the test images in 8 bits; raises ValueError unless they are 32x32 in colour."""
+    """Return the test images in 8 bits; raises ValueError unless they are 32x32 colour images."""
     inputs = dataset.test.inputs
     if tuple(inputs.shape[1:]) != (3, SIDE, SIDE):
         raise ValueError(
-            f"the corruptions are those of {SIDE}x{SIDE} colour images, of shape "
-            f"(3, {SIDE}, {SIDE}), not {tuple(inputs.shape[1:])}"
+            f"corruptions need {SIDE}x{SIDE} colour images of shape (3, {SIDE}, {SIDE}); got shape "
+            f"{tuple(inputs.shape[1:])}"
         )
     images = np.empty((len(inputs), SIDE, SIDE, 3), np.uint8)
     for start in range(0, len(inputs), CHUNK):
@@ -85,7 +86,7 @@ def raw_images(dataset: Dataset) -> Images:
         levels = dataset.scaling.invert(inputs[chunk].double()) * 255
         rounded = levels.round()
         if (levels - rounded).abs().max() > 0.01 or rounded.min() < 0 or rounded.max() > 255:
-            raise ValueError("the test images do not have 8 bits, as corruptions need")
+            raise ValueError("corruptions need test images with 8-bit levels; these have others")
         images[chunk] = rounded.to(torch.uint8).numpy().transpose(0, 2, 3, 1)
     return images
 
@@ -94,4 +95,4 @@ ALL_19 = tuple(Corrupted(name, severity) for name in CORRUPTIONS for severity in
 """Every corruption at every severity."""
 
 TEST_15 = tuple(Corrupted(name, severity) for name in TEST for severity in SEVERITIES)
-"""Corruptions of which most papers report the mean; the other four are for choosing settings."""
+"""Corruptions whose mean most papers report; the other four are for choosing settings."""

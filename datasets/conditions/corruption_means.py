@@ -12,13 +12,13 @@ MEANS = {
     Family("Mean over the 19 corruptions", "severity"): tuple(CORRUPTIONS),
     Family("Mean over the 15 test corruptions", "severity"): TEST,
 }
-"""A family of means → the corruptions they are of."""
+"""A family of means → the corruptions it averages."""
 
 
 def means(conditions: Collection[str]) -> dict[str, Traits]:
     """Return name → traits of the mean over corruptions at each severity.
 
-    A mean that lacks some of its parts is left out.
+    Means with missing parts are omitted.
     """
     return {
         name: traits for name, traits in _means().items() if set(traits.parts) <= set(conditions)
@@ -27,7 +27,7 @@ def means(conditions: Collection[str]) -> dict[str, Traits]:
 
 @functools.cache
 def _means() -> dict[str, Traits]:
-    """Return every mean by its name."""
+    """Return name → traits of every mean."""
     means = {}
     for family, corruptions in MEANS.items():
         for severity in SEVERITIES:

@@ -29,10 +29,10 @@ class First(WithoutSources):
         return Traits(f"first {self.rows} rows")
 
     def origin(self, dataset: Dataset) -> Origin:
-        """Return the data set's, or "subset" where rows of it are left out."""
+        """Return the data set's origin, or "subset" if rows are left out."""
         whole = dataset.origin in ("original", "generated") and len(dataset.test) > self.rows
         return "subset" if whole else dataset.origin
 
     def select(self, dataset: Dataset) -> Split:
-        """Return the rows, all of them where there are fewer."""
+        """Return the first rows; all rows if there are fewer."""
         return dataset.test.rows(slice(self.rows))

@@ -11,7 +11,7 @@ from bnnbench.datasets.reading.cache import cached_per_dataset
 
 @dataclass(frozen=True)
 class Inside(WithoutSources):
-    """The test rows whose every feature lies between the least and the largest in training."""
+    """The test rows whose every feature lies between its training minimum and maximum."""
 
     name: str = dataclasses.field(default="inside", init=False)
 
@@ -22,7 +22,7 @@ class Inside(WithoutSources):
 
     @cached_per_dataset
     def select(self, dataset: Dataset) -> Split:
-        """Return the rows; raises ValueError where there are none."""
+        """Return the rows; raises ValueError if there are none."""
         train, test = dataset.train.inputs.flatten(1), dataset.test.inputs.flatten(1)
         within = ((test >= train.amin(0)) & (test <= train.amax(0))).all(1)
         if not within.any():

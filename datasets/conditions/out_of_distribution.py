@@ -1,4 +1,4 @@
-"""Test images beside those of another source, to be told apart."""
+"""Test images mixed with another source's, to be distinguished."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ from bnnbench.datasets.reading.cache import cached_per_dataset
 from bnnbench.datasets.reading.images import as_inputs
 
 INTENSITIES = Scaling(torch.zeros(()), torch.ones(()))
-"""Leaves an image as it is, on the scale of [0, 1]."""
+"""Leaves an image unchanged, on the scale of [0, 1]."""
 
 
 @dataclass(frozen=True)
 class OutOfDistribution:
-    """The test inputs among another source's test images; the target is 1 for the latter.
+    """The test inputs mixed with another source's test images; the target is 1 for the latter.
 
-    All images go through the preprocessing of the data set that was learned, or those from
-    elsewhere through none: intensities in [0, 1] for a network that knows standardised ones.
-    Grey images are repeated for a network that sees colours.
+    All images go through the training data set's preprocessing. Without `normalised`, the other
+    source's images stay intensities in [0, 1] although the network was trained on standardised
+    ones. Grey images are repeated for a network with colour inputs.
     """
 
     source: ImageSource
@@ -32,12 +32,12 @@ class OutOfDistribution:
 
     @property
     def name(self) -> str:
-        """The name of the other source, after "ood_", and before what was left undone to it."""
+        """The other source's name after "ood_", with a suffix if it is not normalised."""
         return condition_names.out_of_distribution(self.source.name, self.normalised)
 
     @property
     def traits(self) -> Traits:
-        """Return the title, and that of the other source."""
+        """Return the title and the other source's title."""
         outside = title_of(self.source.name) + ("" if self.normalised else " without normalisation")
         variant_of = condition_names.out_of_distribution(uncut_name(self.source))
         return Traits(
@@ -60,7 +60,7 @@ class OutOfDistribution:
 
     @cached_per_dataset
     def select(self, dataset: Dataset) -> Split:
-        """Return both sets; raises ValueError where the images differ in shape."""
+        """Return both sets; raises ValueError if their images differ in shape."""
         known = dataset.test.inputs
         images, _ = self.source.images("test")
         if images.shape[-1] == 1 and known.ndim == 4 and known.shape[1] == 3:
@@ -68,11 +68,11 @@ class OutOfDistribution:
         shape = (images.shape[3], *images.shape[1:3])
         if tuple(known.shape[1:]) != shape:
             raise ValueError(
-                f"{self.source.name} has images of shape {shape}, but the network sees "
+                f"{self.source.name} has images of shape {shape}, but the network needs "
                 f"{tuple(known.shape[1:])}: choose another source for the condition {self.name}"
             )
         foreign = as_inputs(images, dataset.scaling if self.normalised else INTENSITIES)
-        # In one random order: a row's number must not tell where it is from.
+        # One random order: a row's number must not reveal its source.
         order = torch.randperm(len(known) + len(foreign), generator=_shuffling())
         return Split(torch.cat([known, foreign])[order], (order >= len(known)).long())
 

@@ -1,4 +1,4 @@
-"""Test inputs moved by a size, at random: noise to set beside attacks."""
+"""Random perturbations of test inputs by a given size: noise to compare with attacks."""
 
 import dataclasses
 from abc import ABC, abstractmethod
@@ -14,16 +14,16 @@ from bnnbench.datasets.conditions.base import WithoutSources
 from bnnbench.datasets.conditions.traits import Family, Traits
 
 Scale = Literal["standardised", "pixel"]
-"""The meaning of a size of 1: one unit of the network's inputs, or the range of intensities."""
+"""The unit of a size: one unit of the network's inputs, or the range of intensities."""
 
 SCALES: tuple[Scale, ...] = ("standardised", "pixel")
 
 
 @dataclass(frozen=True)
 class Perturbation(WithoutSources, ABC):
-    """The test split with other inputs, within `size` of the original ones or spread by it.
+    """The test split with perturbed inputs: within `size` of the originals, or spread by it.
 
-    `clamp` keeps intensities between 0 and 1, as only images have them.
+    `clamp` limits intensities to [0, 1]; it is meant for images only.
     """
 
     size: float
@@ -33,25 +33,25 @@ class Perturbation(WithoutSources, ABC):
     kind: ClassVar[str]
     """The first word of the name."""
     title: ClassVar[str]
-    """Title of the treatment of the inputs."""
+    """Title of the perturbation."""
     size_name: ClassVar[str]
     """The meaning of a size."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.size < float("inf"):
-            raise ValueError(f"a size is finite and at least 0, not {self.size!r}")
+            raise ValueError(f"a size must be finite and at least 0; got {self.size!r}")
         if self.scale not in SCALES:
-            raise ValueError(f"a scale is one of {', '.join(SCALES)}, not {self.scale!r}")
+            raise ValueError(f"a scale must be one of {', '.join(SCALES)}; got {self.scale!r}")
 
     @property
     def settings(self) -> tuple[str, ...]:
-        """Return texts for the settings that are not the defaults, but for the size."""
+        """Return texts for the settings other than the size that differ from their defaults."""
         texts = [_text(self, field) for field in dataclasses.fields(self) if field.name != "size"]
         return tuple(filter(None, texts))
 
     @property
     def family(self) -> str:
-        """Return kind and settings; conditions of one family differ in size alone."""
+        """Return kind and settings; conditions of one family differ only in size."""
         return "_".join([self.kind, *self.settings])
 
     @property
@@ -61,7 +61,7 @@ class Perturbation(WithoutSources, ABC):
 
     @property
     def traits(self) -> Traits:
-        """Return the title, and the family, whose conditions differ in size alone."""
+        """Return the title and the family, whose conditions differ only in size."""
         settings = " ".join(self.settings).replace("_", " ")
         treatment = f"{self.title}: {settings}" if settings else self.title
         title = f"{treatment}, {self.size_name} {self.size:g}"
@@ -72,12 +72,12 @@ class Perturbation(WithoutSources, ABC):
         """Return the split to be scored."""
 
     def radius(self, inputs: Tensor, scaling: Scaling) -> Tensor:
-        """Return the size as the inputs of a network have it, to broadcast against a row."""
+        """Return the size in units of the network's inputs, to broadcast against a row."""
         size = torch.tensor(self.size, dtype=inputs.dtype, device=inputs.device)
         return size / scaling.std.to(inputs) if self.scale == "pixel" else size
 
     def clamped(self, inputs: Tensor, scaling: Scaling) -> Tensor:
-        """Return the inputs, of intensities between 0 and 1 if these are to be kept."""
+        """Return the inputs, limited to intensities in [0, 1] if `clamp` is set."""
         if not self.clamp:
             return inputs
         black, white = (scaling.apply(inputs.new_full((1,), level)) for level in (0, 1))
@@ -86,10 +86,10 @@ class Perturbation(WithoutSources, ABC):
 
 @dataclass(frozen=True)
 class RandomPerturbation(Perturbation):
-    """Independent changes of every input, drawn from a law of mean 0.
+    """Independent changes of every input, drawn from a distribution with mean 0.
 
-    They follow from `seed` and the number of inputs: equal for all methods, and of other sizes
-    the same up to the factor.
+    The draws depend only on `seed` and the number of inputs: they are equal for all methods, and
+    for different sizes equal up to the factor.
     """
 
     seed: int = 0
@@ -121,8 +121,7 @@ class GaussianNoise(RandomPerturbation):
 
 @dataclass(frozen=True)
 class SignNoise(RandomPerturbation):
-    """The test inputs with each moved by `size`, up or down at random: what an attack without
-    a gradient would do."""
+    """The test inputs, each moved by `size` up or down at random: an attack without a gradient."""
 
     kind: ClassVar[str] = "sign_noise"
     title: ClassVar[str] = "Random signs"
@@ -134,7 +133,7 @@ class SignNoise(RandomPerturbation):
 
 
 def _text(perturbation: Perturbation, field: dataclasses.Field) -> str:
-    """Return a setting as a part of a name, "" for the default."""
+    """Return a setting as a part of a name; "" for the default."""
     value = getattr(perturbation, field.name)
     if value == field.default:
         return ""

@@ -1,4 +1,4 @@
-"""A grid over a plane of inputs, for decision regions and for doubt away from the data."""
+"""A grid over a plane of inputs, for decision regions and uncertainty away from the data."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from bnnbench.datasets.reading.cache import cached_per_dataset
 class Plane(WithoutSources):
     """Points low, low + step, ... up to high in two dimensions, on the network's scale.
 
-    The target is 1 farther than `distance` from every training point, and otherwise 0.
+    The target is 1 if a point is farther than `distance` from every training point, else 0.
     """
 
     low: tuple[float, float]
@@ -29,7 +29,7 @@ class Plane(WithoutSources):
 
     @property
     def name(self) -> str:
-        """The name, always "plane": a suite has one."""
+        """The name, always "plane": a suite has only one."""
         return "plane"
 
     @property
@@ -39,10 +39,10 @@ class Plane(WithoutSources):
 
     @cached_per_dataset
     def select(self, dataset: Dataset) -> Split:
-        """Return the grid, the second coordinate fastest; raises ValueError without a plane."""
+        """Return the grid, second coordinate fastest; raises ValueError unless inputs are 2-D."""
         train = dataset.train.inputs
         if train.shape[1:] != (2,):
-            raise ValueError(f"a Plane needs inputs of two features, not {tuple(train.shape[1:])}")
+            raise ValueError(f"a Plane needs inputs of two features; got {tuple(train.shape[1:])}")
         axes = (
             torch.arange(int((high - low) / self.step + 1e-9) + 1, dtype=torch.float64)
             for low, high in zip(self.low, self.high, strict=True)

@@ -21,10 +21,10 @@ Interpolation = Literal["bilinear", "nearest"]
 
 @dataclass(frozen=True)
 class Rotated(WithoutSources):
-    """The test images rotated counter-clockwise about their centre, on a black ground.
+    """The test images rotated counter-clockwise about their centre, on a black background.
 
-    Bilinear between pixel centres, never rounded to 8 bits; what lies outside the image is
-    black. Output pixel (u, v), counted from the centre to the right and down, reads
+    Interpolation is bilinear between pixel centres, without rounding to 8 bits; values outside the
+    image are black. Output pixel (u, v), counted from the centre to the right and down, reads
     (u cos t - v sin t, u sin t + v cos t).
     """
 
@@ -40,16 +40,16 @@ class Rotated(WithoutSources):
 
     @property
     def traits(self) -> Traits:
-        """Return the title, and the degrees as the size."""
+        """Return the title, with the degrees as the size."""
         title = f"{self.family}, degrees {self.degrees:g}"
         return Traits(title, family=Family(self.family, "degrees"), size=float(self.degrees))
 
     @cached_per_dataset
     def select(self, dataset: Dataset) -> Split:
-        """Return the turned images; raises ValueError for a data set that has none."""
+        """Return the rotated images; raises ValueError for a data set without images."""
         inputs, scaling = dataset.test.inputs, dataset.scaling
         if inputs.ndim != 4:
-            raise ValueError(f"{self.name} needs images, not rows of {inputs.shape[1]} features")
+            raise ValueError(f"{self.name} needs images; got rows of {inputs.shape[1]} features")
         turned = torch.empty_like(inputs)
         for start in range(0, len(inputs), CHUNK):
             images = scaling.invert(inputs[start : start + CHUNK].double())
@@ -60,7 +60,7 @@ class Rotated(WithoutSources):
 
 @dataclass(frozen=True)
 class RotatedToNearest(Rotated):
-    """The same, but every pixel is the one that lies nearest, as torchvision's default has it.
+    """The rotated images with nearest-pixel interpolation, torchvision's default.
 
     Printed numbers of paper 003, which does not state its interpolation, are compared with these.
     """
@@ -79,7 +79,7 @@ def rotate(
     degrees: int | float,
     interpolation: Interpolation = "bilinear",
 ) -> Float[Tensor, "points channels height width"]:
-    """Return images turned counter-clockwise about their centre, 0 where nothing was."""
+    """Return images rotated counter-clockwise about their centre; values from outside are 0."""
     height, width = images.shape[2:]
     down = torch.arange(height, dtype=images.dtype)[:, None] - (height - 1) / 2
     right = torch.arange(width, dtype=images.dtype) - (width - 1) / 2

@@ -1,7 +1,7 @@
 """The titles and facts by which pages name and group a test condition.
 
-Records hold these plain data beside the scores, so that a page needs neither the condition's
-class nor torch, and nobody decodes a name.
+Records store these plain data with the scores, so that a page needs neither the condition's
+class nor torch, and no code parses names.
 """
 
 import math
@@ -12,63 +12,64 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Family:
-    """Conditions that differ in size alone."""
+    """Conditions that differ only in size."""
 
     title: str
     """The treatment of the inputs, such as "Corruption: frost"."""
     size_name: str
     """The meaning of a size, such as "severity"."""
     short: str = ""
-    """A title for a narrow column, such as "frost"; "" where `title` will do."""
+    """A title for a narrow column, such as "frost"; "" if `title` is short enough."""
 
 
 @dataclass(frozen=True)
 class Traits:
-    """The title of a test condition and all that tells pages where it belongs."""
+    """The title of a test condition and the facts by which pages group it."""
 
     title: str
-    """The condition in running text."""
+    """The condition's title in running text."""
     clean: bool = False
-    """True for the test split as it is."""
+    """True for the unchanged test split."""
     family: Family | None = None
     size: float | None = None
     """The size within the family; clean data have size 0 in every family."""
     outside: str = ""
-    """Title of the data to be told from the test data, whose targets are 1; "" for none."""
+    """Title of the out-of-distribution data, whose target is 1; "" if there are none."""
     variant_of: str = ""
-    """Name of the condition that this one is on other data, or without a part of the treatment."""
+    """Name of the condition of which this is a variant: on other data, or without a part of the
+    preprocessing; "" if none."""
     acquisitions: int | None = None
     """Number of acquisitions of active learning before the fit; None without active learning."""
     parts: tuple[str, ...] = ()
     """Names of the conditions whose scores this one averages."""
     draws: int | None = None
-    """Number of draws of the weights that a probe was given."""
+    """Number of weight draws given to a probe."""
     layer: int | None = None
-    """Depth of the layer that a probe measured, from 1."""
+    """Depth of the layer that a probe measured, counted from 1."""
     layer_kind: str = ""
     """Letters for the operations of that layer, such as "CA": a convolution, then an activation."""
     output: int | None = None
-    """Number of the output that a probe measured, from 0."""
+    """Number of the output that a probe measured, counted from 0."""
     level: float | None = None
-    """Level of the quantile of that output's samples; None for what was propagated."""
+    """Level of the quantile of that output's samples; None for propagated moments."""
 
     @property
     def order(self) -> tuple[float, str]:
-        """Return a key that sorts what probes measured: by depth, number of draws or output, the
-        rest behind."""
+        """Return a sort key for probe results: by depth, number of draws or output; others last."""
         numbers = self.layer, self.draws, self.output
         number = next((n for n in numbers if n is not None), math.inf)
         return number, self.title
 
     def as_data(self) -> dict[str, Any]:
-        """Return the traits as plain data, without defaults."""
+        """Return the traits as plain data, omitting defaults."""
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         data = {f.name: data[f.name] for f in fields(self) if data[f.name] != f.default}
         return data | ({"family": vars(self.family)} if self.family else {})
 
 
 def from_data(data: Mapping[str, Any]) -> Traits:
-    """Return the traits that `as_data` described; traits of a later version are left out.
+    """Return the traits described by the output of `as_data`; unknown ones (of a later version) are
+    ignored.
 
     Raises TypeError or ValueError for data of another kind.
     """
@@ -82,7 +83,7 @@ def from_data(data: Mapping[str, Any]) -> Traits:
 
 
 def families(conditions: Mapping[str, Traits]) -> dict[Family, dict[str, float]]:
-    """Return family → condition → size, ascending, of families of two sizes or more."""
+    """Return family → condition → size, ascending, for families with two or more sizes."""
     sizes: dict[Family, dict[str, float]] = {}
     for name, traits in conditions.items():
         if traits.family and traits.size is not None:

@@ -1,4 +1,4 @@
-"""Test images of another source under the labels of the training data, without training on it."""
+"""Another source's test images with the training data's labels, without training on them."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from bnnbench.datasets.reading.images import as_inputs
 
 @dataclass(frozen=True)
 class Transfer:
-    """The test images of `source`, whose labels are those of the data set that was learned.
+    """Test images of `source`, labelled with the training data set's classes.
 
-    They go through that data set's preprocessing. A prediction stays what it is over all
-    classes learned: mass on a class that `source` does not have is mass on a wrong one.
+    They go through that data set's preprocessing. Predictions still cover all training classes:
+    mass on a class that `source` lacks counts as mass on a wrong class.
     """
 
     source: ImageSource
@@ -31,7 +31,7 @@ class Transfer:
 
     @property
     def traits(self) -> Traits:
-        """Return the title, and the condition that this is a variant of."""
+        """Return the title, and the condition of which this is a variant."""
         variant_of = condition_names.transfer(uncut_name(self.source))
         return Traits(
             f"transfer to {title_of(self.source.name)}",
@@ -49,28 +49,27 @@ class Transfer:
     def origin(self, dataset: Dataset) -> Origin:
         """Return the less official origin of the two.
 
-        Raises DataUnavailable if one is a stand-in and the other is not: their labels then have
-        nothing to do with one another.
+        Raises DataUnavailable if only one is a stand-in: their labels are then unrelated.
         """
         ours, theirs = dataset.origin, self.source.origin
         if (ours == "stand-in") != (theirs == "stand-in"):
             missing = "learn" if ours == "stand-in" else "test on"
             raise DataUnavailable(
-                f"the data to {missing} are missing, and the labels of what would take their "
-                "place mean other things. To get what a suite needs: bnnbench data fetch "
-                "NAME (`bnnbench data` lists them); or stand-ins for all: --data stand-in"
+                f"the data to {missing} are missing, and their stand-in has unrelated labels. "
+                "To get a suite's data: bnnbench data fetch NAME (`bnnbench data` lists the "
+                "names); or use stand-ins for all: --data stand-in"
             )
         return least_official(ours, theirs)
 
     @cached_per_dataset
     def select(self, dataset: Dataset) -> Split:
-        """Return the images; raises ValueError where they or their labels are of another kind."""
+        """Return the images; raises ValueError if image shapes or labels do not match."""
         split = dataset.test
         images, labels = self.source.images("test")
         shape = (images.shape[3], *images.shape[1:3])
         if tuple(split.inputs.shape[1:]) != shape:
             raise ValueError(
-                f"{self.source.name} has images of shape {shape}, but the network sees "
+                f"{self.source.name} has images of shape {shape}, but the network needs "
                 f"{tuple(split.inputs.shape[1:])}"
             )
         likelihood = dataset.likelihood

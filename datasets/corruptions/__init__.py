@@ -1,4 +1,4 @@
-"""The nineteen corruptions of CIFAR-10-C, at five severities, of any 32x32 colour images.
+"""The nineteen corruptions of CIFAR-10-C at five severities, for any 32x32 colour images.
 
 Source: Hendrycks and Dietterich (2019), "Benchmarking Neural Network Robustness to Common
 Corruptions and Perturbations".
@@ -16,17 +16,17 @@ from bnnbench.datasets.corruptions.kinds import blur, digital, extra, noise, wea
 from bnnbench.datasets.corruptions.levels import SIDE, Images
 
 CHUNK = 100
-"""Images corrupted at a time, which the processor's cache holds."""
+"""Number of images corrupted at a time; they fit in the processor's cache."""
 
 Draw = Callable[..., tuple[np.ndarray | float, ...]]
 
 
 @dataclass(frozen=True)
 class Corruption:
-    """A corruption: a function of images and of draws for each of them.
+    """A corruption: a function of images and random draws for each of them.
 
     `apply(images, *draws, *constants)` returns images. `draw(rng, image, *constants)` returns the
-    draws for one image; it is None for a corruption without randomness.
+    draws for one image; it is None for a deterministic corruption.
     """
 
     apply: Callable[..., Images]
@@ -54,10 +54,10 @@ CORRUPTIONS: Mapping[str, Corruption] = {
     "spatter": Corruption(extra.spatter, extra.draw_liquid),
     "saturate": Corruption(extra.saturate),
 }
-"""Corruptions in the customary order: noise, blur, weather, the digital ones, then the extra."""
+"""Corruptions in the customary order: noise, blur, weather, digital, extra."""
 
 EXTRA = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
-"""Corruptions for the choice of settings; scores are means over the fifteen others, or over all."""
+"""Corruptions for choosing settings; scores are means over the other fifteen, or over all."""
 
 TEST = tuple(name for name in CORRUPTIONS if name not in EXTRA)
 
@@ -69,20 +69,20 @@ def check(name: str, severity: int) -> None:
         hint = f"do you mean {near[0]}?" if near else f"there are {', '.join(CORRUPTIONS)}"
         raise ValueError(f"no corruption {name!r}: {hint}")
     if severity not in SEVERITIES:
-        raise ValueError(f"a severity is a whole number from 1 to 5, not {severity!r}")
+        raise ValueError(f"a severity must be an integer from 1 to 5; got {severity!r}")
 
 
 def corrupt(images: np.ndarray, name: str, severity: int, seed: int = 0, first: int = 0) -> Images:
     """Return corrupted copies of 32x32 colour images with 8-bit levels.
 
-    The draws for an image depend on `seed`, `name`, `severity` and its number, counted from
-    `first`, and on nothing else: images can be corrupted part by part. Raises ValueError for images
-    of another kind, and DataUnavailable for frost without its textures.
+    The draws for an image depend only on `seed`, `name`, `severity` and its number, counted from
+    `first`, so images can be corrupted in batches. Raises ValueError for images of another kind,
+    and DataUnavailable if the textures for frost are missing.
     """
     check(name, severity)
     if images.shape[1:] != (SIDE, SIDE, 3) or images.dtype != np.uint8:
         raise ValueError(
-            f"the corruptions are those of {SIDE}x{SIDE} colour images in 8 bits, of shape "
+            f"corruptions need {SIDE}x{SIDE} colour images in 8 bits, of shape "
             f"(points, {SIDE}, {SIDE}, 3); got {images.dtype} of shape {images.shape}"
         )
     corrupted = np.empty(images.shape, np.uint8)
@@ -107,9 +107,10 @@ def _corrupted(
 
 
 def _streams(seed: int, name: str, severity: int, first: int) -> Iterator[np.random.Generator]:
-    """Return a generator for each image from number `first` on, without end.
+    """Yield a generator for each image from number `first` on, without end.
 
-    They are far apart in one sequence of 2**256 numbers, which the other names determine.
+    Their streams lie far apart in one sequence of 2**256 numbers, which the other arguments
+    determine.
     """
     names = f"{seed}/{name}/{severity}".encode()
     key = int.from_bytes(hashlib.sha256(names).digest()[:16], "big")

@@ -16,7 +16,7 @@ FONT = 15
 
 
 def contact_sheet(image: UInt8[np.ndarray, "32 32 3"], seed: int = 0) -> Image.Image:
-    """Return a picture with a row for each corruption: the image, then severities 1 to 5."""
+    """Return a picture with one row per corruption: the image, then severities 1 to 5."""
     tile = SIDE * ENLARGED
     pitch = tile + MARGIN
     columns = 1 + len(SEVERITIES)

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 SIDE = 32
-"""Side of the images, in pixels, that the constants of all corruptions are for."""
+"""Side of the images, in pixels, for which the constants of all corruptions are meant."""
 
 Images: TypeAlias = UInt8[np.ndarray, "points 32 32 3"]
 Planes: TypeAlias = Float[np.ndarray, "points 32 32"]
@@ -22,7 +22,7 @@ def intensities(
 
 
 def levels(intensity: Float[np.ndarray, "*shape"]) -> UInt8[np.ndarray, "*shape"]:
-    """Return intensities cut to [0, 1] as levels, rounded down as in the official files."""
+    """Return intensities clipped to [0, 1] as levels, rounded down as in the official files."""
     cut = intensity.clip(0, 1)
     cut *= 255
     return cut.astype(np.uint8)

@@ -1,1 +1,1 @@
-"""Sources cut out of other sources: fewer rows, other folds, other scales, a pool."""
+"""Sources derived from other sources: fewer rows, other folds, other scales, a pool."""

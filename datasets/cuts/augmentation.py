@@ -1,4 +1,4 @@
-"""Training images changed at random each time a network sees them."""
+"""Training images changed at random each time a network trains on them."""
 
 from dataclasses import dataclass
 
@@ -11,9 +11,9 @@ Images = Float[Tensor, "points channels height width"]
 
 @dataclass(frozen=True)
 class CropsAndMirrors:
-    """Crops of images with a border of `padding` pixels, half of them mirrored left to right.
+    """Random crops of images padded by `padding` pixels, half of them mirrored left to right.
 
-    The border has the value `fill` in each channel, or one value in all.
+    The border has the value `fill`: one per channel, or one for all.
     """
 
     padding: int = 4
@@ -21,7 +21,7 @@ class CropsAndMirrors:
 
     def __post_init__(self) -> None:
         if self.padding < 0:
-            raise ValueError(f"a border has 0 pixels or more, not {self.padding}")
+            raise ValueError(f"a border needs 0 pixels or more; got {self.padding}")
 
     def __call__(self, inputs: Images, rng: Generator) -> Images:
         """Return the inputs, each cropped at random; equal streams give equal crops."""

@@ -1,4 +1,4 @@
-"""Images whose training part is changed at random each time a network sees it."""
+"""Images whose training part is changed at random each time a network trains on it."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,9 @@ from bnnbench.datasets.cuts.derived import Derived, require_images
 
 @dataclass(frozen=True)
 class Augmented(Derived):
-    """All images of `source`; training images are cropped out of black borders, and mirrored.
+    """All images of `source`; training images are padded with black and randomly cropped, mirrored.
 
-    Test images stay as they are.
+    Test images are unchanged.
     """
 
     padding: int = 4
@@ -20,6 +20,6 @@ class Augmented(Derived):
         require_images(self.source)
 
     def augmentation(self, scaling: Scaling) -> CropsAndMirrors:
-        """Return the augmentation with a border that is black under `scaling`."""
+        """Return the augmentation; its border is black under `scaling`."""
         black = scaling.apply(scaling.mean.new_zeros(()))
         return CropsAndMirrors(self.padding, tuple(black.flatten().tolist()))

@@ -12,10 +12,10 @@ from bnnbench.datasets.origins import Origin
 
 @dataclass(frozen=True)
 class Deduplicated(Derived):
-    """The folds of a table with every row of equal features once.
+    """The folds of a table without repeated feature rows.
 
-    Of equal rows in one part the first is kept. Rows in both parts stay in the test part only, so
-    that no method is scored on inputs that it was trained on.
+    Of equal rows in one part only the first stays. Rows in both parts stay only in the test part,
+    so that no method is scored on inputs that it was trained on.
     """
 
     def __post_init__(self) -> None:
@@ -23,12 +23,12 @@ class Deduplicated(Derived):
 
     @property
     def name(self) -> str:
-        """The source's name and "-deduplicated"."""
+        """The source's name with "-deduplicated"."""
         return f"{self.source.name}-deduplicated"
 
     @property
     def origin(self) -> Origin:
-        """The source's origin, or "subset" where the source is whole."""
+        """The source's origin, or "subset" if the source is complete."""
         return self._origin_of_subset
 
     def table(self, fold: int) -> Table:
@@ -47,7 +47,7 @@ class Deduplicated(Derived):
 
 
 def first_occurrences(rows: Float[np.ndarray, "rows features"]) -> Bool[np.ndarray, " rows"]:
-    """Return a mask of rows that equal no earlier row."""
+    """Return a mask of the rows that equal no earlier row."""
     _, first = np.unique(rows, axis=0, return_index=True)
     is_first = np.zeros(len(rows), bool)
     is_first[first] = True

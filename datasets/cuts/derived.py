@@ -1,4 +1,4 @@
-"""The base of sources that are cut out of another source."""
+"""The base of sources derived from another source."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -23,26 +23,26 @@ from bnnbench.datasets.reading.images import Labelled
 
 @dataclass(frozen=True)
 class Derived:
-    """A source named as the one it is cut from; the origin tells them apart.
+    """A source with the name of the source from which it is cut; the origin distinguishes them.
 
-    By default, every property is that of the source.
+    By default, every property equals the source's.
     """
 
     source: DataSource
 
     @property
     def name(self) -> str:
-        """The name of the source."""
+        """The source's name."""
         return self.source.name
 
     @property
     def folds(self) -> int:
-        """The number of folds of the source."""
+        """The source's number of folds."""
         return self.source.folds
 
     @property
     def licence(self) -> str:
-        """The licence of the source."""
+        """The source's licence."""
         return self.source.licence
 
     @property
@@ -52,27 +52,27 @@ class Derived:
 
     @property
     def classes(self) -> int:
-        """The number of classes of a source of images."""
+        """The number of classes of an image source."""
         return self._image_source.classes
 
     @property
     def target(self) -> tuple[str, str]:
-        """The target of a table."""
+        """The target of a table source."""
         return self._table_source.target
 
     @property
     def origin(self) -> Origin:
-        """The origin of the source."""
+        """The source's origin."""
         return self.source.origin
 
     def images(self, part: Part) -> Labelled:
-        """Return the source's raw images and labels; raises TypeError where it has rows."""
+        """Return the source's raw images and labels; raises TypeError for a table source."""
         if not has_images(self.source):
             raise TypeError(f"{self.source.name} is made of rows")
         return self.source.images(part)
 
     def table(self, fold: int) -> Table:
-        """Return the source's raw rows; raises TypeError where it has images."""
+        """Return the source's raw rows; raises TypeError for an image source."""
         if has_images(self.source):
             raise TypeError(f"{self.source.name} is made of images")
         return self._table_source.table(fold)
@@ -95,11 +95,11 @@ class Derived:
 
     @property
     def fixed_scaling(self) -> Scaling | None:
-        """The source's fixed scaling of images, None for scaling by their mean and deviation."""
+        """The source's fixed image scaling; None scales by the images' mean and std."""
         return getattr(self.source, "fixed_scaling", None)
 
     def augmentation(self, scaling: Scaling) -> Augmentation | None:
-        """Return the augmentation of training images, by default the source's."""
+        """Return the augmentation of training images; by default the source's."""
         return self.source.augmentation(scaling) if isinstance(self.source, Derived) else None
 
     def missing(self, part: Part | None = None) -> tuple[str, ...]:
@@ -124,12 +124,12 @@ class Derived:
         return tuple(replace(self, source=source) for source in sources)
 
     def _part_of_source(self, part: Part) -> Part:
-        """Return the part of the source that a part of this one is cut from."""
+        """Return the part of the source from which `part` is cut."""
         return part
 
     @property
     def _origin_of_subset(self) -> Origin:
-        """The source's origin, or "subset" where the source is whole."""
+        """The source's origin, or "subset" if the source is complete."""
         origin = self.source.origin
         return "subset" if origin in ("original", "own", "generated") else origin
 
@@ -143,13 +143,13 @@ class Derived:
 
 
 def require_images(source: DataSource) -> None:
-    """Raise ValueError for a source of rows."""
+    """Raise ValueError unless the source has images."""
     if not has_images(source):
         raise ValueError(f"needed a source of images; got {source.name}")
 
 
 def require_table(source: DataSource) -> None:
-    """Raise ValueError for a source of images."""
+    """Raise ValueError if the source has images."""
     if has_images(source):
         raise ValueError(f"needed a source of tables; got {source.name}")
 
@@ -157,7 +157,7 @@ def require_table(source: DataSource) -> None:
 def _with_augmentation(
     facts: Mapping[str, object], augmentation: Augmentation | None
 ) -> Mapping[str, object]:
-    """Return the facts with the augmentation among the transforms."""
+    """Return the facts with the augmentation added to the transforms."""
     if augmentation is None:
         return facts
     transforms = cast(list[str], facts["transforms"])

@@ -1,4 +1,4 @@
-"""Disjoint training sets cut out of the training images of a source, with its test images."""
+"""Disjoint training sets cut from a source's training images, with its test images."""
 
 from dataclasses import dataclass, replace
 
@@ -10,10 +10,10 @@ from bnnbench.datasets.reading.images import Labelled
 
 @dataclass(frozen=True)
 class Disjoint(Derived):
-    """Folds that share no training image: consecutive blocks of the source's, in its order.
+    """Folds without common training images: consecutive blocks in the source's order.
 
-    A block has `train` images, or as many as all blocks can have. Folds share the first `test` test
-    images, all where it is None.
+    A block has `train` images, or fewer if there are not enough for all blocks. All folds have the
+    first `test` test images, or all of them if None.
     """
 
     train: int = 1000
@@ -33,7 +33,7 @@ class Disjoint(Derived):
 
     @property
     def origin(self) -> Origin:
-        """The source's origin, or "subset" where the source is whole."""
+        """The source's origin, or "subset" if the source is complete."""
         return self._origin_of_subset
 
     def images(self, part: Part) -> Labelled:
@@ -53,7 +53,7 @@ class Disjoint(Derived):
 
 @dataclass(frozen=True)
 class Block(Derived):
-    """One of the training sets of `Disjoint`, a source of one fold."""
+    """One training set of `Disjoint`, a source with one fold."""
 
     train: int
     blocks: int
@@ -67,7 +67,7 @@ class Block(Derived):
 
     @property
     def origin(self) -> Origin:
-        """The source's origin, or "subset" where the source is whole."""
+        """The source's origin, or "subset" if the source is complete."""
         return self._origin_of_subset
 
     def images(self, part: Part) -> Labelled:

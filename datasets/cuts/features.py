@@ -1,7 +1,7 @@
-"""Features of images by a network that is trained once, as a table for the heads of networks.
+"""Image features from a network that is trained once, as a table on which to train small heads.
 
-The network learns from the last training images, and never sees those whose features are given. The
-table is computed when it is first needed, and kept in the data folder.
+The network trains on the last training images and never on those whose features are given. The
+table is computed when first needed, and cached in the data folder.
 """
 
 import hashlib
@@ -26,16 +26,16 @@ from bnnbench.datasets.reading.whole_files import write_whole
 FOLDER = "features"
 CHANNELS, BATCH, RATE = (32, 64), 64, 3e-3
 VERSION = 1
-"""Version of the network and its training: raise it when they change, so that cached tables are
-not used."""
+"""Version of the network and its training: raise it when they change, to invalidate cached
+tables."""
 
 
 @dataclass(frozen=True)
 class Features:
-    """The inputs of the last layer of a small convolutional network, whose seed is 0.
+    """Last-layer inputs of a small convolutional network with seed 0.
 
-    At most `train` and `test` images are the table; the network learns from at most `learned`
-    others. Of a small source, half of the training images are for the network.
+    The table holds at most `train` and `test` images; the network trains on at most `learned`
+    others. For a small source, half of the training images go to the network.
     """
 
     pictures: ImageSource = field(default_factory=Cifar10)
@@ -50,7 +50,7 @@ class Features:
 
     @property
     def name(self) -> str:
-        """The name of the images, with "_features"."""
+        """The image source's name with "_features"."""
         return f"{self.pictures.name}_features"
 
     @property
@@ -60,12 +60,12 @@ class Features:
 
     @property
     def origin(self) -> Origin:
-        """The origin of the images, but at best "subset", as not all images are used."""
+        """The images' origin, but at best "subset", since not all images are used."""
         return least_official(self.pictures.origin, "subset")
 
     @property
     def licence(self) -> str:
-        """The licence of the images."""
+        """The images' licence."""
         return self.pictures.licence
 
     @property
@@ -80,7 +80,7 @@ class Features:
 
     @cached(2)
     def table(self, fold: int) -> Table:
-        """Return features and labels, those of earlier calls on this machine where there are."""
+        """Return features and labels, from this machine's cache if they were computed before."""
         check_fold(self, fold)
         inputs, labels = self.pictures.images("train")
         test_inputs, test_labels = self.pictures.images("test")
@@ -125,7 +125,7 @@ class Features:
 
 
 def _read(place: Path) -> dict[str, np.ndarray]:
-    """Return the arrays of a file; none where it is not there or damaged, and made anew."""
+    """Return a file's arrays; empty if it is missing or damaged, so that they are recomputed."""
     try:
         with np.load(place, allow_pickle=False) as arrays:
             return dict(arrays)
@@ -134,7 +134,7 @@ def _read(place: Path) -> dict[str, np.ndarray]:
 
 
 def _trained(features: Features, inputs: Tensor, labels: np.ndarray) -> nn.Module:
-    """Return the layers before the last, trained on one thread, so that all machines agree."""
+    """Return the layers before the last, trained on one thread so that all machines agree."""
     if len(labels) < 2:
         raise NothingToLearn(f"{features.pictures.name} has too few images to learn features from")
     threads, before = torch.get_num_threads(), torch.random.get_rng_state()

@@ -1,4 +1,4 @@
-"""Folds whose test rows lie in a gap between the training rows, along one feature each."""
+"""Folds whose test rows lie in a gap between the training rows along one feature."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -13,10 +13,10 @@ from bnnbench.datasets.reading import tables
 
 @dataclass(frozen=True)
 class Gap(Derived):
-    """All rows of a table, sorted by one of `features` for each fold: the middle third is tested.
+    """All rows of a table, sorted by one of `features` per fold; the middle third is the test part.
 
-    This shows whether a method's uncertainty grows between the data. Rows of equal values stay in
-    the order of the source; a feature of few values leaves no gap, and is best left out. Source:
+    This shows whether a method's uncertainty grows between the data. Rows with equal values keep
+    the source's order; a feature with few values leaves no gap and is best left out. Source:
     Foong et al. (2019), "'In-between' uncertainty in Bayesian neural networks".
     """
 
@@ -29,16 +29,16 @@ class Gap(Derived):
 
     @property
     def name(self) -> str:
-        """The source's name and "-gap"."""
+        """The source's name with "-gap"."""
         return f"{self.source.name}-gap"
 
     @property
     def folds(self) -> int:
-        """One fold for each feature."""
+        """The number of features: one fold for each."""
         return len(self.features)
 
     def table(self, fold: int) -> Table:
-        """Return the outer thirds along the fold's feature, and the middle one."""
+        """Return the outer thirds along the fold's feature for training, the middle for testing."""
         table = self._table_source.table(0)
         inputs = np.concatenate([table.train_inputs, table.test_inputs])
         targets = np.concatenate([table.train_targets, table.test_targets])
@@ -49,7 +49,7 @@ class Gap(Derived):
         return tables.split_table(inputs, targets, outer, order[first:second], table.classes)
 
     def fallbacks(self, part: Part | None = None) -> "tuple[Gap, ...]":
-        """Return gaps in the source's fallbacks, along those of the features that they have."""
+        """Return the source's fallbacks with gaps along those of the features that they have."""
         return tuple(
             Gap(fallback, tuple(f for f in self.features if f < _features(fallback)))
             for fallback in self.source.fallbacks()

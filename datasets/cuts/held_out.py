@@ -1,4 +1,4 @@
-"""Training rows of a source, part of them held out to choose settings on."""
+"""Training rows of a source, part of them held out for choosing settings."""
 
 from dataclasses import dataclass, replace
 
@@ -15,20 +15,20 @@ from bnnbench.datasets.reading.images import Labelled
 class HeldOut(Derived):
     """The training rows of `source` cut in two; its test rows are not used.
 
-    The held-out rows take the place of test rows, so that a search over settings is a suite like
-    any other. Images are held out from the end of the file, rows of a table at random. The origin
-    is "subset", or the source's if that is less.
+    The held-out rows replace the test rows, so that a search over settings is an ordinary suite.
+    Images are held out from the end of the file, table rows at random. The origin is "subset", or
+    the source's if that is less official.
     """
 
     share: float = 0.2
 
     def __post_init__(self) -> None:
         if not 0 < self.share < 1:
-            raise ValueError(f"the held-out share lies between 0 and 1, not at {self.share}")
+            raise ValueError(f"the held-out share must lie between 0 and 1; got {self.share}")
 
     @property
     def origin(self) -> Origin:
-        """The source's origin, or "subset" where the source is whole."""
+        """The source's origin, or "subset" if the source is complete."""
         return self._origin_of_subset
 
     def images(self, part: Part) -> Labelled:

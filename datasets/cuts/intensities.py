@@ -1,4 +1,4 @@
-"""Images of intensities in [0, 1], whatever their mean and deviation."""
+"""Images as intensities in [0, 1], without standardisation."""
 
 from dataclasses import dataclass
 
@@ -20,6 +20,6 @@ class Intensities(Derived):
 
     @property
     def fixed_scaling(self) -> Scaling:
-        """Mean 0 and deviation 1 on the scale of [0, 1]."""
+        """Mean 0 and standard deviation 1 on the scale of [0, 1]."""
         one = torch.ones((1, 1, 1), dtype=torch.float64)
         return Scaling(torch.zeros_like(one), one)

@@ -10,11 +10,11 @@ from bnnbench.datasets.reading.images import Labelled
 
 @dataclass(frozen=True)
 class Limited(Derived):
-    """A source with at most the first `train` and `test` rows of another; None keeps them all.
+    """A source with at most the first `train` and `test` rows of another; None keeps all rows.
 
-    The first rows are as good as any: publishers shuffled the images, and most folds are
-    random permutations. Everything is standardised on the training rows that are kept.
-    A limit of a limited source is the smaller of the two.
+    The first rows are as good as any: publishers shuffled the images, and most folds are random
+    permutations. Everything is standardised on the remaining training rows. Nested limits combine
+    to the smaller one.
     """
 
     train: int | None = None
@@ -23,7 +23,7 @@ class Limited(Derived):
     def __post_init__(self) -> None:
         for limit in (self.train, self.test):
             if limit is not None and limit < 1:
-                raise ValueError(f"a limit is at least 1 row, not {limit}")
+                raise ValueError(f"a limit must be at least 1 row; got {limit}")
         if isinstance(inner := self.source, Limited):
             object.__setattr__(self, "source", inner.source)
             object.__setattr__(self, "train", _smaller(self.train, inner.train))
@@ -31,7 +31,7 @@ class Limited(Derived):
 
     @property
     def origin(self) -> Origin:
-        """The source's origin, or "subset" where rows are left out."""
+        """The source's origin, or "subset" if rows are left out."""
         origin, subset = self.source.origin, self._origin_of_subset
         return subset if subset != origin and self._cuts() else origin
 
@@ -53,7 +53,7 @@ class Limited(Derived):
         )
 
     def _cuts(self) -> bool:
-        """Return whether rows are left out of the parts that can be read here."""
+        """Return whether rows are left out of the parts that are available here."""
         if has_images(self.source):
             limits: tuple[tuple[Part, int | None], ...] = (
                 ("train", self.train),

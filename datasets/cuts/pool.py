@@ -1,4 +1,4 @@
-"""A source cut into few labelled rows, test rows and a pool to choose further rows from."""
+"""A source cut into few labelled rows, test rows, and a pool from which further rows are chosen."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ from bnnbench.datasets.reading.images import Labelled
 class Partition(NamedTuple):
     """Row numbers of one repeat, in random order.
 
-    Rows of a table are counted over fold 0 of its source, training rows first; images over
-    the source's training part. `test` is empty for images, whose test part is the source's.
+    Table rows are numbered over fold 0 of the source, training rows first; images over the source's
+    training part. `test` is empty for images, whose test part is the source's.
     """
 
     train: Int[np.ndarray, " train"]
@@ -33,9 +33,9 @@ class Partition(NamedTuple):
 
 @dataclass(frozen=True)
 class ActivePool(Derived):
-    """Active learning on a source: `repeats` random partitions, its folds.
+    """Active learning on a source: its folds are `repeats` random partitions.
 
-    Of a table's rows, `train` are labelled, `test` are scored and all others form the pool. Of
+    Of a table's rows, `train` are labelled, `test` are scored and all others form the pool. For
     images, `train` of the training part are labelled, the first `test` (None: all) of the test part
     are scored, and the other training images form the pool. Every data set is standardised on its
     labelled rows. Source: Hernández-Lobato and Adams (2015), section 5.4.
@@ -45,14 +45,14 @@ class ActivePool(Derived):
     test: int | None = 100
     repeats: int = 40
     limit: int | None = None
-    """Largest number of labelled and of test rows, for smoke tests."""
+    """Maximum number of labelled rows and of test rows, for smoke tests."""
 
     def __post_init__(self) -> None:
         for name in ("train", "test", "repeats", "limit"):
             if (rows := getattr(self, name)) is not None and rows < 1:
-                raise ValueError(f"{name} is at least 1, not {rows}")
+                raise ValueError(f"{name} must be at least 1; got {rows}")
         if self.test is None and not has_images(self.source):
-            raise ValueError("a table has no test part: say how many rows to test on")
+            raise ValueError("a table has no test part: give the number of test rows")
 
     @property
     def folds(self) -> int:
@@ -61,33 +61,33 @@ class ActivePool(Derived):
 
     @property
     def origin(self) -> Origin:
-        """The source's origin, or "subset" where a limit or `test` leaves official rows out."""
+        """The source's origin, or "subset" if `limit` or `test` leaves official rows out."""
         origin = self.source.origin
         return "subset" if origin == "original" and self._cuts() else origin
 
     def images(self, part: Part) -> Labelled:
-        """Return the raw images and labels of the source part that a part is drawn from."""
+        """Return the raw images and labels of the source part from which a part is drawn."""
         raw, labels = self._image_source.images(part)
         rows = slice(self._limited(self.test) if part == "test" else None)
         return raw[rows], labels[rows]
 
     def table(self, fold: int) -> Table:
-        """Return the raw rows that are labelled at the start, and the test rows."""
+        """Return the raw rows labelled initially, and the test rows."""
         return self._table(self.partition(fold), ())
 
     @cached(4)
     def load(self, fold: int) -> Dataset:
-        """Return the repeat before any acquisition."""
+        """Return the data set of a repeat before any acquisition."""
         return self.with_acquired(fold, ())
 
     def with_acquired(self, fold: int, acquired: Sequence[int]) -> Dataset:
-        """Return the repeat with these rows of the pool labelled as well, in that order.
+        """Return the data set of a repeat with these pool rows labelled as well, in that order.
 
-        Raises ValueError for a row that is not in the pool, or is given twice.
+        Raises ValueError for a row that is not in the pool or is given twice.
         """
         parts = self.partition(fold)
         if len(set(acquired)) < len(acquired) or not set(acquired) <= set(parts.pool.tolist()):
-            raise ValueError(f"rows are acquired once each, from the pool; got {list(acquired)}")
+            raise ValueError(f"needed distinct rows of the pool; got {list(acquired)}")
         if has_images(self.source):
             labelled = np.append(parts.train, np.array(acquired, int))
             raw, labels = self.images("train")
@@ -100,14 +100,14 @@ class ActivePool(Derived):
         return dataclasses.replace(data, facts={**data.facts, "pool_rows": remaining})
 
     def candidates(self, fold: int, acquired: Sequence[int]) -> Int[np.ndarray, " candidates"]:
-        """Return the rows that are still in the pool, in random order."""
+        """Return the rows still in the pool, in random order."""
         pool = self.partition(fold).pool
         return pool[~np.isin(pool, np.array(acquired, int))]
 
     def inputs(
         self, rows: Int[np.ndarray, " rows"], scaling: Scaling
     ) -> Float[Tensor, "rows *features"]:
-        """Return the inputs of rows for a network that was trained under `scaling`."""
+        """Return the rows' inputs for a network that was trained under `scaling`."""
         if has_images(self.source):
             return images.as_inputs(self.images("train")[0][rows], scaling)
         return scaling.apply(torch.from_numpy(self._rows()[0][rows])).float()
@@ -118,7 +118,7 @@ class ActivePool(Derived):
 
     @cached(40)
     def partition(self, fold: int) -> Partition:
-        """Return the rows of the repeat; raises PoolTooSmall where there are too few."""
+        """Return the row numbers of the repeat; raises PoolTooSmall if there are too few rows."""
         check_fold(self, fold)
         train = self._limited(self.train) or 0
         test = 0 if has_images(self.source) else self._limited(self.test) or 0

@@ -1,4 +1,4 @@
-"""Images whose intensities are scaled to [-1, 1], whatever their mean and deviation."""
+"""Images with intensities scaled to [-1, 1], without standardisation."""
 
 from dataclasses import dataclass
 
@@ -20,6 +20,6 @@ class Signed(Derived):
 
     @property
     def fixed_scaling(self) -> Scaling:
-        """Mean and deviation of one half on the scale of [0, 1]."""
+        """Mean and standard deviation of one half on the scale of [0, 1]."""
         half = torch.full((1, 1, 1), 0.5, dtype=torch.float64)
         return Scaling(half, half)

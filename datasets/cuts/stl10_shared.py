@@ -1,7 +1,7 @@
 """STL-10 for networks trained on CIFAR-10: the nine shared classes, at 32x32.
 
-The monkeys of Coates, Lee and Ng are not a class of CIFAR-10, whose frogs are not a class of
-STL-10.
+The monkeys of Coates, Lee and Ng are not a class of CIFAR-10, and CIFAR-10's frogs are not a class
+of STL-10.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from bnnbench.datasets.reading.images import CHUNK, Labelled
 from bnnbench.datasets.stand_ins import DigitsAsCifar10
 
 CIFAR_10 = (0, 2, 1, 3, 4, 5, 7, -1, 8, 9)
-"""CIFAR-10's number of each class of STL-10; monkeys have none."""
+"""CIFAR-10's number for each class of STL-10; -1 for monkeys, which CIFAR-10 lacks."""
 MONKEY, FROG = 7, 6
 SIDE = 32
 
@@ -29,8 +29,8 @@ SIDE = 32
 class Stl10Shared(Derived):
     """Images of the shared classes with CIFAR-10's labels, 7,200 of them for testing.
 
-    `monkeys` includes them, labelled as the frogs whose place they take: the public code of SWAG,
-    and so that of seed paper 002, counts them, and no network can be right about them.
+    `monkeys` includes monkeys, labelled as the frogs that they replace: the public code of SWAG,
+    and therefore of seed paper 002, counts them, although no network can classify them correctly.
     """
 
     source: DataSource = Stl10()
@@ -38,12 +38,12 @@ class Stl10Shared(Derived):
 
     @property
     def name(self) -> str:
-        """The source's name, with the added classes."""
+        """The source's name, with the added class if there is one."""
         return f"{self.source.name}_with_monkeys" if self.monkeys else self.source.name
 
     @cached(2)
     def images(self, part: Part) -> Labelled:
-        """Return 32x32 images of a part in the official order, and labels of CIFAR-10."""
+        """Return a part's 32x32 images in the official order, with CIFAR-10's labels."""
         raw, classes = self._image_source.images(part)
         shared = np.ones(len(classes), bool) if self.monkeys else classes != MONKEY
         labels = np.where(classes == MONKEY, FROG, np.array(CIFAR_10)[classes])
@@ -59,9 +59,9 @@ class Stl10Shared(Derived):
 def shrunk(
     images: UInt8[np.ndarray, "points height width channels"], side: int
 ) -> UInt8[np.ndarray, "points side side channels"]:
-    """Return square images of `side` pixels: bilinear, over all pixels that a new one covers.
+    """Return images resized to `side` pixels by bilinear interpolation with antialiasing.
 
-    Every value is a mean under a triangle of twice the new pixel's width, rounded to 8 bits.
+    Every value is a mean weighted by a triangle twice as wide as a new pixel, rounded to 8 bits.
     """
     points, _, _, channels = images.shape
     small = np.empty((points, side, side, channels), np.uint8)

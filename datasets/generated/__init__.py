@@ -1,1 +1,1 @@
-"""Sources drawn from a known law by a seed, without files."""
+"""Sources drawn from a known distribution by a seed, without files."""

@@ -1,4 +1,4 @@
-"""The base of all generated sources, which need no file and no licence."""
+"""The base of all generated sources, which need neither files nor a licence."""
 
 import dataclasses
 
@@ -12,14 +12,14 @@ from bnnbench.datasets.origins import Origin
 
 
 class Generated:
-    """A source whose rows are drawn from a law; subclasses load them."""
+    """A source whose rows are drawn from a distribution; subclasses load them."""
 
     licence = "none needed: generated"
     bytes = 0
 
     @property
     def origin(self) -> Origin:
-        """Drawn from a law."""
+        """The origin "generated": drawn from a distribution."""
         return "generated"
 
     def missing(self) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ class GeneratedRegression(Generated):
         law: str,
         dtype: torch.dtype,
     ) -> Dataset:
-        """Return a fold in the units of its law, with the noise that methods are told."""
+        """Return a fold in the distribution's units, with the noise that methods are given."""
         features = train[0].shape[1]
         dataset = Dataset(
             train=_split(train, dtype),

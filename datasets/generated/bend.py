@@ -2,9 +2,9 @@ r"""Six rows of a line that bends at 0, for networks so small that their posteri
 
 $$ y = 0.8 \max(x, 0) - 0.3 \min(x, 0) + N(0, 0.2^2), \quad x = -1, -0.6, \dots, 1. $$
 
-Methods are told a noise of 0.4: the posterior of such a model is wide, and known for that reason.
+Methods are given a noise of 0.4: the model's posterior is then wide, and for that reason known.
 Fold k has its own noise, drawn by NumPy's legacy generator with seed k. Test inputs are the
-integers from -3 to 3. Nothing is standardised, and numbers are of double precision.
+integers from -3 to 3. Nothing is standardised, and numbers are in double precision.
 """
 
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ from bnnbench.datasets.reading.cache import cached
 TRAIN = np.linspace(-1, 1, 6)
 TEST = np.arange(-3.0, 4.0)
 NOISE_STD, STATED_STD = 0.2, 0.4
-"""Standard deviation of the targets' noise, and that which methods are told."""
+"""Standard deviation of the targets' noise, and the one given to methods."""
 
 
 @dataclass(frozen=True)
 class Bend(GeneratedRegression):
-    """Six training rows and seven test rows in one feature."""
+    """Six training rows and seven test rows with one feature."""
 
     name = "bend"
     folds = 1000

@@ -26,7 +26,7 @@ class _NoisyCubic(NoisyCurve):
         return inputs**3
 
     def grid(self, train: np.ndarray) -> np.ndarray:
-        """Return the same symmetric grid for every fold."""
+        """Return the symmetric grid, equal for all folds."""
         return np.linspace(-self.farthest, self.farthest, TEST_ROWS)
 
 

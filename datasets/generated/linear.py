@@ -1,4 +1,4 @@
-r"""A linear truth in ten features, so that posterior and predictive are known exactly.
+r"""A linear function of ten features, so that posterior and predictive are known exactly.
 
 $$ y = w^T x + N(0, 1), \qquad w \sim N(0, I / 10). $$
 
@@ -6,7 +6,7 @@ Fold k is an independent data set, drawn by NumPy's legacy generator with seed k
 inputs satisfy $X^T X / 20 = \Sigma$, $\Sigma_{ij} = c^{|i - j|}$, to rounding: with c = 0 the
 posterior under the true prior of w has equal variances and no correlations. A test input points in
 the direction of a draw from $N(0, \Sigma)$; its length makes the posterior standard deviation of
-$w^T x$ 1.5 times that of the noise. Nothing is standardised.
+$w^T x$ 1.5 times the noise's. Nothing is standardised.
 """
 
 from dataclasses import dataclass
@@ -25,19 +25,19 @@ PRIOR_STD = FEATURES**-0.5
 """Standard deviation of the weights."""
 NOISE_STD = 1.0
 SPREAD = 1.5
-"""Posterior standard deviation at test inputs, relative to that of the noise."""
+"""Posterior standard deviation at test inputs, relative to the noise's."""
 
 
 @dataclass(frozen=True)
 class LinearTruth(GeneratedRegression):
-    """20 training rows and 10 test inputs; `correlation` is that of neighbouring features."""
+    """20 training rows and 10 test inputs; `correlation` is between neighbouring features."""
 
     correlation: float = 0.0
     folds = 1000
 
     def __post_init__(self) -> None:
         if not -1 < self.correlation < 1:
-            raise ValueError(f"a correlation is between -1 and 1, not {self.correlation}")
+            raise ValueError(f"a correlation must lie between -1 and 1; got {self.correlation}")
 
     @property
     def name(self) -> str:

@@ -1,8 +1,8 @@
-"""One-dimensional problems whose true function is known, drawn by a seed.
+"""One-dimensional problems with a known true function, drawn by a seed.
 
 Fold k is an independent data set, drawn by NumPy's legacy generator with seed k, whose stream
-is the same in every version. Test inputs are an even grid that reaches beyond the training
-inputs; their targets have noise as well, so that likelihood and coverage mean what they say.
+is the same in every version. Test inputs are an even grid that extends beyond the training
+inputs; their targets are noisy too, so that likelihood and coverage are meaningful.
 The papers' own draws are unknown.
 """
 
@@ -29,11 +29,11 @@ class NoisyCurve(GeneratedRegression, ABC):
     noise_is_known = False
     """True if methods know the noise."""
     law: str
-    """A description of the law, for people."""
+    """A description of the data distribution, for people."""
 
     @abstractmethod
     def function(self, inputs: Float[ndarray, " points"]) -> Float[ndarray, " points"]:
-        """Return the true function."""
+        """Return the true function's values."""
         ...
 
     @abstractmethod

@@ -1,10 +1,10 @@
-r"""Noisy sums of two sines and a line, for the depth of networks and for coverage far away.
+r"""Noisy sums of two sines and a line, to study network depth and coverage far from the data.
 
 $$ f(x) = 0.5 x + 0.2 \sin(2 \pi x) + 0.3 \sin(4 \pi x), \quad y = f(x) + N(0, 0.05^2). $$
 
-Methods are told the noise, as in the source: paper 000, section 5.1; its draws are unknown.
-Every fold has 200 training rows, which are 80 % of the paper's 250; the grid takes the place of
-the other 50. Rows are standardised like those of every source here, unlike in the paper.
+Methods are given the noise, as in the source: paper 000, section 5.1; its draws are unknown.
+Every fold has 200 training rows, 80 % of the paper's 250; the grid replaces the other 50. Rows are
+standardised as in every source here, unlike in the paper.
 """
 
 from dataclasses import dataclass
@@ -25,11 +25,11 @@ class _NoisySine(NoisyCurve):
     low: float
     high: float
     margin: float
-    """Distance that the test grid reaches beyond the training inputs, on either side."""
+    """Distance by which the test grid extends beyond the training inputs, on either side."""
     step: float
 
     def function(self, inputs: np.ndarray) -> np.ndarray:
-        """Return the line with its sines."""
+        """Return the sum of the line and the sines."""
         angle = 2 * np.pi * inputs
         return 0.5 * inputs + 0.2 * np.sin(angle) + 0.3 * np.sin(2 * angle)
 

@@ -1,7 +1,7 @@
 """Two interleaved half circles with noise: scikit-learn's `make_moons`.
 
 Fold k is drawn with seed 456 + k; fold 0 is the training set of paper 003, figure 3. Inputs keep
-their scale, on which a plane around them is given.
+their scale, in which `Plane` conditions are stated.
 """
 
 import dataclasses

@@ -82,7 +82,7 @@ class Cifar10(ImageFiles):
         return read_batches(FILES[part], "labels")
 
     def fallbacks(self, part: Part | None = None) -> tuple[ImageSource, ...]:
-        """Return digits to learn, photographs to look at."""
+        """Return digits for training, photographs if only images are needed."""
         return (PhotographCrops(),) if part else (DigitsAsCifar10(),)
 
 

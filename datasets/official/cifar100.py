@@ -1,4 +1,4 @@
-"""CIFAR-100: 32x32 colour images of a hundred classes, 500 and 100 of each.
+"""CIFAR-100: 32x32 colour images of a hundred classes, each 500 to train, 100 to test.
 
 Source: Krizhevsky (2009), "Learning Multiple Layers of Features from Tiny Images".
 """
@@ -58,5 +58,5 @@ class Cifar100(ImageFiles):
         return read_batches(FILES[part], "fine_labels")
 
     def fallbacks(self, part: Part | None = None) -> tuple[ImageSource, ...]:
-        """Return digits to learn, photographs to look at."""
+        """Return digits for training, photographs if only images are needed."""
         return (PhotographCrops(),) if part else (DigitsAsCifar10(),)

@@ -1,4 +1,4 @@
-"""Fashion-MNIST: 28x28 grey images of ten kinds of clothing, 60,000 and 10,000.
+"""Fashion-MNIST: 28x28 grey images of ten kinds of clothing, 60,000 to train, 10,000 to test.
 
 Source: Xiao, Rasul and Vollgraf (2017), arXiv:1708.07747.
 """

@@ -1,4 +1,4 @@
-"""The base of the official image sets, whose two parts have separate files."""
+"""The base of the official image sets, whose two parts are in separate files."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -13,9 +13,9 @@ from bnnbench.datasets.reading.images import Labelled
 
 
 class ImageFiles(ABC):
-    """A source in one fold that names its files; a subclass reads them in `images`.
+    """A source with one fold that names its files; a subclass reads them in `images`.
 
-    A part whose files are here can be used without the other.
+    A part whose files are available can be used without the other.
     """
 
     FILES: ClassVar[Mapping[Part, tuple[DataFile, ...]]]
@@ -27,7 +27,7 @@ class ImageFiles(ABC):
 
     @property
     def origin(self) -> Origin:
-        """The official files, by checksum."""
+        """The origin "original": the official files, by checksum."""
         return "original"
 
     @property
@@ -46,7 +46,7 @@ class ImageFiles(ABC):
         return images.load(self, fold)
 
     def missing(self, part: Part | None = None) -> tuple[str, ...]:
-        """Return the missing files of `load`, or of one part."""
+        """Return the files that `load`, or one part, needs and the data folder lacks."""
         return files.missing(files.needed(self.FILES, part))
 
     def fetch(self, part: Part | None = None) -> None:

@@ -1,4 +1,4 @@
-"""MNIST: 28x28 grey images of handwritten digits, 60,000 and 10,000.
+"""MNIST: 28x28 grey images of handwritten digits, 60,000 to train, 10,000 to test.
 
 Source: LeCun, Cortes and Burges, "The MNIST database of handwritten digits".
 """
@@ -74,7 +74,7 @@ class Mnist(ImageFiles):
         return _read_idx(*self.FILES[part])
 
     def fallbacks(self, part: Part | None = None) -> tuple[ImageSource, ...]:
-        """Return digits to learn, photographs to look at."""
+        """Return digits for training, photographs if only images are needed."""
         return (PhotographCrops(size=28, grey=True),) if part else (DigitsAsMnist(),)
 
 
@@ -86,7 +86,7 @@ def _read_idx(image_file: DataFile, label_file: DataFile) -> Labelled:
     )
     magic, count, height, width = np.frombuffer(pixels, ">u4", 4).tolist()
     if magic != 0x803 or np.frombuffer(labels, ">u4", 2).tolist() != [0x801, count]:
-        raise files.damaged(image_file, "it and its labels are no IDX files of equal length")
+        raise files.damaged(image_file, "it and its labels are not IDX files of equal length")
     shape = (count, height, width, 1)
     return (
         np.frombuffer(pixels, np.uint8, offset=16).reshape(shape),

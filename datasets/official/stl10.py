@@ -48,7 +48,7 @@ FILES: dict[Part, tuple[DataFile, ...]] = {
 
 @dataclass(frozen=True)
 class Stl10(ImageFiles):
-    """The labelled images; the 100,000 others are left in the archive.
+    """The labelled images; the 100,000 unlabelled ones stay in the archive.
 
     Classes from 0: airplane, bird, car, cat, deer, dog, horse, monkey, ship, truck.
     """
@@ -61,11 +61,11 @@ class Stl10(ImageFiles):
 
     @cached(2)
     def images(self, part: Part) -> Labelled:
-        """Return raw images, which the file keeps column by column, and labels from 0."""
+        """Return raw images, stored column by column in the file, and labels from 0."""
         pixels, labels = (np.frombuffer(files.read(file), np.uint8) for file in FILES[part])
         planes = np.ascontiguousarray(pixels.reshape(-1, 3, 96, 96).swapaxes(2, 3))
         return planes.transpose(0, 2, 3, 1), labels.astype(np.int64) - 1
 
     def fallbacks(self, part: Part | None = None) -> tuple[ImageSource, ...]:
-        """Return digits to learn, photographs to look at; the digits are 32x32."""
+        """Return 32x32 digits for training, photographs if only images are needed."""
         return (PhotographCrops(size=96),) if part else (DigitsAsCifar10(),)

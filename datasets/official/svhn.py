@@ -1,4 +1,4 @@
-"""SVHN, cropped digits: 32x32 colour images of house numbers, 73,257 and 26,032.
+"""SVHN, cropped digits: 32x32 colour images of house numbers, 73,257 to train, 26,032 to test.
 
 Source: Netzer et al. (2011), "Reading Digits in Natural Images with Unsupervised Feature
 Learning".
@@ -57,7 +57,7 @@ class Svhn(ImageFiles):
 
     @cached(2)
     def images(self, part: Part) -> Labelled:
-        """Return raw images and digits; the file's 10 is the digit 0."""
+        """Return raw images and digits; label 10 in the file is the digit 0."""
         from scipy.io import loadmat
 
         (file,) = FILES[part]
@@ -66,5 +66,5 @@ class Svhn(ImageFiles):
         return planes.transpose(0, 2, 3, 1), content["y"].ravel().astype(np.int64) % 10
 
     def fallbacks(self, part: Part | None = None) -> tuple[ImageSource, ...]:
-        """Return digits to learn; to look at, the known subset, then photographs."""
+        """Return digits for training; for images only, the known subset, then photographs."""
         return (SvhnFirst1083(), PhotographCrops()) if part else (DigitsAsCifar10(),)

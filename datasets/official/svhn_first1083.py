@@ -16,15 +16,15 @@ from bnnbench.datasets.stand_ins import PhotographCrops
 
 PATH = "svhn_train_first1083.npz"
 PIXELS_SHA256 = "4bb768ab9111c02a5dc8fb453f09f9c05e79fac14cfab8ca8773d8473782ed1a"
-"""Checksum of the pixels in C order; an npz file of the same pixels may differ in its container."""
+"""Checksum of the pixels in C order; npz files of the same pixels may differ in their container."""
 
 
 @dataclass(frozen=True)
 class SvhnFirst1083:
-    """Out-of-distribution data for CIFAR-10, where SVHN itself is unavailable.
+    """Out-of-distribution data for CIFAR-10 if SVHN itself is unavailable.
 
-    Both parts are the same images. Neighbours often come from one house number, so that the
-    images are not independent. Source: the head of train_32x32.mat (Netzer et al., 2011).
+    Both parts are the same images. Neighbouring images often show the same house number and are
+    therefore not independent. Source: the head of train_32x32.mat (Netzer et al., 2011).
     """
 
     name = "svhn_first1083"
@@ -34,11 +34,11 @@ class SvhnFirst1083:
     licence = "non-commercial use only"
     bytes = 3_327_232
     paths = (PATH,)
-    """The file in the data folder, which has no checksum but that of its pixels."""
+    """The file in the data folder; only its pixels have a known checksum."""
 
     @property
     def origin(self) -> Origin:
-        """Some rows of the official files."""
+        """The origin "subset": some rows of the official files."""
         return "subset"
 
     def load(self, fold: int) -> Dataset:
@@ -54,10 +54,10 @@ class SvhnFirst1083:
         try:
             with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
                 pixels = arrays["X"]
-        except Exception as error:  # zipfile, zlib and NumPy each have their own
+        except Exception as error:  # zipfile, zlib and NumPy each raise their own errors
             raise DataDamaged(f"{path} is truncated or altered: {error}. Remove it.") from error
         if hashlib.sha256(np.ascontiguousarray(pixels).data).hexdigest() != PIXELS_SHA256:
-            raise DataDamaged(f"{path} holds other pixels than the known 1,083. Remove it.")
+            raise DataDamaged(f"{path} does not contain the known 1,083 images. Remove it.")
         return pixels, np.full(len(pixels), -1)
 
     def missing(self, part: Part | None = None) -> tuple[str, ...]:
@@ -71,5 +71,5 @@ class SvhnFirst1083:
             raise files.unavailable(self.name, absent, "nowhere to download it from; use svhn")
 
     def fallbacks(self, part: Part | None = None) -> tuple[ImageSource, ...]:
-        """Return photographs to look at."""
+        """Return photographs, which serve as images without labels."""
         return (PhotographCrops(),)

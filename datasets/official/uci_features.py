@@ -1,6 +1,6 @@
-"""Names of the features of the ten regression sets, from the pages of their publishers.
+"""Feature names of the ten regression sets, from their publishers' pages.
 
-The files of `uci.py` have no heads; ranges of the columns agree with these names.
+The files of `uci.py` have no headers; the columns' ranges agree with these names.
 """
 
 from collections.abc import Mapping
@@ -44,4 +44,4 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         *("beam-draught ratio", "length-beam ratio", "Froude number"),
     ),
 }
-"""Data set → the names of its features, in the order of the file; year has none."""
+"""Data set → its feature names in the order of the file; year has none."""

@@ -1,6 +1,6 @@
 """Six larger regression sets as prepared by Evans, with his ten masks of test rows.
 
-Features and target come centred with the mean of all rows, test rows included, but not
+Features and target are already centred by the mean of all rows, test rows included, but not
 scaled; here they are standardised on the training rows. Source: commit f0737523712f of
 github.com/treforevans/uci_datasets, pinned by checksum.
 """
@@ -72,7 +72,7 @@ SETS: dict[str, tuple[str, str, int, str, int]] = {
 
 @dataclass(frozen=True)
 class UciLarge:
-    """One of `SETS`, by its name; its protein has another target than that of `Uci`."""
+    """One of `SETS`, by its name; protein has another target here than in `Uci`."""
 
     name: str
 
@@ -81,7 +81,7 @@ class UciLarge:
 
     @property
     def origin(self) -> Origin:
-        """The official files, by checksum."""
+        """The origin "original": the official files, by checksum."""
         return "original"
 
     def __post_init__(self) -> None:
@@ -116,7 +116,7 @@ class UciLarge:
 
     @property
     def data_files(self) -> tuple[DataFile, DataFile]:
-        """The file of rows, and the file of each fold's test rows."""
+        """The file of rows, and the file with each fold's test rows."""
         _, data, data_bytes, mask, mask_bytes = SETS[self.name]
         return (
             self._file("data.csv.gz", data, data_bytes),

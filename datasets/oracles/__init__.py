@@ -1,1 +1,1 @@
-"""Real inputs with targets drawn from a known law, and the exact posteriors under that law."""
+"""Real inputs with targets drawn from a known distribution, and the exact posteriors under it."""

@@ -1,4 +1,4 @@
-"""Real inputs whose targets were drawn from a known law: fold k has the targets of function k."""
+"""Real inputs with targets from a known distribution: fold k has the targets of function k."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -34,24 +34,24 @@ TRANSFORMS = (
 
 @dataclass(frozen=True)
 class Drawn(Derived):
-    """The rows of fold 0 of `source`, with the targets of a family in place of their own.
+    """The rows of fold 0 of `source`, with a family's targets instead of their own.
 
-    The noise is known, and so is the posterior under the law, as the data set's `exact`.
+    The noise is known, and so is the posterior under the distribution (`exact` of the data set).
     """
 
     family: str = ""
-    """Name of the family, one of `bnnbench oracles list`."""
+    """Name of the family; `bnnbench oracles list` shows all."""
     folder: str = ""
-    """Folder of families; "" for those of this project."""
+    """Folder of families; "" for this project's."""
 
     @property
     def name(self) -> str:
-        """The name of the family."""
+        """The family's name."""
         return self.family
 
     @property
     def origin(self) -> Origin:
-        """Drawn from a law."""
+        """The origin "generated": drawn from a distribution."""
         return "generated"
 
     @property
@@ -66,18 +66,18 @@ class Drawn(Derived):
 
     @property
     def target(self) -> tuple[str, str]:
-        """The target has neither name nor unit."""
+        """A placeholder name and no unit: the target has neither."""
         return "y", ""
 
     def table(self, fold: int) -> Table:
-        """Raise TypeError: targets of other rows, or on another scale, are not of the law."""
-        raise TypeError(f"{self.name}: rows of a law can be neither cut nor scaled anew")
+        """Raise TypeError: other rows or another scale would have another distribution."""
+        raise TypeError(f"{self.name}: rows of a known distribution cannot be cut or rescaled")
 
     @cached(20)
     def load(self, fold: int) -> Dataset:
         """Return the rows with the targets of function `fold`.
 
-        Raises `Refused` where the source's inputs are not those of the family.
+        Raises `Refused` if the source's inputs differ from the family's.
         """
         check_fold(self, fold)
         family, real = self._family, self.source.load(0)
@@ -105,7 +105,7 @@ class Drawn(Derived):
         return replace(dataset, facts={**facts, "law": str(family.stated["law"])})
 
     def fallbacks(self, part: Part | None = None) -> tuple[()]:
-        """Return none: a law of other inputs is another law."""
+        """Return no fallbacks: other inputs would change the data distribution."""
         return ()
 
     @property
@@ -114,13 +114,13 @@ class Drawn(Derived):
 
 
 def require_inputs(family: Family, data: Dataset) -> None:
-    """Raise `Refused` unless standardised inputs are those at which the functions were drawn."""
+    """Raise `Refused` unless the functions were drawn at these standardised inputs."""
     inputs = inputs_of(data)
     for key, expected in family.stated["inputs"].items():
         if inputs[key] != expected:
             raise Refused(
-                f"{family.name}: {key} of other data, {inputs[key]}, needed {expected}; is this "
-                "the original file?"
+                f"{family.name}: {key} does not match: got {inputs[key]}, needed {expected}; is "
+                "this the original file?"
             )
 
 

@@ -2,4 +2,4 @@
 
 
 class Refused(ValueError):
-    """A family of functions is not to be used; the message names file, key and cause."""
+    """A family of functions cannot be trusted; the message names file, key and cause."""

@@ -1,6 +1,6 @@
-"""Files of families: functions drawn from one law at the same inputs, with their posteriors.
+"""Files of families: functions drawn from one distribution at the same inputs, with posteriors.
 
-Values are stored, not seeds: the streams of NumPy and torch are not promised to stay.
+Values are stored instead of seeds, since NumPy and torch do not promise stable random streams.
 """
 
 import io
@@ -17,7 +17,7 @@ from bnnbench.datasets.oracles.errors import Refused
 from bnnbench.datasets.reading.whole_files import read_regular, write_whole
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "bundle" / "oracles"
-"""The folder of this project's families; a checkout has it."""
+"""Folder of this project's families, present in a checkout."""
 FORMAT = 1
 LARGEST_R_HAT, LEAST_ESS = 1.01, 400.0
 KEYS = ("format", "name", "law", "noise_std", "classes", "inputs", "posterior")
@@ -25,27 +25,28 @@ KEYS = ("format", "name", "law", "noise_std", "classes", "inputs", "posterior")
 
 @dataclass(frozen=True)
 class Family:
-    """Functions of one law, their targets, and the exact posterior given the training targets.
+    """Functions from one distribution, their targets, and the exact posteriors.
 
-    Outputs are one in standardised units, or class probabilities. The mean and the standard
-    deviation of the posterior are of these; the deviation of class probabilities is the root of
-    the sum of their variances.
+    The output is one number in standardised units, or class probabilities. Mean and standard
+    deviation of the posterior refer to it; the deviation of class probabilities is the root of
+    their summed variances.
     """
 
     stated: Mapping[str, Any]
-    """`KEYS`: the law as plain data, the noise (None for classes), checksums of the inputs, and how
-    the posterior was found: "exact", or R-hat and effective sample sizes of each function."""
+    """`KEYS`: the distribution as plain data, the noise (None for classes), checksums of the
+    inputs, and how the posterior was computed: "exact", or each function's R-hat and effective
+    sample sizes."""
     train_targets: Float[np.ndarray, "functions train_rows"]
     test_targets: Float[np.ndarray, "functions test_rows"]
     truth: Float[np.ndarray, "functions test_rows outputs"]
     mean: Float[np.ndarray, "functions test_rows outputs"]
     std: Float[np.ndarray, "functions test_rows"]
     excess_risk: Float[np.ndarray, " functions"]
-    """Excess of the posterior's risk over that of the law itself, in nats."""
+    """Excess of the posterior predictive's risk over the true distribution's risk, in nats."""
 
     @property
     def name(self) -> str:
-        """The name of the family and of its file."""
+        """The name of the family and its file."""
         return self.stated["name"]
 
     @property
@@ -58,7 +59,7 @@ class Family:
 
 
 def write(family: Family, folder: Path) -> Path:
-    """Write the family's file whole, and return its path; raises `Refused` for a bad one."""
+    """Write the family's file atomically and return its path; raises `Refused` for a bad one."""
     check(family)
     arrays = {f.name: getattr(family, f.name) for f in fields(family) if f.name != "stated"}
     arrays = {name: array.astype(np.float64) for name, array in arrays.items()}
@@ -82,7 +83,7 @@ def read(name: str, folder: Path = FOLDER) -> Family:
             arrays = {key: archive[key] for key in archive.files}
         stated = json.loads(str(arrays.pop("stated")))
         family = Family(stated, **arrays)
-    except Exception as error:  # zip, NumPy and JSON have a dozen kinds for damaged content
+    except Exception as error:  # zip, NumPy and JSON raise many kinds of errors
         raise Refused(f"{path}: cannot be read: {error}") from error
     try:
         check(family)
@@ -92,12 +93,12 @@ def read(name: str, folder: Path = FOLDER) -> Family:
 
 
 def names(folder: Path = FOLDER) -> list[str]:
-    """Return the names of the families in a folder, in order."""
+    """Return the sorted names of the families in a folder."""
     return sorted(path.stem for path in folder.glob("*.npz"))
 
 
 def check(family: Family) -> None:
-    """Raise `Refused` unless arrays agree in shape, are finite, and the posterior is reliable."""
+    """Raise `Refused` unless shapes agree, values are finite and the posterior is reliable."""
     stated = family.stated
     if missing := [key for key in KEYS if key not in stated]:
         raise Refused(f"needed {', '.join(KEYS)}; lacks {', '.join(missing)}")
@@ -120,7 +121,7 @@ def check(family: Family) -> None:
         if not np.isfinite(array).all():
             raise Refused(f"{name}: not all values are finite")
     if (family.std <= 0).any():
-        raise Refused("std: a posterior of noisy targets varies at every row")
+        raise Refused("std: needed values above 0, since a posterior given noisy targets varies")
     if stated["posterior"] != "exact":
         _check_chains(stated["posterior"], functions)
 

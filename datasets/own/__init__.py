@@ -1,1 +1,1 @@
-"""Data of the user: files as tables, splits, images, and the sources that make folds of them."""
+"""The user's data: files as tables, splits, images, and the sources that make folds of them."""

@@ -1,6 +1,6 @@
-"""Images of the user: a folder with a sub-folder of pictures for each class.
+"""The user's images: a folder with a sub-folder of pictures for each class.
 
-A folder may instead have the parts train and test (or val), each with a sub-folder for each class.
+A folder may instead have the parts train and test (or val), each with a sub-folder per class.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ SIDE = 32
 ENDINGS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm"})
 TRAIN, TESTS = "train", ("test", "val", "validation")
 FEWEST = 2
-"""Least number of pictures of a class."""
+"""Minimum number of pictures per class."""
 
 Pictures = Mapping[str, list[Path]]
 """Class → the files of its pictures."""
@@ -36,10 +36,10 @@ class _Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class OwnImages:
-    """Pictures of a folder, scaled to 32 x 32, whose classes are the names of sub-folders.
+    """A folder's pictures, scaled to 32 x 32; sub-folders name the classes.
 
-    Without parts of its own, a tenth of each class is for testing. `sha256` is of all files: other
-    content is another source, whose runs are made anew.
+    If the folder has no parts, a tenth of each class is for testing. `sha256` covers all files:
+    changed content makes another source with new runs.
     """
 
     path: str
@@ -62,7 +62,7 @@ class OwnImages:
         return len(self.labels)
 
     def images(self, part: Part) -> Labelled:
-        """Return raw images in random order, and numbers of classes."""
+        """Return raw images in random order, and their class numbers."""
         rows = self._rows()
         return rows.train if part == "train" else rows.test
 
@@ -74,7 +74,7 @@ class OwnImages:
     @cached(1)
     def _rows(self) -> _Rows:
         if digest(self.path) != self.sha256:
-            raise BadTable(f"{self.path} changed while the command ran: repeat the command")
+            raise BadTable(f"{self.path} changed while the command ran: run it again")
         train, test = _parts(Path(self.path))
         first = _read(train, self.labels)
         if test is not None:
@@ -87,14 +87,14 @@ class OwnImages:
         )
 
     def missing(self, part: Part | None = None) -> tuple[str, ...]:
-        """Return the folder where it is not there."""
+        """Return the folder if it does not exist."""
         return () if Path(self.path).is_dir() else (self.path,)
 
     def fetch(self, part: Part | None = None) -> None:
-        """Do nothing: users' own data are not downloaded."""
+        """Do nothing: the user's data are not downloaded."""
 
     def fallbacks(self, part: Part | None = None) -> "tuple[OwnImages, ...]":
-        """Return no fallbacks: nothing stands in for users' own data."""
+        """Return no fallbacks: nothing replaces the user's data."""
         return ()
 
 
@@ -105,29 +105,29 @@ def has_pictures(path: str) -> bool:
 
 
 def own_images(path: str) -> OwnImages:
-    """Return the source of a folder, once every picture has been read.
+    """Return the source of a folder, after reading every picture.
 
-    Raises `BadTable` with cause and cure.
+    Raises `BadTable` with cause and remedy.
     """
     full = Path(path).resolve()
     train, test = _parts(full)
     labels = tuple(sorted(label for label, files in train.items() if files))
     if len(labels) < 2:
-        raise BadTable(f"{path} needs a sub-folder of pictures for each of two classes or more")
+        raise BadTable(f"{path} needs a sub-folder of pictures for each of at least two classes")
     if unknown := sorted({label for label, files in (test or {}).items() if files} - {*labels}):
-        raise BadTable(f"class {unknown[0]!r} of {path} has pictures for testing alone")
+        raise BadTable(f"class {unknown[0]!r} of {path} has pictures only for testing")
     few = [label for label in labels if len(train[label]) < FEWEST]
     if test is None and few:
-        raise BadTable(f"class {few[0]!r} of {path} has a single picture: add some")
+        raise BadTable(f"class {few[0]!r} of {path} has only one picture: add some")
     if test is None and (count := sum(map(len, train.values()))) * tables.TEST_SHARE < len(labels):
-        raise BadTable(f"{path} has {count} pictures of {len(labels)} classes: take ten of each")
+        raise BadTable(f"{path} has {count} pictures of {len(labels)} classes: use ten of each")
     source = OwnImages(str(full), digest(str(full)), labels)
     source.images("train")
     return source
 
 
 def _parts(folder: Path) -> tuple[Pictures, Pictures | None]:
-    """Return the pictures for training and testing; None where the folder has no such parts."""
+    """Return the pictures for training and testing; the latter None if the folder has no parts."""
     tests = [folder / name for name in TESTS if (folder / name).is_dir()]
     if (folder / TRAIN).is_dir() and tests:
         return _pictures(folder / TRAIN), _pictures(tests[0])

@@ -1,9 +1,9 @@
-"""Files of the user as tables: csv, parquet, npz, and data sets that Hugging Face saved to disk.
+"""The user's files as tables: csv, parquet, npz, and data sets saved to disk by Hugging Face.
 
 In a csv file whose columns are separated by semicolons or tabs, numbers may have decimal commas.
 
-An npz file has `inputs` (rows by features), `targets`, and perhaps `names`, one for each feature.
-A saved data set is a folder of arrow files, as `Dataset.save_to_disk` and `DatasetDict` write it.
+An npz file has `inputs` (rows by features), `targets`, and optionally `names`, one per feature.
+A saved data set is a folder of arrow files, as written by `Dataset.save_to_disk` and `DatasetDict`.
 """
 
 import hashlib
@@ -19,18 +19,18 @@ from pandas.api.types import is_numeric_dtype
 from bnnbench.datasets.reading.columns import BadTable, column_of, have_decimal_commas
 
 TARGETS = "target"
-"""The column of an npz file's targets."""
+"""The target column of a table read from an npz file."""
 SPLITS = "split"
-"""The column that says the part of each row of a saved `DatasetDict`."""
+"""The column with the part of each row of a saved `DatasetDict`."""
 SEPARATORS = (",", ";", "\t")
-"""The marks that may separate the columns of a csv file."""
+"""The allowed column separators of a csv file."""
 EXCEL = (".xls", ".xlsx")
 PARTS = "dataset_dict.json"
 STATE = "state.json"
 
 
 def read(path: str) -> pd.DataFrame:
-    """Return the table of a file or folder; raises `BadTable` where it cannot be read."""
+    """Return the table of a file or folder; raises `BadTable` if it cannot be read."""
     file = Path(path)
     if not file.exists():
         raise BadTable(f"there is no file {path}")
@@ -53,12 +53,12 @@ def read(path: str) -> pd.DataFrame:
 
 
 def has_parts(path: str) -> bool:
-    """Return whether a path is that of a saved `DatasetDict`."""
+    """Return whether a path is a saved `DatasetDict`."""
     return (Path(path) / PARTS).is_file()
 
 
 def digest(path: str) -> str:
-    """Return the SHA-256 of a file, or of the names and contents of the files in a folder."""
+    """Return the SHA-256 of a file, or of the names and contents of a folder's files."""
     file = Path(path)
     if file.is_file():
         return hashlib.sha256(file.read_bytes()).hexdigest()
@@ -79,12 +79,12 @@ def _reader(file: Path) -> Callable[[Path], pd.DataFrame]:
         return _of_arrow
     raise BadTable(
         f"{file} is a folder without {STATE} or {PARTS}, and without sub-folders of pictures: "
-        "needed one that Hugging Face's save_to_disk wrote, a folder of images, or a file"
+        "needed a folder written by Hugging Face's save_to_disk, a folder of images, or a file"
     )
 
 
 def _of_text(file: Path) -> pd.DataFrame:
-    """Return a csv file's table, which the separator with most columns in the first line cuts."""
+    """Return a csv file's table, using the separator that gives most columns in the first line."""
     widths = {
         mark: len(pd.read_csv(file, sep=mark, nrows=0, encoding="utf-8-sig").columns)
         for mark in SEPARATORS
@@ -109,7 +109,7 @@ def _of_arrays(file: Path) -> pd.DataFrame:
         targets = targets[:, 0]
     if inputs.ndim != 2 or targets.shape != (len(inputs),):
         raise BadTable(
-            f"{file} needs inputs of rows by features, and one target a row; got shapes "
+            f"{file} needs inputs of rows by features, and one target per row; got shapes "
             f"{inputs.shape} and {targets.shape}"
         )
     names = names or [f"x{place}" for place in range(inputs.shape[1])]
@@ -125,7 +125,7 @@ def _of_parts(folder: Path) -> pd.DataFrame:
     for part in parts:
         frame = _of_arrow(folder / part)
         if SPLITS in frame.columns:
-            raise BadTable(f"{folder} has a column {SPLITS!r}, which names its parts here: rename")
+            raise BadTable(f"{folder} has a column {SPLITS!r}, reserved for its parts: rename it")
         frames.append(frame.assign(**{SPLITS: "test" if part == "test" else "train"}))
     together = pd.concat(frames, ignore_index=True)
     return together if "test" in parts and len(parts) > 1 else together.drop(columns=SPLITS)
@@ -136,7 +136,7 @@ def _of_arrow(folder: Path) -> pd.DataFrame:
 
     state = json.loads((folder / STATE).read_text())
     if state.get("_indices_data_files"):
-        raise BadTable(f"{folder} has rows by indices: call flatten_indices() before save_to_disk")
+        raise BadTable(f"{folder} has indexed rows: call flatten_indices() before save_to_disk")
     tables = []
     for entry in state["_data_files"]:
         with pa.memory_map(str(folder / Path(entry["filename"]).name)) as source:
@@ -146,7 +146,7 @@ def _of_arrow(folder: Path) -> pd.DataFrame:
 
 
 def _labelled(frame: pd.DataFrame, metadata: bytes) -> pd.DataFrame:
-    """Return the table with the names of classes, which Hugging Face saves as numbers."""
+    """Return the table with class names, which Hugging Face saves as numbers."""
     features: Mapping[str, Any] = json.loads(metadata).get("info", {}).get("features") or {}
     for name, feature in features.items():
         if isinstance(feature, Mapping) and feature.get("_type") == "ClassLabel":

@@ -1,4 +1,4 @@
-"""Training and test rows of an own table: random tenths, whole groups, or as a column says."""
+"""Training and test rows of a user's table: random tenths, whole groups, or a split column."""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ Cut = tuple[np.ndarray, np.ndarray]
 
 
 def fold_count(split: pd.Series | None) -> int:
-    """Return the number of folds; raises `BadTable` for a split column of other values."""
+    """Return the number of folds; raises `BadTable` if the split column has invalid values."""
     if split is None:
         return FOLDS
     values = sorted(split.dropna().unique(), key=str)
@@ -26,8 +26,8 @@ def fold_count(split: pd.Series | None) -> int:
         return len(values)
     shown = ", ".join(map(str, values[:5]))
     raise BadTable(
-        f"the split column {split.name!r} needs the words train and test, or numbers of folds "
-        f"from 0 on; got {shown}"
+        f"the split column {split.name!r} needs the words train and test, or fold numbers "
+        f"starting at 0; got {shown}"
     )
 
 
@@ -38,7 +38,7 @@ def cut(
     split: pd.Series | None,
     groups: pd.Series | None,
 ) -> Cut:
-    """Return training and test rows of a fold, in random order unless a column says them."""
+    """Return training and test rows of a fold, in random order unless a split column gives them."""
     if split is not None:
         tested = (split == (fold if fold_count(split) > 1 else "test")).to_numpy()
         return np.flatnonzero(~tested), np.flatnonzero(tested)

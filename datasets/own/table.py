@@ -1,4 +1,4 @@
-"""A table of the user, from a file or a folder, as a source of folds."""
+"""A user's table, from a file or a folder, as a source of folds."""
 
 import math
 from collections.abc import Sequence
@@ -33,10 +33,10 @@ FEWEST_OF_A_CLASS = 2
 
 @dataclass(frozen=True)
 class OwnTable:
-    """Rows of a file, whose column `target_column` is to be predicted from the others.
+    """Rows of a file whose column `target_column` is to be predicted from the others.
 
-    `sha256` is the file's: other content is another source, whose runs are made anew. All that
-    reads the file shares one copy of its table.
+    `sha256` is the file's: changed content makes another source with new runs. All readers of the
+    file share one copy of its table.
     """
 
     path: str
@@ -44,11 +44,11 @@ class OwnTable:
     task: Task
     sha256: str
     split: str = ""
-    """A column of the words train and test, or of numbers of folds."""
+    """A column with the words train and test, or with fold numbers."""
     groups: str = ""
     """A column whose equal values stay on one side of a split."""
     drop: tuple[str, ...] = ()
-    """Columns that are left out."""
+    """Columns to leave out."""
 
     origin: Origin = "own"
     licence: str = "of its owner"
@@ -56,12 +56,12 @@ class OwnTable:
 
     @property
     def name(self) -> str:
-        """The file's name without its ending."""
+        """The file's name without its extension."""
         return Path(self.path).stem
 
     @property
     def folds(self) -> int:
-        """Ten, or as many as the split column has."""
+        """The number of folds: ten, or the number in the split column."""
         return splits.fold_count(self._optional(self.split))
 
     @property
@@ -71,26 +71,26 @@ class OwnTable:
 
     @property
     def classes(self) -> int:
-        """The number of classes; 0 of a regression."""
+        """The number of classes; 0 for regression."""
         return len(self.labels) if self.task == "classification" else 0
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The classes of a classification, in the order of their numbers."""
+        """The class names in the order of their numbers."""
         return tuple(sorted(map(str, column_of(self._frame(), self.target_column).unique())))
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """The names of the features, one for each category of a column of words."""
+        """The names of the features; a text column has one feature per category."""
         return self._features(self._frame()).names
 
     @property
     def columns_in_words(self) -> str:
-        """How the columns are read as features, and which are of doubtful use."""
+        """How the columns are read as features, and which of them are of doubtful use."""
         return in_words(self._used(self._frame()))
 
     def table(self, fold: int) -> Table:
-        """Return the raw rows of a fold; of a classification, targets are numbers of classes."""
+        """Return the raw rows of a fold; for classification, targets are class numbers."""
         check_fold(self, fold)
         frame = self._frame()
         targets, features = self._targets(frame), self._features(frame)
@@ -108,14 +108,14 @@ class OwnTable:
         return tables.load(self, fold)
 
     def missing(self) -> tuple[str, ...]:
-        """Return the file where it is not there."""
+        """Return the file if it does not exist."""
         return () if Path(self.path).exists() else (self.path,)
 
     def fetch(self) -> None:
-        """Do nothing: users' own data are not downloaded."""
+        """Do nothing: the user's data are not downloaded."""
 
     def fallbacks(self) -> "tuple[OwnTable, ...]":
-        """Return no fallbacks: nothing stands in for users' own data."""
+        """Return no fallbacks: nothing replaces the user's data."""
         return ()
 
     @cached(2)
@@ -123,8 +123,8 @@ class OwnTable:
         frame = read(self.path)
         if digest(self.path) != self.sha256:
             raise BadTable(
-                f"{self.path} changed while the command ran, or since the run that is repeated: "
-                f"repeat the command, or bring back the file of SHA-256 {self.sha256[:12]}…"
+                f"{self.path} changed while the command ran, or since the run being repeated: "
+                f"run it again, or restore the file with SHA-256 {self.sha256[:12]}…"
             )
         return frame
 
@@ -132,7 +132,7 @@ class OwnTable:
         return features_of(self._used(frame))
 
     def _used(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the columns of features."""
+        """Return the feature columns."""
         others = [self.target_column, self.split, self.groups, *self.drop]
         return frame.drop(columns=[name for name in others if name])
 
@@ -156,10 +156,10 @@ def own_table(
     groups: str = "",
     drop: tuple[str, ...] = (),
 ) -> OwnTable:
-    """Return the source of a file, once everything in it that could fail has been looked at.
+    """Return the source of a file, after checking everything in it that could fail.
 
-    The task follows from the target where it is None. Files that say target or split by
-    themselves need no name. Raises `BadTable` with cause and cure.
+    If `task` is None, the target determines it. Files that name their target or split need no
+    `target` or `split`. Raises `BadTable` with cause and remedy.
     """
     full = str(Path(path).resolve())
     frame = read(full)
@@ -168,7 +168,7 @@ def own_table(
         split = SPLITS
     _check_columns(path, frame, [target, split, groups, *drop])
     if split and groups:
-        raise BadTable("give a split column or a group column, not both")
+        raise BadTable("give either a split column or a group column, not both")
     if twice := {target, split, groups} & set(drop):
         raise BadTable(
             f"--drop names {sorted(twice)[0]!r}, which is the target, the split or the group: "
@@ -179,7 +179,7 @@ def own_table(
     task = task or ("classification" if is_classes(labels) else "regression")
     if task == "regression" and not pd.api.types.is_numeric_dtype(labels):
         raise BadTable(
-            f"the target {target!r} holds texts: write numbers, or take --task classification"
+            f"the target {target!r} contains texts: write numbers, or use --task classification"
         )
     if task == "classification":
         _check_classes(path, labels, stratified=not (split or groups))
@@ -190,7 +190,7 @@ def own_table(
 
 def _check_columns(path: str, frame: pd.DataFrame, used: Sequence[str]) -> None:
     if len(set(frame.columns)) < len(frame.columns):
-        raise BadTable(f"{path} has two columns of one name")
+        raise BadTable(f"{path} has two columns with the same name")
     for name in filter(None, used):
         if name not in frame.columns:
             raise BadTable(f"{path} has no column {name!r}; its columns are {_columns(frame)}")
@@ -207,23 +207,23 @@ def _check_classes(path: str, labels: pd.Series, stratified: bool) -> None:
     if single := [repr(kind) for kind, count in counts.items() if count < FEWEST_OF_A_CLASS]:
         more = f" and {len(single) - 5} more" if len(single) > 5 else ""
         raise BadTable(
-            f"these classes of {name!r} have a single row: {', '.join(sorted(single)[:5])}{more}; "
-            "leave them out, or join them with others"
+            f"these classes of {name!r} have only one row: {', '.join(sorted(single)[:5])}{more}; "
+            "leave them out, or merge them with others"
         )
     if len(labels) < (least := math.ceil(len(counts) / TEST_SHARE)):
         raise BadTable(
             f"{path} has {len(labels)} rows for {len(counts)} classes of {name!r}: at least "
-            f"{least} are needed, so that a tenth can have one of each; join rare classes, or give "
-            "a split by --split"
+            f"{least} are needed, so that a tenth can have one of each; merge rare classes, or "
+            "give a split with --split"
         )
 
 
 def _target_of(path: str, frame: pd.DataFrame) -> str:
-    """Return the target's column of a file that says it."""
+    """Return the target column if the file format defines it; else raise `BadTable`."""
     if Path(path).suffix == ".npz":
         return TARGETS
     raise BadTable(
-        f"name the column to predict by --target; the columns of {path} are {_columns(frame)}"
+        f"name the column to predict with --target; the columns of {path} are {_columns(frame)}"
     )
 
 

@@ -1,1 +1,1 @@
-"""From files to splits: download, verify, unpack, cache, standardise."""
+"""From files to splits: downloading, verifying, unpacking, caching, standardising."""

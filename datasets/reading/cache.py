@@ -1,4 +1,4 @@
-"""Caches of loaded data, which many runs share."""
+"""Caches of loaded data shared by many runs."""
 
 import functools
 import weakref
@@ -34,13 +34,13 @@ def cached(size: int) -> Callable:
 
 
 def forget() -> None:
-    """Drop everything that is cached here."""
+    """Empty all caches defined here."""
     for empty in _forget:
         empty()
 
 
 def cached_per_dataset(select: Callable) -> Callable:
-    """Cache each condition's split of the latest data set, as long as that data set lives."""
+    """Cache each condition's split of the latest data set, as long as that data set is alive."""
     splits: dict[object, tuple[weakref.ref, object]] = {}
     _forget.append(splits.clear)
 

@@ -1,7 +1,7 @@
 """Columns of a table as numbers: categories, missing values, labels.
 
-Everything that is learned from values, the medians that stand for missing numbers, is learned from
-training rows. Categories are those of the whole file, so that all folds have the same features.
+The medians that replace missing numbers are learned from training rows only. Categories come from
+the whole file, so that all folds have the same features.
 """
 
 from collections.abc import Sequence
@@ -12,30 +12,30 @@ import numpy as np
 import pandas as pd
 
 MOST_CATEGORIES = 50
-"""A text column with more different values is refused: it is a name or a date, no category."""
+"""A text column with more distinct values is rejected: it holds names or dates, not categories."""
 MOST_CLASSES = 20
-"""Most different values of a target of whole numbers that is taken for classes."""
+"""Maximum number of distinct values for an integer target to count as classes."""
 MISSING = "missing"
 MOST_NAMES = 8
-"""Columns that a sentence lists."""
+"""Maximum number of columns listed in a sentence."""
 
 
 class BadTable(ValueError):
-    """The table cannot be used; the message says which column or row, and what to do."""
+    """The table cannot be used; the message names the column or row, and the remedy."""
 
 
 @dataclass(frozen=True)
 class Features:
-    """The features of all rows; NaN where a number is missing."""
+    """The features of all rows; NaN for missing numbers."""
 
     names: tuple[str, ...]
     values: np.ndarray
     """`rows features`, float64."""
 
     def filled(self, train: np.ndarray) -> np.ndarray:
-        """Return the values with each missing number replaced by the median of these rows.
+        """Return the values with missing numbers replaced by their feature's median in training.
 
-        A feature without any number among them is 0.
+        A feature without any number in the training rows becomes 0 instead.
         """
         known = self.values[train]
         some = ~np.isnan(known).all(0)
@@ -45,12 +45,12 @@ class Features:
 
 
 def column_of(table: pd.DataFrame, name: str) -> pd.Series:
-    """Return a column, of which there is one of that name."""
+    """Return the column of this name, which must be unique."""
     return cast(pd.Series, table[name])
 
 
 def in_words(table: pd.DataFrame) -> str:
-    """Return how the columns of a table are read as features, and which are of doubtful use."""
+    """Return how a table's columns are read as features, and which are of doubtful use."""
     numbers, categories, same, different = [], [], [], []
     for name in map(str, table.columns):
         column = column_of(table, name)
@@ -78,7 +78,7 @@ def _first(names: Sequence[str]) -> str:
 
 
 def features_of(table: pd.DataFrame) -> Features:
-    """Return columns as numbers: one feature for each category, and a mark of missing numbers."""
+    """Return columns as numbers: one feature per category, and an indicator of missing numbers."""
     names: list[str] = []
     columns: list[np.ndarray] = []
     for name in map(str, table.columns):
@@ -86,13 +86,13 @@ def features_of(table: pd.DataFrame) -> Features:
             names.append(feature)
             columns.append(values)
     if not columns:
-        raise BadTable("the table has no column beside the target and the split")
+        raise BadTable("the table has no columns besides the target and the split")
     return Features(tuple(names), np.column_stack(columns))
 
 
 def _numbers(name: str, column: pd.Series) -> list[tuple[str, np.ndarray]]:
     if pd.api.types.is_datetime64_any_dtype(column):
-        raise BadTable(f"column {name!r} holds dates: turn it into numbers, or leave it out")
+        raise BadTable(f"column {name!r} contains dates: convert it to numbers, or leave it out")
     if pd.api.types.is_bool_dtype(column):
         return [(name, column.to_numpy(np.float64))]
     if pd.api.types.is_numeric_dtype(column):
@@ -118,7 +118,7 @@ def _numbers(name: str, column: pd.Series) -> list[tuple[str, np.ndarray]]:
 def have_decimal_commas(column: pd.Series) -> bool:
     """Return whether all texts of a column are numbers, some of them with a decimal comma.
 
-    Raises `BadTable` where three digits follow every comma, which may stand for thousands.
+    Raises `BadTable` if three digits follow every comma, since it may then separate thousands.
     """
     texts = [str(text) for text in column.dropna()]
     commas = [text for text in texts if "," in text]
@@ -126,14 +126,14 @@ def have_decimal_commas(column: pd.Series) -> bool:
         return False
     if all(len(text.partition(",")[2]) == 3 for text in commas):
         raise BadTable(
-            f"column {column.name!r} has commas, such as in {commas[0]!r}, that may be those of "
-            "decimals or of thousands: write decimal points, and nothing for thousands"
+            f"column {column.name!r} has ambiguous commas, such as in {commas[0]!r} (decimals or "
+            "thousands): write decimal points, and no separator for thousands"
         )
     return True
 
 
 def mostly_numbers(column: pd.Series) -> bool:
-    """Return whether texts stand among more different numbers than classes would have."""
+    """Return whether most texts are numbers, with more distinct values than classes would have."""
     texts = [str(text) for text in column.dropna()]
     numbers = [text for text in texts if _is_number(text)]
     some_texts = len(numbers) < len(texts) < 2 * len(numbers)
@@ -146,9 +146,9 @@ def _commas(column: pd.Series) -> str:
 
 
 def _strangers(column: pd.Series, cure: str) -> str:
-    """Return which texts stand among the numbers of a column that has mostly numbers, else "".
+    """Return a sentence on the non-numeric texts in a mostly numeric column; "" otherwise.
 
-    `cure` says what to do about them.
+    `cure` is the remedy to recommend.
     """
     texts = [str(text) for text in column.dropna()]
     strange = [text for text in texts if not _is_number(text)]
@@ -161,7 +161,7 @@ def _strangers(column: pd.Series, cure: str) -> str:
 
 
 def _is_number(text: str) -> bool:
-    """Return whether a text is a number; "1_000", which Python takes for one, is not."""
+    """Return whether a text is a number; "1_000", which Python accepts, is not."""
     try:
         float(text)
     except ValueError:
@@ -170,7 +170,7 @@ def _is_number(text: str) -> bool:
 
 
 def is_classes(target: pd.Series) -> bool:
-    """Return whether a target holds classes: texts, truth values, or few whole numbers."""
+    """Return whether a target holds classes: texts, booleans, or few distinct integers."""
     if pd.api.types.is_bool_dtype(target) or not pd.api.types.is_numeric_dtype(target):
         return True
     values = target.dropna()
@@ -178,20 +178,20 @@ def is_classes(target: pd.Series) -> bool:
 
 
 def require_whole(target: pd.Series, classes: bool = False) -> None:
-    """Raise `BadTable` where the target misses a value or is infinite.
+    """Raise `BadTable` if the target has missing or infinite values.
 
-    Also where its texts look like numbers, unless they are said to be names of `classes`.
+    Also raises it if texts look like numbers, unless the targets are declared as `classes`.
     """
     if (gaps := target.isna()).any():
         row, count = int(np.flatnonzero(gaps)[0]) + 1, int(gaps.sum())
         which = f"row {row}" if count == 1 else f"{count} rows, the first of which is row {row}"
         raise BadTable(
-            f"the target {target.name!r} has no value in {which} (the first row below the names is "
-            "row 1): remove such rows from the file"
+            f"the target {target.name!r} has no value in {which} (row 1 is the first below the "
+            "column names): remove such rows from the file"
         )
     if pd.api.types.is_numeric_dtype(target):
         if not np.isfinite(target.astype(float)).all():
-            raise BadTable(f"the target {target.name!r} is infinite in some row")
+            raise BadTable(f"the target {target.name!r} has infinite values")
     elif not classes:
         cause = ""
         if have_decimal_commas(target):

@@ -23,20 +23,20 @@ from bnnbench.datasets.reading.withheld import refuse
 Content: TypeAlias = IO[bytes] | io.BufferedIOBase
 
 CONNECT_SECONDS = 4.0
-"""Time to wait for a host before it counts as unreachable."""
+"""Time after which a host counts as unreachable."""
 
 READ_SECONDS = 60.0
 ATTEMPTS = 2
-"""Number of attempts at a URL whose host answers while the file arrives damaged."""
+"""Number of attempts at a URL whose host answers but delivers a damaged file."""
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file, its place in the data folder, and its URLs.
+    """A file, its path in the data folder, and its URLs.
 
-    `checksum` is "md5:..." or "sha256:..."; where `sha256` is given beside an MD5, the file is
-    verified by it, while records name the former. A file comes from one of `urls`, those with
-    https first, or is the member of the same path (or of path `member`) of an `archive`.
+    `checksum` is "md5:..." or "sha256:...". If `sha256` is also given, it verifies the file, while
+    records still contain `checksum`. A file comes from one of `urls`, https first, or is the member
+    of `archive` with the same path (or path `member`).
     """
 
     source: str
@@ -50,12 +50,12 @@ class DataFile:
 
     @property
     def verified_by(self) -> str:
-        """The checksum that the content must have: SHA-256 where it is known."""
+        """The checksum used for verification: SHA-256 if known."""
         return f"sha256:{self.sha256}" if self.sha256 else self.checksum
 
     @property
     def place(self) -> Path:
-        """The path of the file."""
+        """The file's path on this machine."""
         return folder() / self.path
 
 
@@ -70,7 +70,7 @@ class FileSet:
 
     @property
     def bytes(self) -> int:
-        """The size of the files."""
+        """The total size of the files."""
         return sum(file.bytes for file in self.files)
 
     def missing(self) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ def folder() -> Path:
         return Path(configured).expanduser()
     try:
         import pooch
-    except ImportError:  # nothing can be downloaded either; the folder may still hold files
+    except ImportError:  # downloads are impossible without pooch, but the folder may hold files
         return Path.home() / ".cache" / "bnnbench"
     return Path(pooch.os_cache("bnnbench"))
 
@@ -104,19 +104,19 @@ def offline() -> bool:
 
 
 def needed(parts: Mapping[Part, tuple[DataFile, ...]], part: Part | None) -> tuple[DataFile, ...]:
-    """Return the files of one part, or of all where `part` is None."""
+    """Return the files of one part, or all files if `part` is None."""
     return parts[part] if part else tuple(file for files in parts.values() for file in files)
 
 
 def missing(files: Iterable[DataFile]) -> tuple[str, ...]:
-    """Return the paths of missing files; files that exist are not read."""
+    """Return the paths of missing files; existing files are not read."""
     return tuple(str(file.place) for file in files if not file.place.is_file())
 
 
 def read(file: DataFile) -> bytes:
     """Return the verified content of a file.
 
-    Raises DataUnavailable where it is missing and DataDamaged where its checksum differs.
+    Raises DataUnavailable if it is missing and DataDamaged if its checksum differs.
     """
     try:
         content, stat = file.place.read_bytes(), file.place.stat()
@@ -133,9 +133,9 @@ def read(file: DataFile) -> bytes:
 
 
 def verified(file: DataFile) -> Path:
-    """Return the path of a verified file, for one too large to hold in memory.
+    """Return the path of a verified file that is too large to hold in memory.
 
-    Raises DataUnavailable where it is missing and DataDamaged where its checksum differs.
+    Raises DataUnavailable if it is missing and DataDamaged if its checksum differs.
     """
     try:
         state = _state_of(file, file.place.stat())
@@ -155,7 +155,7 @@ def _state_of(file: DataFile, stat: os.stat_result) -> tuple[Path, str, int, int
 
 
 def damaged(file: DataFile, finding: str) -> DataDamaged:
-    """Return an error that names a damaged file and its cure."""
+    """Return an error that names a damaged file and the remedy."""
     return DataDamaged(
         f"{file.place} is truncated or altered: {finding}. It was not used. "
         f"`bnnbench data fetch {file.source}` replaces it."
@@ -166,15 +166,15 @@ def unavailable(source: str, places: Iterable[str], reason: str) -> DataUnavaila
     """Return an error that names missing files and how to get them."""
     return DataUnavailable(
         f"{source}: {reason}. Needed: {', '.join(places)}. Run `bnnbench data fetch "
-        f"{source}` on a machine with a network and copy the files there, or point "
-        "BNNBENCH_DATA (--data-dir) to a folder that has them; --data auto takes a stand-in."
+        f"{source}` on a machine with a network and copy the files to those paths, or point "
+        "BNNBENCH_DATA (--data-dir) to a folder that has them; --data auto uses a stand-in."
     )
 
 
 def fetch(files: Iterable[DataFile]) -> None:
-    """Download missing and damaged files; every file appears whole and verified or not at all.
+    """Download missing and damaged files; every file appears atomically and verified.
 
-    Raises DataUnavailable, naming the attempts.
+    Raises DataUnavailable, listing the attempts.
     """
     try:
         to_fetch = [file for file in files if not _intact(file)]
@@ -224,7 +224,8 @@ def _download(file: DataFile) -> None:
 def _is_reachable(url: str) -> bool:
     """Return whether the host of a URL answers, in bounded time even without DNS.
 
-    Each scheme and host is asked once per process, and none any more once two were silent.
+    Each scheme and host is tried once per process; after two failures without any answer, none is
+    tried any more.
     """
     host = "/".join(url.split("/")[:3])
     if host not in _answered:
@@ -252,7 +253,7 @@ def _connects(url: str) -> bool:
 
 
 def _retrieve(file: DataFile, url: str) -> str | None:
-    """Download and verify one URL, and return a description of any error."""
+    """Download and verify one URL; return None on success, else a description of the error."""
     import pooch
     import requests
 
@@ -275,16 +276,16 @@ def _retrieve(file: DataFile, url: str) -> str | None:
             return str(error)
         except requests.RequestException as error:
             failure = f"{type(error).__name__} after a part of the file"
-        except ValueError:  # pooch's word for a checksum that differs
+        except ValueError:  # pooch's error for a differing checksum
             failure = f"the download does not have {file.verified_by}"
     return failure
 
 
 def _unpack(archive: DataFile, files: list[DataFile]) -> None:
-    """Extract the named members of an archive, which is removed again if it was downloaded.
+    """Extract the named members of an archive; delete the archive if it was downloaded for this.
 
-    No other member is read and no path of the archive is used, so that none can lead out of the
-    data folder.
+    No other member is read and no path from the archive is used, so that nothing can be written
+    outside the data folder.
     """
     was_here = _intact(archive)
     if not was_here:
@@ -315,7 +316,7 @@ def _member(archive: DataFile, name: str) -> Iterator[Content]:
 
 
 def _put(file: DataFile, content: Content) -> None:
-    """Move a verified file to its path, whole or not at all."""
+    """Move a verified file to its path atomically."""
     with whole(file.place) as copy:
         shutil.copyfileobj(content, copy, 2**20)
         copy.seek(0)

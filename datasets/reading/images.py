@@ -13,7 +13,7 @@ from bnnbench.datasets.facts import Rows, facts_of
 from bnnbench.datasets.origins import Origin
 
 CHUNK = 100
-"""Images converted at a time, to bound memory."""
+"""Number of images converted at a time, to bound memory."""
 
 Labelled: TypeAlias = tuple[
     UInt8[np.ndarray, "points height width channels"], Int[np.ndarray, " points"]
@@ -23,11 +23,11 @@ Labelled: TypeAlias = tuple[
 def load(source: ImageSource, fold: int) -> Dataset:
     """Return the fold of an image source, standardised.
 
-    Raises ValueError where there are no labels to learn.
+    Raises ValueError if the source has no labels.
     """
     check_fold(source, fold)
     if not source.classes:
-        raise ValueError(f"{source.name} has no labels: it serves as other data, not to learn")
+        raise ValueError(f"{source.name} has no labels: use it only as test images")
     return standardised(
         source.images("train"), source.images("test"), source.classes, source.origin, source.licence
     )
@@ -41,7 +41,7 @@ def standardised(
     licence: str,
     scaling: Scaling | None = None,
 ) -> Dataset:
-    """Return images as standardised channels, with the training images' mean and std.
+    """Return images with channels standardised by the training images' mean and std.
 
     A given scaling replaces them.
     """
@@ -62,7 +62,7 @@ def standardised(
 def channel_scaling(images: UInt8[np.ndarray, "points height width channels"]) -> Scaling:
     """Return each channel's mean and std over all pixels, on the scale of [0, 1].
 
-    The sums are of integers and exact in float64, in whatever order they are taken.
+    The sums are of integers and exact in float64, whatever their order.
     """
     channels = images.shape[-1]
     total, squares = np.zeros(channels), np.zeros(channels)
@@ -73,7 +73,7 @@ def channel_scaling(images: UInt8[np.ndarray, "points height width channels"]) -
     count = images.size / channels
     mean = total / count
     std = np.sqrt(np.maximum(squares / count - mean**2, 0.0))
-    std[std == 0] = 255.0  # a constant channel stays as it is
+    std[std == 0] = 255.0  # a constant channel keeps its scale
     return Scaling(*(torch.tensor(values / 255).view(-1, 1, 1) for values in (mean, std)))
 
 
@@ -98,5 +98,5 @@ def _described(scaling: Scaling, fixed: bool) -> str:
 
 
 def _planes(images: np.ndarray) -> np.ndarray:
-    """Return the view with channels first, in which most files keep their images."""
+    """Return the view with channels first, the order in most image files."""
     return images.transpose(0, 3, 1, 2)

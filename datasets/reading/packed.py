@@ -1,9 +1,9 @@
-"""Data files in parts that are small enough to travel, and come back byte for byte.
+"""Data files packed into parts that are small enough to transfer and restore byte for byte.
 
-The parts, in their order, are one archive: a line of JSON that names the files with their digests,
-and their coded contents, CIFAR's images as lossless WebP and all else by xz. Each part begins with
-a line of its own, which says which part of which archive it is and what its digest is: parts may
-arrive one by one, and in any order.
+The parts, in their order, form one archive: a line of JSON with the files' names and digests, then
+their encoded contents: CIFAR's images as lossless WebP, everything else by xz. Each part begins
+with a line that states its number, its archive and its digest, so that parts may arrive one by one
+and in any order.
 """
 
 import hashlib
@@ -20,10 +20,10 @@ from bnnbench.datasets.reading.whole_files import read_regular, write_whole
 
 ENDING = ".pack"
 LONGEST_HEAD = 300
-"""Bytes of a part's first line, at most."""
+"""Maximum length of a part's first line, in bytes."""
 
 DECODE: Mapping[str, Callable[[bytes], bytes]] = {"images": pixels.decode, "xz": lzma.decompress}
-"""The name of a coding in an archive → what reads it."""
+"""The name of an encoding in an archive → its decoder."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class _Part:
 
 
 def write(files: Mapping[str, Path], folder: Path, largest: int) -> list[Path]:
-    """Write the archive of some files, from path in a data folder → where it is, in parts.
+    """Write an archive of files (path in a data folder → present location) in parts.
 
-    No part has more than `largest` bytes. Every file is restored once and compared before any part
+    No part has more than `largest` bytes. Every file is restored and compared once before any part
     is written. Equal files give equal parts.
     """
     if largest <= LONGEST_HEAD:
-        raise ValueError(f"a part needs more than {LONGEST_HEAD} bytes; got {largest}")
+        raise ValueError(f"a part needs more than {LONGEST_HEAD} bytes; got a maximum of {largest}")
     entries, contents = [], []
     for path in sorted(files):
         content = read_regular(files[path])
@@ -70,21 +70,21 @@ def write(files: Mapping[str, Path], folder: Path, largest: int) -> list[Path]:
 def read(parts: Iterable[Path], folder: Path) -> list[Path]:
     """Restore an archive's files into a data folder, and return their paths.
 
-    Raises DataUnavailable where a part is missing, and DataDamaged where one is not as written;
-    no file is written then. A file appears whole or not at all.
+    Raises DataUnavailable if a part is missing and DataDamaged if one is altered; then no file is
+    written. Each file appears atomically.
     """
     contents = [_part(path) for path in parts]
     if not contents:
-        raise DataUnavailable("no part is here")
+        raise DataUnavailable("no part of an archive was given")
     if len({(part.archive, part.count) for part in contents}) > 1:
         raise DataDamaged(f"parts of several archives: {', '.join(str(p.path) for p in contents)}")
     by_number = {part.number: part for part in contents}
     count = contents[0].count
     if lacking := [str(n) for n in range(1, count + 1) if n not in by_number]:
-        raise DataUnavailable(f"of {count} parts, these are not here: {', '.join(lacking)}")
+        raise DataUnavailable(f"of {count} parts, these are missing: {', '.join(lacking)}")
     whole = b"".join(by_number[number].content for number in range(1, count + 1))
     if _digest(whole) != contents[0].archive:
-        raise DataDamaged("the parts together are not the archive that they say")
+        raise DataDamaged("the parts together do not match the digest of their archive")
     written = []
     for entry, content in _contents(whole):
         place = folder.joinpath(*_inside(entry["path"]))
@@ -106,11 +106,11 @@ def _part(path: Path) -> _Part:
             raise ValueError("its digest does not match")
         return _Part(path, str(head["archive"]), int(head["part"]), int(head["of"]), content)
     except (ValueError, KeyError, TypeError) as error:
-        raise DataDamaged(f"{path} is truncated or altered, or no part: {error}") from error
+        raise DataDamaged(f"{path} is truncated, altered or not a part: {error}") from error
 
 
 def _contents(whole: bytes) -> list[tuple[Mapping[str, Any], bytes]]:
-    """Return every entry of an archive with its file's content, all of them as they were."""
+    """Return every entry of an archive with its file's content, verified by its digest."""
     line, _, body = whole.partition(b"\n")
     entries, start = [], 0
     try:
@@ -119,15 +119,15 @@ def _contents(whole: bytes) -> list[tuple[Mapping[str, Any], bytes]]:
             start += entry["bytes"]
             content = DECODE[entry["coding"]](coded)
             if _digest(content) != entry["sha256"]:
-                raise ValueError(f"{entry['path']} differs after it is restored")
+                raise ValueError(f"{entry['path']} differs after restoring")
             entries.append((entry, content))
     except (ValueError, KeyError, TypeError, EOFError, lzma.LZMAError) as error:
-        raise DataDamaged(f"no archive of data files: {error}") from error
+        raise DataDamaged(f"not an archive of data files: {error}") from error
     return entries
 
 
 def _inside(path: str) -> Sequence[str]:
-    """Return the parts of a path that stays in its folder."""
+    """Return the components of a path; raises DataDamaged if it leads out of its folder."""
     pieces = PurePosixPath(path).parts
     if not pieces or PurePosixPath(path).is_absolute() or ".." in pieces:
         raise DataDamaged(f"{path!r} leads out of the data folder")

@@ -7,21 +7,21 @@ import numpy as np
 
 
 class _DataUnpickler(pickle.Unpickler):
-    """Resolves the three names that a pickled array needs and refuses all others."""
+    """Resolves the three names that a pickled array needs and rejects all others."""
 
     def find_class(self, module: str, name: str) -> object:
         if (module, name) not in _ALLOWED:
             raise pickle.UnpicklingError(
-                f"the pickle asks for {module}.{name}; only arrays, strings, numbers, lists, "
+                f"the pickle needs {module}.{name}; only arrays, strings, numbers, lists, "
                 "dicts and tuples are read, because anything else can run code. Nothing was run"
             )
         return _ALLOWED[module, name]
 
 
 def load(content: bytes) -> object:
-    """Return the content of a pickle, Python 2 strings as latin-1.
+    """Return the content of a pickle, decoding Python 2 strings as latin-1.
 
-    Raises pickle.UnpicklingError for a pickle of anything but plain data, before it acts.
+    Raises pickle.UnpicklingError for anything but plain data, before running any code.
     """
     return _DataUnpickler(io.BytesIO(content), encoding="latin1").load()
 
@@ -33,15 +33,15 @@ _NDARRAY = object()
 def _array(placeholder: object, shape: tuple[int, ...], typecode: object) -> np.ndarray:
     """Return the empty array that the pickle fills next."""
     if placeholder is not _NDARRAY:
-        raise pickle.UnpicklingError(f"plain arrays are read, not {placeholder!r}")
+        raise pickle.UnpicklingError(f"only plain arrays are read; got {placeholder!r}")
     return np.empty(shape, np.int8)
 
 
 def _dtype(spec: str, align: int = 0, copy: int = 1) -> np.dtype:
-    """Return a plain dtype; NumPy wants booleans where old pickles have 0 and 1."""
+    """Return a plain dtype; NumPy needs booleans in place of old pickles' 0 and 1."""
     dtype = np.dtype(spec, align=bool(align), copy=bool(copy))
     if dtype.kind not in "biufcSU" or dtype.fields:
-        raise pickle.UnpicklingError(f"arrays of numbers and strings are read, not of {spec!r}")
+        raise pickle.UnpicklingError(f"only arrays of numbers and strings are read; got {spec!r}")
     return dtype
 
 

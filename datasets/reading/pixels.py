@@ -1,8 +1,8 @@
-"""The bytes of a CIFAR pickle in half their size, without loss: its images as lossless WebP.
+"""Lossless compression of a CIFAR pickle to half its size: its images become lossless WebP.
 
-The images of such a pickle are one run of bytes, 32 x 32 pixels each, red before green before
-blue. They are drawn one below the other in strips, and cut out of the pickle, whose rest is packed
-by xz.
+The images of such a pickle are contiguous bytes: 32 x 32 pixels each, red before green before
+blue. They are stacked vertically in strips and cut out of the pickle; the rest is compressed by
+xz.
 """
 
 import io
@@ -17,13 +17,13 @@ from bnnbench.datasets.reading import pickles
 
 SIDE, CHANNELS = 32, 3
 IN_A_STRIP = 500
-"""WebP ends at 16,383 pixels a side."""
+"""Images per strip: WebP allows at most 16,383 pixels per side."""
 METHOD, QUALITY = 3, 50
-"""The effort of WebP's encoder: 2 % larger than with the most, in a fiftieth of its time."""
+"""Effort of WebP's encoder: 2 % larger than with the maximum, in a fiftieth of the time."""
 
 
 def encode(content: bytes) -> bytes | None:
-    """Return the coded content of a CIFAR pickle; None for a file of another kind."""
+    """Return the encoded content of a CIFAR pickle; None for any other file."""
     images = _images(content)
     if images is None:
         return None
@@ -38,7 +38,7 @@ def encode(content: bytes) -> bytes | None:
 
 
 def decode(coded: bytes) -> bytes:
-    """Return the content that was encoded; raises ValueError for bytes of another kind."""
+    """Return the content that was encoded; raises ValueError for other bytes."""
     line, _, body = coded.partition(b"\n")
     try:
         head = json.loads(line)
@@ -49,7 +49,7 @@ def decode(coded: bytes) -> bytes:
         rest, at = lzma.decompress(body), head["at"]
         return b"".join([rest[:at], *blocks, rest[at:]])
     except (OSError, KeyError, TypeError, EOFError, lzma.LZMAError) as error:
-        raise ValueError(f"no coded images: {error}") from error
+        raise ValueError(f"not encoded images: {error}") from error
 
 
 def _images(content: bytes) -> UInt8[np.ndarray, "images values"] | None:
@@ -66,7 +66,7 @@ def _images(content: bytes) -> UInt8[np.ndarray, "images values"] | None:
 
 
 def _drawn(images: UInt8[np.ndarray, "images values"]) -> bytes:
-    """Return a strip of images as a file."""
+    """Return a strip of images as the bytes of a WebP file."""
     from PIL import Image
 
     planes = images.reshape(-1, CHANNELS, SIDE, SIDE).transpose(0, 2, 3, 1)
@@ -77,12 +77,12 @@ def _drawn(images: UInt8[np.ndarray, "images values"]) -> bytes:
 
 
 def _seen(file: bytes) -> bytes:
-    """Return the bytes of a strip's images, as a pickle has them."""
+    """Return the bytes of a strip's images in the pickle's layout."""
     from PIL import Image
 
     with Image.open(io.BytesIO(file), formats=["WEBP"]) as image:
         strip = np.asarray(image)
     if strip.shape[1:] != (SIDE, CHANNELS) or len(strip) % SIDE:
-        raise ValueError(f"no strip of images: its shape is {strip.shape}")
+        raise ValueError(f"not a strip of images: its shape is {strip.shape}")
     planes = strip.reshape(-1, SIDE, SIDE, CHANNELS).transpose(0, 3, 1, 2)
     return planes.tobytes()

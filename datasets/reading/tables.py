@@ -1,4 +1,4 @@
-"""Standardised data sets from raw rows, random folds and stratified ones."""
+"""Standardised data sets from raw rows; random and stratified folds."""
 
 import dataclasses
 import functools
@@ -23,7 +23,7 @@ from bnnbench.datasets.facts import facts_of
 from bnnbench.datasets.origins import Origin
 
 TEST_SHARE = 0.1
-"""The share of test rows in stratified folds."""
+"""The fraction of test rows in stratified folds."""
 
 TRANSFORMS = (
     "inputs: each column less its training mean, over its training deviation; a constant one keeps "
@@ -39,11 +39,11 @@ def load(source: TableSource, fold: int) -> Dataset:
 
 
 def standardised(table: Table, target: tuple[str, str], origin: Origin, licence: str) -> Dataset:
-    """Return rows with mean 0 and std 1 over the training rows (no degrees of freedom lost).
+    """Return rows with mean 0 and std 1 over the training rows (std over n, not n - 1).
 
-    A feature that is constant in training keeps its scale, and is 0 there, but 1 where the
-    table says so. Targets that are classes stay numbers. `target` is its name and unit.
-    Raises NothingToLearn where the training targets are all equal.
+    A feature that is constant in training keeps its scale and becomes 0 there, or 1 if the table's
+    `ones` lists it. Class targets stay numbers. `target` is its name and unit. Raises
+    NothingToLearn if all training targets are equal.
     """
     if table.classes:
         return _labelled(table, origin, licence)
@@ -51,7 +51,7 @@ def standardised(table: Table, target: tuple[str, str], origin: Origin, licence:
     mean, std = table.train_targets.mean(), table.train_targets.std()
     if np.ptp(table.train_targets) == 0:
         raise NothingToLearn(
-            f"all training targets ({name}) are {mean}: there is nothing to learn; take more rows"
+            f"all training targets ({name}) are {mean}: there is nothing to learn; use more rows"
         )
     scaling = _column_scaling(table.train_inputs, table.ones)
 
@@ -87,7 +87,7 @@ def _labelled(table: Table, origin: Origin, licence: str) -> Dataset:
 
 
 def _column_scaling(inputs: np.ndarray, ones: Sequence[int]) -> Scaling:
-    constant = np.ptp(inputs, axis=0) == 0  # std itself may round to something above 0
+    constant = np.ptp(inputs, axis=0) == 0  # std itself may round to a value above 0
     level = np.where(np.isin(np.arange(inputs.shape[1]), ones), 1.0, 0.0)
     mean = np.where(constant, inputs[0] - level, inputs.mean(0))
     std = np.where(constant, 1.0, inputs.std(0))
@@ -108,9 +108,9 @@ def gal_split(rows: int, fold: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def stratified_split(classes: np.ndarray, fold: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the row numbers of a random fold: a tenth of the rows of every class for testing.
+    """Return the row numbers of a random fold: a tenth of each class's rows for testing.
 
-    Of a class of few rows, one may be for testing or none; each class needs two rows.
+    A small class may have one test row or none; each class needs at least two rows.
     """
     from sklearn.model_selection import StratifiedShuffleSplit
 
@@ -125,7 +125,7 @@ def split_table(
     test: np.ndarray | slice,
     classes: int = 0,
 ) -> Table:
-    """Return the table whose training and test rows are the chosen ones, in that order."""
+    """Return the table with the chosen training and test rows, in that order."""
     cuts = (np.ascontiguousarray(a[rows]) for rows in (train, test) for a in (inputs, targets))
     train_inputs, train_targets, test_inputs, test_targets = cuts
     return Table(train_inputs, train_targets, test_inputs, test_targets, classes=classes)

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and stay once a call has returned."""
+"""Files that appear atomically and are durable once a call has returned."""
 
 import errno
 import os
@@ -11,14 +11,14 @@ from typing import IO
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all; it is on the disk when this returns."""
+    """Write a file atomically; it is on disk when this returns."""
     with whole(path) as file:
         file.write(content)
 
 
 @contextmanager
 def whole(target: Path, final: Callable[[], Path] | None = None) -> Iterator[IO[bytes]]:
-    """Open a new file that moves to `target`, whole and on the disk, at the end of the block.
+    """Open a new file that is moved to `target`, complete and on disk, at the end of the block.
 
     If the block raises, nothing appears. `final` is called at the end for another path in the same
     folder that depends on the content.
@@ -39,25 +39,25 @@ def whole(target: Path, final: Callable[[], Path] | None = None) -> Iterator[IO[
 
 
 def open_regular(path: Path) -> IO[bytes]:
-    """Open a file to read it; raises OSError for a FIFO, a socket or a device, which may hang."""
+    """Open a file for reading; raises OSError for a FIFO, socket or device, which might block."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     return path.open("rb")
 
 
 def read_regular(path: Path) -> bytes:
-    """Return the content of a file; raises OSError as `open_regular`."""
+    """Return the content of a file; raises OSError like `open_regular`."""
     with open_regular(path) as file:
         return file.read()
 
 
 def settle(path: Path) -> None:
-    """Wait until a file's content or a folder's names are on the disk; raises OSError."""
+    """Wait until a file's content or a folder's entries are on disk; raises OSError."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     except OSError as error:
-        # Some network filesystems do not sync folders, whose entries they write at once.
+        # Some network filesystems cannot sync folders, whose entries they write at once.
         if error.errno not in (errno.EINVAL, errno.ENOTSUP) or not path.is_dir():
             raise
     finally:

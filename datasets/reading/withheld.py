@@ -1,4 +1,4 @@
-"""Times at which no data may be loaded: a method fits with the rows it was given."""
+"""Block data loading during a fit: a method sees only its problem's rows."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,12 +7,12 @@ _withheld = False
 
 
 class DataWithheld(RuntimeError):
-    """A method asked a source for data while it was fitted."""
+    """A method requested data from a source during its fit."""
 
 
 @contextmanager
 def withheld() -> Iterator[None]:
-    """Refuse to load any data in the block."""
+    """Forbid data loading inside the `with` block."""
     global _withheld
     before, _withheld = _withheld, True
     try:
@@ -22,8 +22,8 @@ def withheld() -> Iterator[None]:
 
 
 def refuse() -> None:
-    """Raise DataWithheld within such a block."""
+    """Raise DataWithheld inside a `withheld` block."""
     if _withheld:
         raise DataWithheld(
-            "a method asked for data while it was fitted: it must use the rows of its problem alone"
+            "a method requested data during its fit: it may use only the rows of its problem"
         )

@@ -1,1 +1,1 @@
-"""Files of reference posteriors: draws of functions, and the certificates that come with them."""
+"""Files of reference posteriors: draws of functions, and their certificates."""

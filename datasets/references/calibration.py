@@ -1,4 +1,4 @@
-"""Simulation-based calibration on file: ranks of true values among draws, and their uniformity.
+"""Stored simulation-based calibrations: ranks of true values among draws, and their uniformity.
 
 Sources: Talts et al. (2018), "Validating Bayesian Inference Algorithms with Simulation-Based
 Calibration"; Modrák et al. (2023), "Simulation-Based Calibration Checking for Bayesian Computation:
@@ -14,22 +14,22 @@ from bnnbench.datasets.references.errors import Refused
 
 LEAST_REPLICATIONS = 200
 SIGNIFICANCE = 0.01
-"""Least p-value times the number of quantities."""
+"""Minimum p-value times the number of quantities."""
 NEEDED = ("loss", "sum_of_squares")
-"""Quantities without which a calibration is refused: the values of functions alone do not notice a
-wrong noise."""
+"""Quantities that a calibration must include: function values by themselves do not reveal a wrong
+noise."""
 
 
 def uniformity(ranks: Sequence[int], draws: int) -> float:
-    """Return the Kolmogorov-Smirnov p-value of ranks 0 to `draws` as uniform ones."""
-    from scipy.stats import kstest  # scipy.stats takes long to load
+    """Return the Kolmogorov-Smirnov p-value for the uniformity of ranks 0 to `draws`."""
+    from scipy.stats import kstest  # scipy.stats loads slowly
 
     u = (np.asarray(ranks) + 0.5) / (draws + 1)
     return float(kstest(u, "uniform").pvalue)
 
 
 def failures(record: Mapping[str, Any]) -> list[str]:
-    """Return each condition that a calibration does not meet, by its ranks.
+    """Return each condition that a calibration's ranks do not meet.
 
     Raises `Refused` for a missing key.
     """
@@ -49,11 +49,11 @@ def failures(record: Mapping[str, Any]) -> list[str]:
 
 
 def check(record: Mapping[str, Any]) -> None:
-    """Raise `Refused` unless a calibration passes by its ranks, and says so."""
+    """Raise `Refused` unless a calibration's ranks pass and it says so."""
     failed = failures(record)
     if record["passes"] is not (not failed):
         raise Refused(
-            f"passes: {record['passes']}, but by its ranks "
+            f"passes: {record['passes']}, but by its ranks: "
             + ("; ".join(failed) or "every condition is met")
         )
     if failed:

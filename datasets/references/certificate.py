@@ -1,4 +1,4 @@
-"""The conditions that a reference posterior meets, each a bound on a number of its certificate."""
+"""The conditions for a reference posterior, each a bound on a number of its certificate."""
 
 import math
 from collections.abc import Mapping
@@ -8,12 +8,12 @@ from bnnbench.datasets.references.errors import Refused
 
 FORMAT = 1
 QUANTITIES = ("f_test", "f_train", "loss", "sum_of_squares", "log_density")
-"""Quantities that every chain is followed by; none changes when hidden units change places."""
+"""Quantities monitored in every chain; all are invariant to permutations of hidden units."""
 LEAST_CHAINS, LARGEST_R_HAT, LEAST_ESS = 8, 1.01, 400
 ACCEPTANCE = (0.6, 0.95)
 LARGEST_MEAN_Z, LARGEST_SCALE_Z = 4.0, 5.0
-"""Largest differences of two runs at any test row, in standard errors: of means, and of logarithms
-of standard deviations."""
+"""Maximum difference of two runs at any test row, in standard errors: for means, and for
+logarithms of standard deviations."""
 KEYS = (
     "format", "name", "model", "model_hash", "data", "draws_sha256", "sampler", "chains", "dtype",
     "quantities", "repeat", "acceptance", "divergences", "seconds", "date", "sbc", "moments",
@@ -25,8 +25,8 @@ MOMENTS = ("mean", "std", "mcse_mean")
 def failures(certificate: Mapping[str, Any]) -> list[str]:
     """Return each condition that the numbers do not meet, with value and bound.
 
-    A number that is not finite meets none. The calibration of the sampler is not among the
-    numbers, and judged apart. Raises `Refused` for a missing key.
+    A number that is not finite meets no condition. The sampler's calibration is not among the
+    numbers and is checked separately. Raises `Refused` for a missing key.
     """
     failed: list[str] = []
 
@@ -69,7 +69,7 @@ def check(certificate: Mapping[str, Any]) -> None:
     failed = failures(certificate)
     if certificate["passes"] is not (not failed) or bool(certificate["failed"]) != bool(failed):
         raise Refused(
-            f"certificate.json, passes: {certificate['passes']}, but by its numbers "
+            f"certificate.json, passes: {certificate['passes']}, but by its numbers: "
             + ("; ".join(failed) or "every condition is met")
         )
     if failed:
@@ -77,7 +77,7 @@ def check(certificate: Mapping[str, Any]) -> None:
 
 
 def number(certificate: Mapping[str, Any], *path: str) -> float:
-    """Return the number at a path of keys, NaN for text or null; raises `Refused` for no key."""
+    """Return the number at a path of keys, NaN for text or null; raises `Refused` if absent."""
     value: Any = certificate
     for key in path:
         if not isinstance(value, Mapping) or key not in value:

@@ -1,4 +1,4 @@
-"""Checksums of the arrays that a posterior over functions depends on."""
+"""Checksums of the arrays on which a posterior over functions depends."""
 
 import hashlib
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from bnnbench.datasets.base import Dataset
 
 
 def checksums(data: Dataset) -> Mapping[str, object]:
-    """Return SHA-256 of the standardised arrays as little-endian float64, and their sizes."""
+    """Return the SHA-256 of each standardised array as little-endian float64, and the sizes."""
     train, test = data.train, data.test
     arrays = {
         "train_inputs": train.inputs,

@@ -1,4 +1,4 @@
-"""Draws of whole functions as a small file: one row a draw, 16 bits a value."""
+"""Draws of whole functions as a small file: one row per draw, 16 bits per value."""
 
 import io
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from bnnbench.datasets.references.errors import Refused
 LARGEST_CODE = 65_535
 LEAST_DRAWS = 400
 KEPT_DRAWS = 1000
-"""Number of draws that are kept, evenly of all chains."""
+"""Number of stored draws, taken evenly from all chains."""
 GROUPS, GROUP_SIZE, DIRECTIONS = 100, 5, 64
 ARRAYS = ("codes", "low", "high", "chain", "noise_std", "groups", "directions")
 
@@ -25,35 +25,35 @@ class FunctionDraws:
     chain: UInt8[np.ndarray, " draws"]
     noise_std: float
     groups: Int[np.ndarray, "groups size"]
-    """Test rows that joint scores take together, drawn once."""
+    """Groups of test rows for joint scores, drawn once."""
     directions: Float[np.ndarray, "directions points"]
     """Unit vectors along which whole functions are compared, drawn once."""
 
     @property
     def by_chain(self) -> Float[np.ndarray, "chains draws_of_one points"]:
-        """The draws of each chain, equally many.
+        """The draws of each chain.
 
-        Raises `Refused` where chains have different numbers of draws or are out of order.
+        Raises `Refused` if chains have different numbers of draws or are out of order.
         """
         labels, counts = np.unique(self.chain, return_counts=True)
         if len(set(counts.tolist())) != 1 or (np.diff(self.chain.astype(int)) < 0).any():
-            raise Refused(f"needed equally many draws of each chain, in order; got {counts}")
+            raise Refused(f"needed equally many draws from each chain, in order; got {counts}")
         return self.f.reshape(len(labels), counts[0], -1)
 
 
 def thinned(
     f: Float[np.ndarray, "chains draws_of_one points"], noise_std: float, keep: int = KEPT_DRAWS
 ) -> FunctionDraws:
-    """Return `keep` draws, evenly of all chains and of every chain's iterations.
+    """Return `keep` draws, evenly from all chains and all iterations of a chain.
 
-    Groups of test rows and directions are drawn by a seed, and kept with the draws.
+    Groups of test rows and directions are drawn with a fixed seed and stored with the draws.
 
-    Raises ValueError where chains cannot give equally many.
+    Raises ValueError if the chains cannot contribute equally.
     """
     chains, count, points = f.shape
     each = keep // chains
     if keep % chains or each > count:
-        raise ValueError(f"needed {keep} draws, equally many of {chains} chains of {count}")
+        raise ValueError(f"needed {keep} draws, equally many from {chains} chains of {count}")
     step = count // each
     kept_iterations = step * np.arange(1, each + 1) - 1
     chain = np.repeat(np.arange(chains, dtype=np.uint8), each)
@@ -67,7 +67,7 @@ def thinned(
 
 
 def pack(draws: FunctionDraws) -> bytes:
-    """Return the bytes of `draws.npz`; raises `Refused` for draws that no file may hold."""
+    """Return the bytes of `draws.npz`; raises `Refused` for draws that must not be stored."""
     _check(draws.f)
     low, high = draws.f.min(0), draws.f.max(0)
     codes = np.rint((draws.f - low) / (high - low) * LARGEST_CODE).astype(np.uint16)
@@ -93,7 +93,7 @@ def unpack(content: bytes) -> FunctionDraws:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except Exception as error:  # zip and NumPy have a dozen kinds for damaged content
+    except Exception as error:  # zip and NumPy raise many kinds of errors
         raise Refused(f"draws.npz cannot be read: {error}") from error
     _check_arrays(arrays)
     low, high = arrays["low"], arrays["high"]
@@ -109,7 +109,7 @@ def unpack(content: bytes) -> FunctionDraws:
 
 
 def decoded(codes: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return function values of codes between the bounds of each test row."""
+    """Return function values from codes, given each test row's bounds."""
     return low + (high - low) * codes / LARGEST_CODE
 
 
@@ -152,6 +152,6 @@ def _check(f: np.ndarray) -> None:
     if not varied.all():
         row = int(np.argmin(varied))
         raise Refused(
-            f"draws.npz: all draws at test row {row} are {f[0, row]}; a posterior of a noisy "
-            "target varies"
+            f"draws.npz: all draws at test row {row} are {f[0, row]}, but a posterior given "
+            "noisy targets varies"
         )

@@ -2,4 +2,4 @@
 
 
 class Refused(ValueError):
-    """A reference is not to be used; the message names file, key and cause."""
+    """A reference cannot be trusted; the message names file, key and cause."""

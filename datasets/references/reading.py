@@ -1,4 +1,4 @@
-"""References read from their folders: certified, or refused."""
+"""References read from their folders: certified or refused."""
 
 import hashlib
 import json
@@ -15,13 +15,13 @@ from bnnbench.datasets.references.draws import FunctionDraws, unpack
 from bnnbench.datasets.references.errors import Refused
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "bundle" / "references"
-"""The folder of this project's references; a checkout has it."""
+"""Folder of this project's references, present in a checkout."""
 CERTIFICATE, DRAWS, CALIBRATIONS, REJECTED = "certificate.json", "draws.npz", "sbc", "rejected"
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A certified posterior: draws of functions at the test rows, and what is known of them."""
+    """A certified posterior: draws of functions at the test rows, and their certificate."""
 
     folder: Path
     certificate: Mapping[str, Any]
@@ -29,20 +29,20 @@ class Reference:
 
     @property
     def name(self) -> str:
-        """The name of its folder."""
+        """The name of the reference's folder."""
         return self.folder.name
 
     @property
     def identity(self) -> str:
-        """The SHA-256 of its draws."""
+        """The SHA-256 of the reference's draws."""
         return self.certificate["draws_sha256"]
 
 
 def read(folder: Path) -> Reference:
-    """Return the reference in a folder; raises `Refused` for one that cannot be trusted.
+    """Return the reference in a folder; raises `Refused` if it cannot be trusted.
 
-    Checked are the certificate by its own numbers, the calibration of the sampler, and the
-    checksum, the form and the size of the draws.
+    The certificate's numbers, the sampler's calibration, and the draws' checksum, format and size
+    are checked.
     """
     if not folder.is_dir():
         present = ", ".join(names(folder.parent)) or "none"
@@ -65,12 +65,12 @@ def read(folder: Path) -> Reference:
 
 
 def names(folder: Path) -> list[str]:
-    """Return the names of the references in a folder of references, in order."""
+    """Return the sorted names of the references in a folder."""
     return sorted(path.parent.name for path in folder.glob(f"*/{CERTIFICATE}"))
 
 
 def rejected(folder: Path) -> dict[str, list[str]]:
-    """Return the name of each posterior that failed to be certified, and the reasons."""
+    """Return name → reasons for each posterior that failed certification."""
     paths = sorted((folder / REJECTED).glob("*.json"))
     return {path.stem: list(_json(path)["failed"]) for path in paths}
 
@@ -80,19 +80,19 @@ def require_data(reference: Reference, checksums: Mapping[str, object]) -> None:
     for name, expected in reference.certificate["data"].items():
         if checksums.get(name) != expected:
             raise Refused(
-                f"{reference.name}: {name} of other data, {checksums.get(name)}, needed {expected};"
-                " is this the fold, and the original file?"
+                f"{reference.name}: {name} does not match: got {checksums.get(name)}, needed "
+                f"{expected}; is this the right fold of the original file?"
             )
 
 
 def write(folder: Path, stated: Mapping[str, Any], draws: bytes) -> None:
-    """Write a reference, the certificate last, so that an interrupted one is none."""
+    """Write a reference, the certificate last, so that an interrupted write leaves no reference."""
     write_whole(folder / DRAWS, draws)
     write_json(folder / CERTIFICATE, stated)
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file whole; raises ValueError for numbers that are not finite."""
+    """Write a JSON file atomically; raises ValueError for numbers that are not finite."""
     text = json.dumps(content, indent=1, allow_nan=False, default=_plain)
     write_whole(path, f"{text}\n".encode())
 
@@ -108,7 +108,7 @@ def check_calibration(path: Path) -> None:
 def _plain(value: object) -> object:
     if isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"{value!r} has no form in JSON")
+    raise TypeError(f"{value!r} cannot be written as JSON")
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Checkpoints of long fits, from which they continue."""
+"""Checkpoints from which long fits continue."""

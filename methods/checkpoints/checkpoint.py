@@ -1,10 +1,10 @@
-"""Checkpoints, from which a long fit continues after its process ended.
+"""Checkpoints from which a long fit continues after its process has ended.
 
 The engine gives a fit a folder for checkpoints, by `checkpointing`. A training loop is written as
-`for epoch in epochs(total, *parts)` in place of `range(total)`, with all that changes from epoch
-to epoch. Loops are the stages of a fit, one after another: finished ones have their last state
-again at once, and an unfinished one continues after its last checkpoint, bit for bit on a CPU.
-Without a folder, or for fits of less than a minute, nothing is written.
+`for epoch in epochs(total, *parts)` instead of `range(total)`, where `parts` is all that changes
+from epoch to epoch. The loops are the stages of a fit, one after another: a finished stage gets its
+last state back at once, and an unfinished one continues from its last checkpoint, bit for bit on a
+CPU. Without a folder, or for fits of less than a minute, nothing is written.
 """
 
 import functools
@@ -33,22 +33,22 @@ from bnnbench.methods.checkpoints.files import (
 from bnnbench.methods.checkpoints.parts import Part, fingerprint, resume, state_of
 
 SECONDS = 60.0
-"""Least number of seconds between two checkpoints."""
+"""Minimum number of seconds between two checkpoints."""
 LARGEST_SHARE = 0.01
-"""Largest share of a fit's time for writing."""
+"""Maximum share of a fit's time spent on writing."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass
 class CheckpointFolder:
-    """A folder for the checkpoints of one fit, and the history of earlier attempts at it."""
+    """A folder for the checkpoints of one fit, and the history of its earlier attempts."""
 
     folder: Path
     every: float = SECONDS
-    """Least number of seconds between two checkpoints; 0: after each epoch."""
+    """Minimum number of seconds between two checkpoints; 0: after each epoch."""
     peak_bytes: Callable[[], float] = lambda: 0.0
-    """Memory that this attempt has needed so far."""
+    """Peak memory of this attempt so far."""
     ledger: Ledger = field(default_factory=lambda: Ledger({}))
     notes: list[str] = field(default_factory=list)
     """Reasons why checkpoints were not used."""
@@ -67,7 +67,7 @@ class CheckpointFolder:
 
     @property
     def earlier_peak_bytes(self) -> float:
-        """Largest memory of those attempts."""
+        """Peak memory of these attempts."""
         return self.ledger.peak_bytes if self.continued else 0.0
 
     @property
@@ -93,20 +93,20 @@ class CheckpointFolder:
             return
         differences = [name for name in identity if ledger.identity.get(name) != identity[name]]
         if differences := [*differences, *checkpoint_code.changed(ledger.code)]:
-            self.note(f"{self.folder}: it is of other {', '.join(differences)}")
+            self.note(f"{self.folder}: it differs in {', '.join(differences)}")
             remove(self.folder)
             return
         self.ledger, self._earlier = ledger, ledger.seconds
         remove_strays(self.folder, ledger)
 
     def find(self, name: str, origin: str) -> tuple[int, Any] | None:
-        """Return finished epochs and state of the stage that began at `origin`, if it is here."""
+        """Return finished epochs and state of the stage with this `origin`; None if unavailable."""
         with self._lock:
             stage = self.ledger.stages.get(name)
             if stage is None:
                 return None
             if stage.origin != origin:
-                self.note(f"{self.folder / stage.file}: it began elsewhere")
+                self.note(f"{self.folder / stage.file}: it began from another state")
                 return None
             try:
                 state = read_state(self.folder, stage)
@@ -122,7 +122,7 @@ class CheckpointFolder:
     def is_due(self, seconds: float, finished: bool) -> bool:
         """Return whether to write a stage's state, which would take `seconds` to compute again.
 
-        A finished stage is written sooner, for the sake of fits of many short ones.
+        A finished stage is written sooner, for fits that have many short stages.
         """
         if not self.every:
             return True
@@ -130,7 +130,7 @@ class CheckpointFolder:
         return worth and (self._age if finished else seconds) >= self.every
 
     def keep(self, name: str, origin: str, done: int, states: list[Any]) -> None:
-        """Write a stage's state; where that is impossible, the fit continues without."""
+        """Write a stage's state; if that fails, the fit continues without it."""
         with self._lock:
             start = time.monotonic()
             self._try(lambda: self._write(name, origin, done, states))
@@ -181,12 +181,12 @@ def checkpointing(
     every: float = SECONDS,
     peak_bytes: Callable[[], float] = lambda: 0.0,
 ) -> Iterator[CheckpointFolder]:
-    """Keep checkpoints of the fit inside the block in this folder.
+    """Write checkpoints of the fit inside the block to this folder.
 
-    `of` identifies the fit by values that JSON can hold; the version of torch is added to it. The
-    folder is emptied if it belongs to another fit or to code that has changed.
+    `of` identifies the fit by JSON values; the version of torch is added to it. The folder is
+    emptied if it belongs to another fit or to code that has changed.
     """
-    checkpoint_code.digests()  # as they are now
+    checkpoint_code.digests()  # cached before the fit
     checkpoints = CheckpointFolder(
         folder, every, peak_bytes, Ledger({**of, "torch": str(torch.__version__)})
     )
@@ -201,7 +201,7 @@ def checkpointing(
 def epochs(total: int, *parts: Part) -> Iterator[int]:
     """Yield the numbers of the remaining epochs, from 0, of a loop that changes `parts`.
 
-    Whatever else the loop changes must follow from the parts and the epoch.
+    Anything else that the loop changes must follow from the parts and the epoch.
     """
     scope = _scope.get()
     if scope is None:
@@ -222,9 +222,9 @@ def epochs(total: int, *parts: Part) -> Iterator[int]:
 
 
 def scopes(count: int) -> list[Callable[[], Any]]:
-    """Return a context manager for each of several fits side by side, for threads to enter.
+    """Return one context manager for each of `count` simultaneous fits, to be entered by threads.
 
-    Each numbers its own stages.
+    Each fit numbers its own stages.
     """
     outer = _scope.get()
     return [functools.partial(_inside, outer, str(number)) for number in range(count)]

@@ -1,4 +1,4 @@
-"""The code that a fit runs on; a fit must not continue with changed code."""
+"""The code that a fit runs on. A fit must not continue with changed code."""
 
 import functools
 import hashlib
@@ -12,9 +12,9 @@ _SOURCES = {".py", ".c", ".h", ".cu", ".cuh"}
 
 
 def in_use() -> dict[str, str]:
-    """Return digests of the sources of methods that this process has imported, by path.
+    """Return source digests of the methods that this process has imported, by path.
 
-    Sources in other languages count as used if a module beside them is.
+    Sources in other languages count as used if a module next to them is.
     """
     modules = {Path(path) for path in map(_file, list(sys.modules)) if path}
     folders = {path.parent for path in modules}

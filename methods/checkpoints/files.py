@@ -1,8 +1,8 @@
-"""Checkpoints on disk: written whole or not at all, and read only if they are as written.
+"""Checkpoints on disk: written atomically, and read only if they are unchanged.
 
 A folder has a ledger and a file for every stage of a fit. The ledger names the files by their
-digests, and is replaced last: a process that is killed while it writes leaves the old ledger and
-the old files. No file can make its reader run code.
+digests and is replaced last: a process that is killed while writing leaves the old ledger and the
+old files. No file can make its reader run code.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ _PIECE = 2**22
 
 
 class Damaged(ValueError):
-    """A file is missing or not as it was written; the message names it."""
+    """A file is missing or has changed since it was written; the message names it."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Stage:
     file: str
     sha256: str
     origin: str
-    """Fingerprint of the state from which the stage began."""
+    """Fingerprint of the stage's initial state."""
     done: int
     """Number of finished epochs."""
 
@@ -50,18 +50,18 @@ class Identity(TypedDict, total=False):
 
 @dataclass
 class Ledger:
-    """Facts of a fit and of the attempts at it."""
+    """Facts about a fit and its attempts."""
 
     identity: Annotated[dict[str, Any], Identity]
-    """Description of the fit, equal for all attempts at it."""
+    """Description of the fit, equal for all its attempts."""
     code: dict[str, str] = field(default_factory=dict)
-    """Digests of the sources that were in use at the last checkpoint."""
+    """Digests of the sources in use at the last checkpoint."""
     resumed: int = 0
     """Number of attempts that continued from a checkpoint."""
     seconds: float = 0.0
     """Time of all attempts, up to the last checkpoint of each."""
     peak_bytes: float = 0.0
-    """Largest memory of an attempt at its last checkpoint."""
+    """Peak memory of all attempts, each measured at its last checkpoint."""
     stages: dict[str, Stage] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
@@ -72,7 +72,7 @@ class Ledger:
 
     @staticmethod
     def read(folder: Path) -> "Ledger | None":
-        """Return the folder's ledger, None where there is none; raises `Damaged`."""
+        """Return the folder's ledger, None if absent; raises `Damaged`."""
         path = folder / LEDGER
         try:
             fields = json.loads(read_regular(path))
@@ -95,7 +95,7 @@ class Ledger:
 def write_state(folder: Path, name: str, state: Any) -> tuple[str, str]:
     """Write plain values and return the file's name, which begins with `name`, and its SHA-256.
 
-    Raises OSError where that is impossible.
+    Raises OSError if the file cannot be written.
     """
 
     def final() -> Path:
@@ -104,7 +104,7 @@ def write_state(folder: Path, name: str, state: Any) -> tuple[str, str]:
     with whole(folder / name, final) as file:
         hashing = _Hashing(file)
         try:
-            torch.save(state, cast(BinaryIO, hashing))  # it writes and flushes, nothing more
+            torch.save(state, cast(BinaryIO, hashing))  # torch only calls write and flush
         except RuntimeError as error:  # torch's error for a full disk
             raise OSError(f"{folder / name}: {hashing.failure or error}") from error
     return final().name, hashing.digest.hexdigest()
@@ -114,7 +114,7 @@ def read_state(folder: Path, stage: Stage) -> Any:
     """Return the plain values of a stage; raises `Damaged`."""
     path = folder / stage.file
     if path.parent != folder:
-        raise Damaged(f"{path}: outside of its folder")
+        raise Damaged(f"{path}: outside its folder")
     try:
         digest = hashlib.sha256()
         with open_regular(path) as file:
@@ -128,14 +128,14 @@ def read_state(folder: Path, stage: Stage) -> Any:
 
 
 def is_own(path: Path) -> bool:
-    """Return whether a file has a name that this module gives, and is no link and no FIFO."""
+    """Return whether a file has a name that this module gives, and is neither a link nor a FIFO."""
     return OWN_NAME.fullmatch(path.name) is not None and path.is_file() and not path.is_symlink()
 
 
 def remove(folder: Path) -> None:
-    """Remove a fit's checkpoints and their folder, and that of all folders when it is empty.
+    """Remove a fit's checkpoints and their folder, and the parent folder if it is empty.
 
-    Foreign files stay, and so do folders with them and all behind a link in place of the folder.
+    Other files stay, as do folders that contain them. If the folder is a link, nothing is removed.
     """
     with contextlib.suppress(OSError):
         if not folder.is_symlink():
@@ -154,7 +154,7 @@ def remove_strays(folder: Path, ledger: Ledger) -> None:
 
 
 class _Hashing:
-    """A file that knows the digest of its content so far."""
+    """A file that keeps a running digest of its content."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self.digest = file, hashlib.sha256()

@@ -1,4 +1,4 @@
-"""The parts of a checkpoint: reading their state and setting it again."""
+"""The parts of a checkpoint: reading and restoring their state."""
 
 import hashlib
 from collections import deque
@@ -12,14 +12,14 @@ from torch import Tensor
 Part = Tensor | np.ndarray | torch.Generator | torch.optim.Optimizer | list | deque | Any
 """An object that changes in the course of a fit.
 
-Tensors, arrays, generators, lists and deques keep their identity; an optimiser comes with the
+Tensors, arrays, generators, lists and deques keep their identity; an optimiser includes the
 tensors that it moves. Anything else has `state()`, which returns plain values, and `resume()`.
-Plain values are tensors, numbers, text, None, and lists, tuples and dictionaries of such.
+Plain values are tensors, numbers, text, None, and lists, tuples and dictionaries of plain values.
 """
 
 
 class Attributes:
-    """Some attributes of an object, each a plain value, a tuple, a list or a deque of such."""
+    """Some attributes of an object: plain values, or tuples, lists or deques of plain values."""
 
     def __init__(self, owner: object, *names: str) -> None:
         self._owner, self._names = owner, names
@@ -78,7 +78,7 @@ def _moved_by(optimiser: torch.optim.Optimizer) -> list[Tensor]:
 
 
 def _plain(value: Any) -> Any:
-    """Return the value without gradients, and without the memory around a view."""
+    """Return the value without gradients; a view is copied, without the memory around it."""
     match value:
         case Tensor():
             owns_storage = value.untyped_storage().nbytes() == value.nbytes
@@ -97,7 +97,7 @@ def _plain(value: Any) -> Any:
 
 
 def fingerprint(*states: Any) -> str:
-    """Return a digest of states: of all numbers, types and shapes in them."""
+    """Return a digest of all numbers, types and shapes in the states."""
     digest = hashlib.sha256()
     for piece in _pieces(states):
         digest.update(piece)

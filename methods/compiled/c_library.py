@@ -1,7 +1,7 @@
-"""Libraries in C: built with the available C compiler, and cached for later processes.
+"""C libraries, built with the available C compiler and cached for later processes.
 
 The cache has a folder named after the sources; a library's name in it depends on the compiler, its
-flags and the processor. Files appear whole: several processes may build at once.
+flags and the processor. Files are written atomically: several processes may build at once.
 """
 
 import atexit
@@ -24,27 +24,27 @@ from bnnbench.methods.compiled.cache import cache_folder
 
 DEFINES = {torch.float32: ("-DSINGLE",), torch.float64: ()}
 STRICT = ("-std=gnu11", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
-"""IEEE 754 to the letter, but for flags that nobody reads: infinities and NaN keep their meaning,
-and an element's bits do not depend on where in a vector it stands."""
+"""IEEE 754 to the letter, except for flags that nobody reads: infinities and NaN keep their
+meaning, and an element's bits do not depend on its position in a vector."""
 
 
 @dataclass(frozen=True)
 class CLibrary:
-    """Sources in C, with the headers of their own folder and of others."""
+    """C sources, with the headers of their own folder and of others."""
 
     folder: Path
     sources: tuple[str, ...]
     headers: tuple[Path, ...]
-    """Further folders of headers."""
+    """Other folders of headers."""
     places: tuple[Path, ...]
     """Folders for the cached libraries; the first that is writable is used."""
     cure: str
-    """Further cure for a user without a working compiler, as the end of a sentence."""
+    """A further remedy for users without a working compiler, worded as the end of a sentence."""
 
     def load(self, dtype: torch.dtype) -> ctypes.CDLL:
         """Return the library for tensors of this type, built if necessary.
 
-        Raises `PackageMissing` without a C compiler and `RuntimeError` where compilation fails.
+        Raises `PackageMissing` without a C compiler and `RuntimeError` if compilation fails.
         """
         if dtype not in DEFINES:
             raise ValueError(f"needed float32 or float64; got {dtype}")
@@ -60,7 +60,7 @@ class CLibrary:
         return path
 
     def build(self, command: tuple[str, ...], path: Path) -> None:
-        """Compile the sources with a compiler and flags; the result appears whole."""
+        """Compile the sources with a compiler and flags; the result is written atomically."""
         handle, partial = tempfile.mkstemp(dir=path.parent, prefix="partial-", suffix=".so")
         os.close(handle)
         try:
@@ -71,7 +71,7 @@ class CLibrary:
                 command_line, errors = shlex.join(arguments), result.stderr.strip()
                 raise RuntimeError(
                     f"needed a C compiler that takes\n{command_line}\n{errors}\n"
-                    f"Name another one in CC, or {self.cure}."
+                    f"Set another one in CC, or {self.cure}."
                 )
             os.chmod(partial, 0o755)  # other users of a shared checkout load it too
             os.replace(partial, path)
@@ -113,9 +113,9 @@ def _loaded(library: CLibrary, dtype: torch.dtype) -> ctypes.CDLL:
 
 @cache
 def _folder(library: CLibrary) -> Path:
-    """Return the folder of these sources, after removing folders of earlier sources beside it.
+    """Return the folder of these sources, after removing folders of earlier sources next to it.
 
-    Where nothing can be cached it is a temporary folder of this process.
+    If nothing can be cached, it is a temporary folder of this process.
     """
     if folder := cache_folder(library.places, library.digest(), library.folder):
         return folder
@@ -132,7 +132,7 @@ def _name(command: tuple[str, ...]) -> str:
 
 
 def _processor() -> str:
-    """Return the properties of this processor that a compiler uses."""
+    """Return the properties of this processor that matter to a compiler."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -12,10 +12,9 @@ ROOT = Path(bnnbench.__file__).resolve().parent.parent
 
 
 def places_for(folder: Path, name: str) -> tuple[Path, ...]:
-    """Return folders for compiled code from the sources in a folder, in order of preference.
+    """Return folders for code compiled from a folder's sources, in order of preference.
 
-    It is beside the sources in a checkout; an installed package's folder is left as it was
-    installed.
+    In a checkout, the first is next to the sources; an installed package's folder is not changed.
     """
     home = Path.home() / ".cache" / "bnnbench" / name
     in_checkout = (ROOT / "pyproject.toml").is_file()
@@ -25,8 +24,8 @@ def places_for(folder: Path, name: str) -> tuple[Path, ...]:
 def cache_folder(places: Sequence[Path], digest: str, private: Path) -> Path | None:
     """Return a folder for code from sources of this digest, in the first writable place.
 
-    Folders of earlier sources beside it are removed if the place lies in `private`, which no other
-    checkout uses. None where nothing can be cached.
+    Folders of earlier sources next to it are removed if the place lies in `private`, which no other
+    checkout uses. Returns None if nothing can be cached.
     """
     for place in places:
         folder = place / f"compiled-{digest[:16]}"

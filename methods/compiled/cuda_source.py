@@ -1,4 +1,4 @@
-"""Sources in CUDA with their headers in place: compilers' caches then see all of them."""
+"""CUDA sources with their headers inlined, so that compilers' caches see all of them."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def with_headers(file: str, folders: Sequence[Path]) -> str:
-    """Return a file of one of these folders, each header in it where it is first included."""
+    """Return a file of one of these folders, with each header inlined at its first inclusion."""
     seen: set[str] = set()
 
     def expanded(name: str) -> str:

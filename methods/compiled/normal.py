@@ -1,8 +1,8 @@
 """Standard normals inside compiled loops: sixteen streams of random bits side by side.
 
-Bits by xoshiro256+ (Blackman and Vigna, 2021), normals by Box and Muller (1958) with series for
-logarithm, sine and cosine that are cut below 1e-10, which vector units evaluate for all lanes
-at once.
+The bits come from xoshiro256+ (Blackman and Vigna, 2021) and the normals from Box and Muller
+(1958). The series for logarithm, sine and cosine are cut below 1e-10, and vector units evaluate
+them for all lanes at once.
 """
 
 from math import factorial
@@ -81,7 +81,7 @@ def _log(u):
 
 @reordered
 def fill_normal(state, values):
-    """Fill all values, whose number is a multiple of BLOCK, and advance the state."""
+    """Fill all values and advance the state. Their number is a multiple of BLOCK."""
     a, b, c, d = state[0], state[1], state[2], state[3]
     first, second = np.empty(LANES, np.uint64), np.empty(LANES, np.uint64)
     for start in range(0, len(values), BLOCK):

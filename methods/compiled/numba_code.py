@@ -1,8 +1,8 @@
-"""Compilation of kernels, on their first call, and caching for later processes.
+"""Compilation of kernels on their first call, and caching for later processes.
 
 Numba notices a change of the file that defines a kernel, but not of the files that it calls into.
-The cache's folder is therefore named after all files of this package and all files beside the
-kernel: kernels call nothing else of this project.
+The cache folder is therefore named after all files of this package and all files next to the
+kernel: kernels call nothing else in this project.
 """
 
 import hashlib
@@ -31,8 +31,8 @@ REQUESTED = tuple(Path(folder) for folder in [SETTINGS.CACHE_DIR] if folder)
 def compiled(*relaxed: str, **options: Any) -> Callable[[Callable], Any]:
     """Return a decorator for functions that are compiled on their first call.
 
-    They release Python's lock and divide by zero as IEEE 754 says. `relaxed` names the rules of
-    arithmetic that may be broken, in LLVM's terms. Wrappers by import hooks are removed. Where no
+    They release Python's lock, and divide by zero as in IEEE 754. `relaxed` names the rules of
+    arithmetic that may be broken, in LLVM's terms. Wrappers by import hooks are removed. If no
     folder is writable, every process compiles anew.
     """
 
@@ -52,7 +52,7 @@ def compiled(*relaxed: str, **options: Any) -> Callable[[Callable], Any]:
 
 @cache
 def _folder(kernels: Path) -> Path | None:
-    """Return the folder for code of these kernels, after removing those of earlier ones."""
+    """Return the folder for these kernels' code, after removing folders of earlier code."""
     digest = hashlib.sha256()
     for path in [*sorted(PACKAGE.glob("*.py")), *sorted(kernels.glob("*.py"))]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
@@ -62,7 +62,7 @@ def _folder(kernels: Path) -> Path | None:
 
 @contextmanager
 def _cached_in(folder: Path | None) -> Iterator[None]:
-    """Let numba cache the functions that are decorated inside the block in this folder."""
+    """Let numba cache in this folder the functions that are decorated inside the block."""
     before = SETTINGS.CACHE_DIR
     if folder is not None:
         SETTINGS.CACHE_DIR = str(folder)

@@ -1,8 +1,8 @@
-"""64 bytes of numbers side by side, as types that numba-compiled functions can use.
+"""64 bytes of numbers side by side, as types for numba-compiled functions.
 
-Loops that a compiler may or may not vectorise are written with these types instead: arithmetic
-on them maps to one AVX-512 instruction, or to two of AVX2, whatever the compiler's heuristics.
-A multiplication and a sum may be fused; nothing else about IEEE arithmetic is relaxed.
+Loops that a compiler might not vectorise are written with these types instead: arithmetic on
+them maps to one AVX-512 instruction or two of AVX2, whatever the compiler's heuristics. A
+multiplication and a sum may be fused; nothing else about IEEE arithmetic is relaxed.
 """
 
 import operator
@@ -43,7 +43,7 @@ class _VectorModel(models.PrimitiveModel):
 
 
 def _splat(builder, value, kind):
-    """Return the vector of a scalar; a vector is returned as it is."""
+    """Return a scalar as a vector; a vector is returned unchanged."""
     if isinstance(kind, _Vector):
         return value
     vector = _NUMBERS[kind]
@@ -54,12 +54,12 @@ def _splat(builder, value, kind):
 
 
 def operation(function: Callable) -> Any:
-    """Return a function for compiled code, of which `function` gives signature and code."""
+    """Return a function for compiled code; `function` provides its signature and code."""
     return intrinsic(function)
 
 
 def _define(symbol, emit, compares=False):
-    """Give an operator its meaning for two vectors, or for one and a number."""
+    """Define an operator for two vectors, or for a vector and a number."""
     signatures = []
     for scalar, vector, mask in (
         (types.float64, float64x8, bool8),
@@ -89,7 +89,7 @@ _define(operator.lt, lambda b, x, y: b.fcmp_ordered("<", x, y), compares=True)
 
 
 def _pointer(context, builder, sig, args):
-    """Return the address of values in a row of a C-contiguous matrix, as a vector's."""
+    """Return a vector pointer to the values in a row of a C-contiguous matrix."""
     matrix = context.make_array(sig.args[0])(context, builder, value=args[0])
     columns = builder.extract_value(matrix.shape, 1)
     index = builder.add(builder.mul(args[1], columns), args[2])
@@ -131,7 +131,7 @@ def _align(array):
 
 @operation
 def splat(typing, number):
-    """Return a vector of the number."""
+    """Return a vector filled with the number."""
 
     def emit(context, builder, sig, args):
         return _splat(builder, args[0], sig.args[0])
@@ -141,7 +141,7 @@ def splat(typing, number):
 
 @operation
 def zeros(typing, array):
-    """Return a vector of zeros, of the type of the array's numbers."""
+    """Return a vector of zeros, of the array's number type."""
 
     def emit(context, builder, sig, args):
         return ir.Constant(sig.return_type.llvm, [0.0] * sig.return_type.lanes)
@@ -163,7 +163,7 @@ def where(typing, mask, yes, no):
 def reciprocal_root_guess(typing, values):
     """Return 1/√x of normal positive numbers, within 3.5 %.
 
-    Halving and negating the exponent is subtracting half of the bits from a constant (Lomont,
+    To halve and negate the exponent, half of the bits are subtracted from a constant (Lomont,
     2003, "Fast Inverse Square Root", with the constant for 64 bits).
     """
 
@@ -202,7 +202,7 @@ def total(typing, values):
 
 @operation
 def count(typing, mask):
-    """Return how many of the eight are true."""
+    """Return how many of the eight values are true."""
 
     def emit(context, builder, sig, args):
         bits = builder.bitcast(args[0], ir.IntType(LANES))
@@ -213,7 +213,7 @@ def count(typing, mask):
 
 @operation
 def every(typing, mask):
-    """Return whether all eight are true."""
+    """Return whether all eight values are true."""
 
     def emit(context, builder, sig, args):
         bits = builder.bitcast(args[0], ir.IntType(LANES))
@@ -224,7 +224,7 @@ def every(typing, mask):
 
 @operation
 def power_of_two(typing, shifted):
-    """Return 2**k, -1022 <= k <= 1023, of values that are k + 1.5 * 2**52."""
+    """Return 2**k, -1022 <= k <= 1023, given the values k + 1.5 * 2**52."""
 
     def emit(context, builder, sig, args):
         # The last bits of such a value are those of k; a float's exponent starts at bit 52.

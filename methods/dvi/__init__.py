@@ -1,1 +1,1 @@
-"""Deterministic variational inference: moments of weights in place of samples of them."""
+"""Deterministic variational inference: moments of weights instead of samples."""

@@ -19,7 +19,7 @@ LOG_TWO_PI = math.log(2 * math.pi)
 
 @dataclass(frozen=True)
 class MeanAndLogVariance:
-    """Outputs of a network for each target: mean m and log variance l, jointly normal."""
+    """Network outputs for each target: mean m and log variance l, jointly normal."""
 
     mean: Float[Tensor, "members points outputs"]
     mean_variance: Float[Tensor, "members points outputs"]
@@ -46,7 +46,7 @@ class MeanAndLogVariance:
         $$ \tfrac12 \left[\log 2\pi + \mu_l + (v_m + (\mu_m - c_{ml} - y)^2)
            e^{-\mu_l + v_l / 2}\right], $$
 
-        for $e^{-l}$ moves the mean of m by its covariance with l, and no variance.
+        since $e^{-l}$ shifts the mean of m by its covariance with l, and changes no variance.
         """
         squares = self.mean_variance + (self.mean - self.covariance - targets).square()
         precision = (self.log_variance / 2 - self.log).exp()
@@ -69,6 +69,6 @@ def expected_losses(
     squares: Float[Tensor, "members points outputs"],
     noise_variance: Float[Tensor, " members"],
 ) -> Float[Tensor, "members points"]:
-    r"""Return $-E[\log N(y; m, s)]$ summed over outputs, in nats, of expected squares."""
+    r"""Return $-E[\log N(y; m, s)]$ summed over outputs, in nats, given expected squares."""
     noise = noise_variance[:, None, None]
     return 0.5 * (LOG_TWO_PI + noise.log() + squares / noise).sum(-1)

@@ -1,12 +1,12 @@
 r"""Deterministic variational inference (DVI): no weight is ever drawn.
 
 The posterior of every weight is an independent Gaussian. Means and covariances of all units follow
-from those of the weights, and with them the expected log likelihood of each target, so that the
-evidence lower bound of a batch and its gradient are exact, not estimates. The prior variance of
+from those of the weights, and so does the expected log likelihood of each target. The evidence
+lower bound of a batch and its gradient are therefore exact, not estimates. The prior variance of
 each layer is the best one for the posterior (`bnnbench.methods.dvi.prior`).
 
 Units of the first layer are independent given the input, and their rectifiers are exact; units of
-later layers count as jointly normal where they enter a rectifier.
+later layers are treated as jointly normal before a rectifier.
 
 Source: Wu et al. (2019), "Deterministic Variational Inference for Robust Bayesian Neural
 Networks".
@@ -41,8 +41,8 @@ from bnnbench.methods.tuning.space import Log, Space
 class Dvi(Stacked):
     """DVI of dense regression networks, by Adam on means and log standard deviations.
 
-    A `heteroscedastic` one learns the log variance of each target as a second output; otherwise one
-    noise variance is learned, the expected squared residual. Known noise is not changed.
+    If `heteroscedastic`, a second output learns the log variance of each target; otherwise one
+    noise variance is learned as the expected squared residual. Known noise is not changed.
     """
 
     prior_use: ClassVar[PriorUse] = "own"
@@ -61,7 +61,7 @@ class Dvi(Stacked):
     heteroscedastic: bool = True
     covariance: Covariance = "full"
     order: int = 3
-    """Number of terms of the expansion by which covariances pass rectifiers."""
+    """Number of terms in the expansion that propagates covariances through rectifiers."""
     epochs: int = 100
     batch_size: int = 128
     schedule: Schedule = "cosine"

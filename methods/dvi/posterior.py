@@ -1,4 +1,4 @@
-"""A Gaussian over every weight that predicts by one pass of moments."""
+"""A Gaussian over every weight that predicts by a single pass of moments."""
 
 from dataclasses import dataclass
 

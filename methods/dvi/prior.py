@@ -1,7 +1,7 @@
-r"""A Gaussian prior of every layer, whose variance is at its optimum for the posterior.
+r"""A Gaussian prior for every layer, with the optimal variance for the posterior.
 
 With $q = N(\mu, \mathrm{diag}(\sigma^2))$ over the D weights of a layer, the prior N(0, s I) and
-the hyperprior $s \sim \text{InvGamma}(a, b)$, the penalty $KL(q \| p_s) - \log p(s)$ is least at
+the hyperprior $s \sim \text{InvGamma}(a, b)$, the penalty $KL(q \| p_s) - \log p(s)$ is minimal at
 
 $$ s = \frac{\sum (\mu^2 + \sigma^2) + 2 b}{D + 2 a + 2}. $$
 
@@ -35,7 +35,7 @@ class InverseGamma:
     def best_variance(
         self, second_moments: Float[Tensor, "members layers"], sizes: Float[Tensor, " layers"]
     ) -> Float[Tensor, "members layers"]:
-        """Return the prior variances of least penalty; second moments are sums over weights."""
+        """Return the prior variances of minimal penalty; second moments are sums over weights."""
         return (second_moments + 2 * self.rate) / (sizes + 2 * self.shape + 2)
 
     def log_density(
@@ -48,7 +48,7 @@ class InverseGamma:
 
 @dataclass(frozen=True)
 class LayerwisePrior:
-    """The prior of all layers; weights and bias of a layer have one variance."""
+    """The prior of all layers; weights and bias of a layer share one variance."""
 
     sizes: tuple[int, ...]
     hyperprior: InverseGamma
@@ -62,7 +62,7 @@ class LayerwisePrior:
     def variances(
         self, mean: Float[Tensor, "members parameters"], std: Float[Tensor, "members parameters"]
     ) -> Float[Tensor, "members layers"]:
-        """Return the prior variance of every layer that is best for a posterior."""
+        """Return the best prior variance of every layer for a posterior."""
         second_moments = self._per_layer(mean.square() + std.square())
         return self.hyperprior.best_variance(second_moments, self._counts(mean))
 
@@ -78,7 +78,7 @@ class LayerwisePrior:
     ) -> Float[Tensor, " members"]:
         """Return KL(q || p) - log p(s) under the best prior variances s, in nats.
 
-        They are at a stationary point, and so need no gradient of their own.
+        These variances are stationary, so their gradient is not needed.
         """
         variances = self.variances(mean, std).detach()
         return (self._kl(mean, std, variances) - self.hyperprior.log_density(variances)).sum(1)

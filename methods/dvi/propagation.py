@@ -18,18 +18,18 @@ from bnnbench.methods.networks.architectures import (
 from bnnbench.methods.networks.passes import Rule
 
 Covariance = Literal["full", "diagonal"]
-"""All covariances between the units of a layer (DVI), or variances alone (dDVI)."""
+"""All covariances between the units of a layer (DVI), or only variances (dDVI)."""
 
 COVERED = (Linear, ReLU, LeakyReLU, Tanh, Flatten)
 
 
 def propagation_rules(covariance: Covariance, order: int) -> Mapping[type[Layer], Rule]:
-    """Return the rules by which moments propagate, with this number of terms for covariances."""
+    """Return the rules that propagate moments, with `order` terms for covariances."""
     return covariance_rules(Covariances(order=order)) if covariance == "full" else moment_rules()
 
 
 def require_covered(architecture: Architecture) -> None:
-    """Raise `Unsupported` for a layer whose Gaussian weights or units have no rule here."""
+    """Raise `Unsupported` for a layer without a rule for Gaussian weights or units."""
     for layer in architecture:
         if not isinstance(layer, COVERED):
             names = ", ".join(kind.__name__ for kind in COVERED)

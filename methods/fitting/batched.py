@@ -1,6 +1,6 @@
 """Base classes of methods that fit several problems at once.
 
-They are optional: the engine calls `fit`, and `fit_many` where there is one.
+They are optional: the engine calls `fit`, or `fit_many` if it exists.
 """
 
 from abc import ABC, abstractmethod
@@ -15,7 +15,7 @@ from bnnbench.methods.fitting.network_posterior import convolves
 from bnnbench.methods.networks.shapes import parameter_slices
 
 MOST_MEMBERS, MOST_NUMBERS = 400, 2**19
-"""Largest numbers of members and of weights of variants in one stack."""
+"""Maximum numbers of members and of weights in one stack of variants."""
 
 FitStack = Callable[
     [Sequence[Problem], Sequence[torch.Generator]], list[Posterior | InferenceDiverged]
@@ -26,7 +26,7 @@ class Batched(ABC):
     """A method whose `fit_many` does all the work."""
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` where inference fails."""
+        """Return the posterior; raises `InferenceDiverged` if inference fails."""
         return only(self.fit_many([problem], [rng]))
 
     @abstractmethod
@@ -42,7 +42,7 @@ class Stacked(Batched):
 
     @property
     def side_by_side(self) -> bool:
-        """False where each problem is a stack of its own."""
+        """False if each problem has a separate stack."""
         return True
 
     def fit_many(
@@ -55,15 +55,15 @@ class Stacked(Batched):
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
-        """Return the posterior of each problem of one shape, or the failure of its inference."""
+        """Return the posterior of each problem, or its failure; all problems have one shape."""
         ...
 
 
 class Variants(Stacked):
-    """A method that trains several of its settings side by side, in its `fit_side_by_side`."""
+    """A method that trains several settings side by side, in its `fit_side_by_side`."""
 
     per_member: ClassVar[tuple[str, ...]] = ()
-    """The settings in which members may differ, "epochs" among them."""
+    """The settings in which members may differ, including "epochs"."""
 
     @classmethod
     def fit_variants(
@@ -74,15 +74,15 @@ class Variants(Stacked):
     ) -> list[Posterior | InferenceDiverged]:
         """Return `variants[m].fit(problems[m], rngs[m])` of each member, bit for bit on one thread.
 
-        Members with the same generator draw the same numbers, each as if it were alone. Raises
+        Members with the same generator draw the same numbers, as if fitted one at a time. Raises
         ValueError for variants that differ in other settings than `per_member`, and for problems
         that differ in more than their rows.
         """
         rest = {tuple(_others(variant, cls.per_member).items()) for variant in variants}
         if len(rest) != 1:
             raise ValueError(
-                f"variants of {cls.__name__} differ in {', '.join(cls.per_member)} alone; got "
-                f"{len(rest)} kinds of the others"
+                f"needed variants of {cls.__name__} that differ only in {', '.join(cls.per_member)}"
+                f"; got {len(rest)} combinations of other settings"
             )
         starts = {id(rng): rng.get_state() for rng in rngs}
         order = sorted(range(len(variants)), key=lambda m: -variants[m].epochs)
@@ -106,7 +106,7 @@ class Variants(Stacked):
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
-        """Return the posterior of each problem of one shape, or the failure of its inference."""
+        """Return the posterior of each problem, or its failure; all problems have one shape."""
         return self.fit_side_by_side([self] * len(problems), problems, rngs)
 
     @classmethod
@@ -126,7 +126,7 @@ def _others(variant: Any, per_member: Sequence[str]) -> dict[str, Any]:
 
 
 def _parts(members: Sequence[int], problems: Sequence[Problem]) -> list[Sequence[int]]:
-    """Return the members in stacks that stay in the processor's cache; alone for convolutions."""
+    """Return the members in stacks that fit the processor's cache; of one for convolutions."""
     first = problems[0]
     weights = sum(part.size for part in parameter_slices(first.architecture, first.input_shape))
     size = min(MOST_MEMBERS, max(1, MOST_NUMBERS // max(weights, 1)))
@@ -140,15 +140,15 @@ def fit_in_stacks(
     rngs: Sequence[torch.Generator],
     side_by_side: bool = True,
 ) -> list[Posterior | InferenceDiverged]:
-    """Fit problems side by side where that is faster: MLPs all at once, convolutions one by one.
+    """Fit problems side by side if that is faster: MLPs all at once, convolutions one by one.
 
-    If not `side_by_side`, all are fitted one by one. `fit_stack` returns one posterior per problem,
-    or `InferenceDiverged` in its place. Raises ValueError for problems that differ in more than
-    their rows.
+    Without `side_by_side`, all are fitted one by one. `fit_stack` returns, for each problem, a
+    posterior or `InferenceDiverged`. Raises ValueError for problems that differ in more than their
+    rows.
     """
     kinds = {(p.architecture, p.likelihood, p.prior, p.input_shape) for p in problems}
     if len(kinds) != 1:
-        raise ValueError(f"needed problems that differ in their rows alone; got {kinds}")
+        raise ValueError(f"needed problems that differ only in their rows; got {kinds}")
     alone = not side_by_side or convolves(problems[0].architecture)
     size = 1 if alone else len(problems)
     fitted: list[Posterior | InferenceDiverged] = []

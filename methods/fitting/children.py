@@ -1,6 +1,6 @@
-"""Processes that methods have started and that still live, and the costs that they report.
+"""Living child processes of methods, and the costs that they report.
 
-A stopwatch sees the processor time of children that have ended; what lives on is asked here.
+A stopwatch counts the processor time of children that have ended; living ones are asked here.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from weakref import WeakSet
 
 @runtime_checkable
 class Child(Protocol):
-    """A process that a method has started, and that answers until its posterior is dropped."""
+    """A process that a method has started and that responds until its posterior is dropped."""
 
     @property
     def cpu_seconds(self) -> float:
@@ -19,7 +19,7 @@ class Child(Protocol):
 
     @property
     def fit_bytes(self) -> float:
-        """The rise of its resident memory while it fitted."""
+        """The increase of its resident memory during the fit."""
         ...
 
     @property
@@ -29,7 +29,7 @@ class Child(Protocol):
 
     @property
     def library(self) -> str:
-        """The library that it is for."""
+        """The library that it runs."""
         ...
 
 
@@ -38,23 +38,23 @@ _starts = [0.0, 0.0]
 
 
 def register(child: Child) -> None:
-    """Remember a child while it lives."""
+    """Track a child while it lives."""
     _living.add(child)
 
 
 def started(seconds: float, cpu_seconds: float) -> None:
-    """Count the start of a child: its interpreter, and the imports before it could fit."""
+    """Count a child's start: its interpreter, and the imports before it can fit."""
     _starts[0] += seconds
     _starts[1] += cpu_seconds
 
 
 def starts() -> tuple[float, float]:
-    """Return the seconds that the starts of all children so far took, and those of processors."""
+    """Return the wall-clock and processor seconds of all children's starts so far."""
     return _starts[0], _starts[1]
 
 
 def unregister(child: Child) -> None:
-    """Forget a child that is about to end; its processor time is then the system's to tell."""
+    """Drop a child that is about to end; the system then reports its processor time."""
     _living.discard(child)
 
 
@@ -64,7 +64,7 @@ def cpu_seconds() -> float:
 
 
 def fit_bytes() -> float:
-    """Return the memory that the fits of all living children needed, together."""
+    """Return the total memory that the fits of all living children needed."""
     return sum(child.fit_bytes for child in list(_living))
 
 

@@ -19,8 +19,8 @@ def in_threads(
 ) -> list[Posterior | InferenceDiverged]:
     """Return `fit` of each problem, `torch.get_num_threads()` of them at a time.
 
-    A fit that raises `InferenceDiverged` fails alone. Any other exception, Ctrl-C too, ends the
-    fits that run as soon as they report progress.
+    A fit that raises `InferenceDiverged` does not affect the others. Any other exception,
+    including Ctrl-C, ends the running fits when they next report progress.
     """
     if len(problems) == 1:
         return [_outcome(fit, problems[0], rngs[0])]

@@ -1,4 +1,4 @@
-"""Memo of the last results of a costly computation."""
+"""Cache of the last results of a costly computation."""
 
 import hashlib
 from collections.abc import Callable, Hashable
@@ -10,14 +10,14 @@ Result = TypeVar("Result")
 
 
 class Memo(Generic[Result]):
-    """The latest computed values of this process, by their keys."""
+    """The last values that this process computed, by their keys."""
 
     def __init__(self, keep: int = 1) -> None:
         self._keep = keep
         self._results: dict[Hashable, Result] = {}
 
     def get(self, of: Hashable, compute: Callable[[], Result]) -> Result:
-        """Return the result whose key equals `of`, else `compute()`, which replaces the oldest."""
+        """Return the result for the key `of`, else `compute()`, which replaces the oldest."""
         if of not in self._results:
             result = compute()
             while len(self._results) >= self._keep:

@@ -14,21 +14,21 @@ def require_unaugmented(problems: Sequence[Problem], method: object) -> None:
     """Raise `Unsupported` for data with an augmentation, which the method cannot use."""
     if any(problem.train.augmentation for problem in problems):
         raise Unsupported(
-            f"{type(method).__name__} learns from fixed inputs; these are changed at random each "
-            "time they are seen: give it the source without Augmented"
+            f"{type(method).__name__} needs fixed inputs; got inputs that are augmented at random: "
+            "use the source without Augmented"
         )
 
 
 class Rows:
-    """The training rows of problems; rows that several problems share are stored once.
+    """The training rows of problems; rows shared by several problems are stored once.
 
-    `first + k` is the place of row k of each member in `inputs` and `targets`.
+    `first + k` is the index of each member's row k in `inputs` and `targets`.
     """
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         sizes = {len(problem.train) for problem in problems}
         if len(sizes) != 1:
-            raise ValueError(f"problems of one stack have equal numbers of rows, not {sizes}")
+            raise ValueError(f"needed equal numbers of rows within a stack; got {sizes}")
         (self.count,) = sizes
         if not self.count:
             raise ValueError("needed training rows; got none")
@@ -44,8 +44,8 @@ class Rows:
 class Minibatches:
     """The training rows of each member's problem, shuffled by the member's own stream.
 
-    Every epoch shows each row once; the last batch may be smaller. Where the data have an
-    augmentation, it draws from the same stream.
+    Every epoch contains each row once; the last batch may be smaller. An augmentation of the data
+    draws from the same stream.
     """
 
     def __init__(
@@ -81,18 +81,18 @@ class Minibatches:
             )
 
     def _augmented(self, inputs: Tensor, streams: Streams) -> Tensor:
-        """Return each member's inputs as its augmentation changes them.
+        """Return each member's inputs after augmentation.
 
-        Members that share a stream must have their own copies of it here.
+        Members that share a stream must have separate copies of it here.
         """
         if not any(self._augmentations):
             return inputs
         if len(streams.distinct) < len(streams):
-            raise ValueError("members with an augmentation need streams of their own")
+            raise ValueError("members with an augmentation need separate streams")
         pairs = zip(inputs, self._augmentations, streams.of_members, strict=False)
         return torch.stack([change(x, rng) if change else x for x, change, rng in pairs])
 
 
 def _joined(tensors: Sequence[Tensor]) -> Tensor:
-    """Return the rows of all tensors, without copying where there is only one."""
+    """Return the rows of all tensors, without copying if there is only one tensor."""
     return tensors[0] if len(tensors) == 1 else torch.cat(list(tensors))

@@ -25,7 +25,7 @@ from bnnbench.methods.predictions.predictive import (
 
 POINTS_AT_ONCE = 500
 WEIGHTS_AT_ONCE = 2**24
-"""Number of weights of all draws together, to bound memory."""
+"""Maximum number of weights of all draws evaluated together, to bound memory."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class NetworkPosterior:
     weights: Float[Tensor, "draws parameters"]
     buffers: Float[Tensor, "draws buffers"]
     noise_variance: float | None
-    """Noise variance in squared standardised target units; None for a classifier, and where the
-    network gives its own variances (`bnnbench.methods.networks.heteroscedastic`).
+    """Noise variance in squared standardised target units; None for a classifier, or if the
+    network outputs variances (`bnnbench.methods.networks.heteroscedastic`).
     """
     diagnostics: dict[str, float]
 
@@ -81,7 +81,7 @@ class NetworkPosterior:
     ) -> Float[Tensor, "points classes"]:
         """Return the log of the mean probabilities under other weights of the same network.
 
-        In float64, and with gradient to the inputs; seeds and options as in `outputs`.
+        The result is in float64, with gradient to the inputs; seeds and options as in `outputs`.
         """
         require_classifier(self.likelihood)
         at_once = draws_at_once(self.network)
@@ -92,7 +92,7 @@ class NetworkPosterior:
             weights_of_draws = weights[draws]
             buffers = self.buffers.expand(len(weights), -1)[draws]
             block = self.network, weights_of_draws, buffers, seeds and seeds[draws], options, inputs
-            # Blocks are computed again for the gradient, so that memory is that of one.
+            # Blocks are recomputed for the gradient, to need only one block's memory.
             parts.append(
                 checkpoint(_log_softmax, *block, use_reentrant=False, preserve_rng_state=False)
                 if several
@@ -103,9 +103,9 @@ class NetworkPosterior:
 
 @dataclass(frozen=True)
 class DiagonalGaussianPosterior:
-    """An independent Gaussian over every weight, of which `draws` samples predict.
+    """An independent Gaussian over every weight; a prediction uses `draws` samples of it.
 
-    No draws: the prediction is that of the mean.
+    With no draws, the prediction is at the mean.
     """
 
     at_mean: NetworkPosterior
@@ -155,7 +155,7 @@ def outputs(
 ) -> Float[Tensor, "draws points outputs"]:
     """Return the network's outputs for every draw, a few hundred points at a time.
 
-    `seeds`, one per draw, name the random choices that a draw makes at every point alike;
+    `seeds`, one per draw, determine the random choices of a draw, which are equal at every point;
     `options` go to the network's call.
     """
     at_once = draws_at_once(network)
@@ -180,7 +180,7 @@ def _log_softmax(
     options: Mapping[str, Any],
     inputs: Float[Tensor, "points *features"],
 ) -> Float[Tensor, "draws points classes"]:
-    """Return log probabilities; in float64, where that of a sure class still has a gradient."""
+    """Return log probabilities in float64, where even a near-certain class has a gradient."""
     rngs = _generators(seeds, inputs.device) if seeds else None
     logits = network(weights, inputs[None], buffers=buffers, rngs=rngs, **options)
     return logits.double().log_softmax(-1)

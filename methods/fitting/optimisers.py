@@ -1,4 +1,4 @@
-"""Optimisers of stacked tensors whose members have settings of their own.
+"""Optimisers of stacked tensors whose members may have different settings.
 
 A member's numbers do not depend on the others: a stack of one gives the same, bit for bit.
 """
@@ -19,28 +19,28 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 
 def column(values: Sequence[float], pattern: Tensor) -> Float[Tensor, "members 1"]:
-    """Return numbers of members as a column of the type of a tensor."""
+    """Return the members' numbers as a column of a tensor's type."""
     return torch.tensor(values, dtype=pattern.dtype, device=pattern.device).unsqueeze(1)
 
 
 @runtime_checkable
 class Moves(Protocol):
-    """Something that moves stacked tensors, with a learning rate for each member."""
+    """An optimiser that moves stacked tensors, with a learning rate for each member."""
 
     @property
     def changing(self) -> list[Part]:
-        """The parts that steps change, for checkpoints."""
+        """The parts that a step changes, for checkpoints."""
         ...
 
     def begin_epoch(self, factors: Sequence[float]) -> None:
-        """Set the first members' learning rates to these factors of their peaks."""
+        """Set the first members' learning rates to their peaks times these factors."""
         ...
 
 
 class StackedOptimiser(ABC):
     """Moves stacked tensors in place, with a learning rate for each member.
 
-    Gradients may be those of the first members alone, where the others are done.
+    Gradients may be given for only the first members when the others are done.
     """
 
     def __init__(
@@ -54,24 +54,24 @@ class StackedOptimiser(ABC):
 
     @property
     def changing(self) -> list[Part]:
-        """The parts that steps change, for checkpoints."""
+        """The parts that a step changes, for checkpoints."""
         return [*self.tensors, *self._state(), Attributes(self, "steps")]
 
     def begin_epoch(self, factors: Sequence[float]) -> None:
-        """Set the first members' learning rates to these factors of their peaks."""
+        """Set the first members' learning rates to their peaks times these factors."""
         rates = [f * peak for f, peak in zip(factors, self._peaks, strict=False)]
         self.rates = column(rates, self.tensors[0])
 
     @torch.no_grad()
     def step(self, *gradients: Float[Tensor, "members numbers"]) -> None:
-        """Move the first members of each tensor, given its gradient there."""
+        """Move the first members of each tensor, given their gradient."""
         self.steps += 1
         for number, gradient in enumerate(gradients):
             self._move(number, gradient)
 
     @abstractmethod
     def _state(self) -> list[Tensor]:
-        """Return the tensors that steps change beside those that are moved."""
+        """Return the tensors that a step changes, other than those that are moved."""
         ...
 
     @abstractmethod
@@ -81,7 +81,7 @@ class StackedOptimiser(ABC):
 
 
 class Adam(StackedOptimiser):
-    """Adam, and with decays AdamW: weights shrink by the rate times the decay in every step.
+    """Adam; with decays AdamW: in every step, weights shrink by the rate times the decay.
 
     Sources: Kingma and Ba (2015), "Adam: A Method for Stochastic Optimization"; Loshchilov and
     Hutter (2019), "Decoupled Weight Decay Regularization".

@@ -24,7 +24,7 @@ class Settings(Protocol):
     def schedule(self) -> Schedule: ...
     @classmethod
     def optimiser(cls, variants: Sequence[Any], weights: Tensor) -> StackedOptimiser:
-        """Return the optimiser of stacked weights, each row with the settings of its variant."""
+        """Return the optimiser of stacked weights; each row has the settings of its variant."""
         ...
 
 
@@ -39,7 +39,7 @@ def descend(
 ) -> Stack:
     """Return the stack after gradient descent on the negative log likelihood.
 
-    Each problem has a variant of one method's settings, those with most epochs first.
+    Each problem has a variant of one method's settings, with most epochs first.
     """
     first = variants[0]
     stack = Stack(problems, rngs, first.batch_size, architecture, label_smoothing=label_smoothing)
@@ -65,6 +65,6 @@ def fit_point(
     *,
     times_noise_variance: bool = False,
 ) -> list[Posterior | InferenceDiverged]:
-    """Return the point posterior of each problem, at one weight vector."""
+    """Return the point posterior of each problem, at a single weight vector."""
     stack = descend(variants, problems, rngs, times_noise_variance=times_noise_variance)
     return stack.outcomes([stack.posterior(m) for m in range(len(problems))])

@@ -11,7 +11,7 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 def report(epochs_done: int, total: int, loss: float) -> None:
-    """Tell the listener, if there is one, that `done` of `total` epochs are finished."""
+    """Inform the listener, if there is one, that `done` of `total` epochs are finished."""
     if listener := _listener.get():
         listener(epochs_done, total, loss)
 
@@ -33,7 +33,7 @@ def part_of(listener: Listener, number: int, parts: int) -> Listener:
 
 @contextmanager
 def part(number: int, parts: int) -> Iterator[None]:
-    """Report progress inside the block as that of fit `number`, from 0, of several."""
+    """Report progress inside the block as fit `number`, from 0, of several."""
     outer = _listener.get()
     with listening(part_of(outer, number, parts)) if outer else nullcontext():
         yield

@@ -1,4 +1,4 @@
-"""Random numbers of members that share a tensor but not a stream."""
+"""Random numbers for members that share a tensor but not a stream."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -9,9 +9,9 @@ from torch import Tensor
 
 
 class Streams:
-    """The streams of members. Members with the same generator get the same numbers from it.
+    """The streams of members. Members with the same generator get the same numbers.
 
-    Each generator draws once, in the order of its first member.
+    Each generator draws once, in the order of first members.
     """
 
     def __init__(self, rngs: Sequence[torch.Generator]) -> None:
@@ -34,7 +34,7 @@ class Streams:
     def to_members(
         self, drawn: Shaped[Tensor, "streams *shape"]
     ) -> Shaped[Tensor, "members *shape"]:
-        """Return each member's row of what the distinct streams gave."""
+        """Return each member's row of the numbers drawn from the distinct streams."""
         if len(self.distinct) == len(self):
             return drawn
         return drawn.index_select(0, self._places)
@@ -43,7 +43,7 @@ class Streams:
 def normal(
     rngs: Sequence[torch.Generator] | Streams, *shape: int, dtype: torch.dtype
 ) -> Float[Tensor, "members *shape"]:
-    """Return standard normals; member m's come from `rngs[m]` alone."""
+    """Return standard normals; member m's come only from `rngs[m]`."""
     streams = rngs if isinstance(rngs, Streams) else Streams(rngs)
     device = streams.distinct[0].device
     values = torch.empty(len(streams.distinct), *shape, dtype=dtype, device=device)
@@ -53,6 +53,6 @@ def normal(
 
 
 def spawn(rng: torch.Generator, count: int) -> list[torch.Generator]:
-    """Return independent streams that follow from the state of `rng`, and advance it."""
+    """Return independent streams determined by the state of `rng`, and advance it."""
     seeds = torch.randint(2**62, (count,), generator=rng, device=rng.device).tolist()
     return [torch.Generator(rng.device).manual_seed(seed) for seed in seeds]

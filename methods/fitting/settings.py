@@ -6,14 +6,14 @@ from collections.abc import Collection
 LATER = {"later": True}
 """Metadata of a setting that is newer than stored runs.
 
-Its default is the behaviour without the setting, and is no part of a run's description, so that the
-keys of stored runs stay. Where the default is another behaviour, the metadata is `earlier(value)`,
-with the value that stands for the behaviour without the setting.
+Its default is the behaviour without the setting and does not enter a run's description, so that the
+keys of stored runs stay. If the default is another behaviour, the metadata is `earlier(value)`,
+where the value stands for the behaviour without the setting.
 """
 
 
 def earlier(value: object) -> dict[str, object]:
-    """Return the metadata of a newer setting, with the value that stored runs have."""
+    """Return the metadata of a newer setting, with the value that applies to stored runs."""
     return {"earlier": value}
 
 

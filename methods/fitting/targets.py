@@ -1,4 +1,4 @@
-"""Agreement of a network's outputs with the targets that it is to predict."""
+"""Agreement of a network's outputs with the targets to predict."""
 
 from bnnbench.datasets.base import Categorical
 from bnnbench.methods.base import Problem, Unsupported
@@ -8,8 +8,8 @@ from bnnbench.methods.networks.shapes import output_shape
 def require_output_per_target(problem: Problem) -> None:
     """Raise `Unsupported` unless there are rows, with one output of the network per target.
 
-    A classifier has one per class, and labels from 0 on. Without this check, compiled loops would
-    read foreign memory where shapes differ, and tensors of one column would broadcast.
+    A classifier has one output per class, and its labels start at 0. Without this check, compiled
+    loops would read out of bounds where shapes differ, and tensors of one column would broadcast.
     """
     train, likelihood = problem.train, problem.likelihood
     if not len(train):

@@ -1,7 +1,7 @@
-"""TF32, products of float32 of which a GPU reads 10 bits, switched off around a fit.
+"""Switching off TF32 around a fit. In TF32, a GPU reads only 10 bits of a float32 in products.
 
-Torch's convolutions use it unless told not to. Sums of messages lose what they are about: changes
-of marginals that are smaller than its rounding.
+Torch's convolutions use it by default. Sums of messages would then lose the changes of marginals
+that matter, which are smaller than its rounding.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ _seen: ContextVar[dict[str, bool] | None] = ContextVar("tf32", default=None)
 
 
 def flags() -> dict[str, bool]:
-    """Return whether convolutions, and matrix products, may use TF32 in this process."""
+    """Return whether convolutions and matrix products may use TF32 in this process."""
     return {
         "cudnn.allow_tf32": bool(torch.backends.cudnn.allow_tf32),
         "cuda.matmul.allow_tf32": bool(torch.backends.cuda.matmul.allow_tf32),
@@ -23,9 +23,9 @@ def flags() -> dict[str, bool]:
 
 @contextmanager
 def without_tf32() -> Iterator[None]:
-    """Let products inside the block be of full precision, and convolutions repeat their bits.
+    """Use full-precision products and reproducible convolutions inside the block.
 
-    The process's own settings come back after it, also where it raises.
+    The process's settings are restored afterwards, also after an exception.
     """
     cudnn = torch.backends.cudnn
     before = cudnn.allow_tf32, cudnn.deterministic, cudnn.benchmark
@@ -45,7 +45,7 @@ def without_tf32() -> Iterator[None]:
 def watching() -> Iterator[Mapping[str, bool]]:
     """Yield the flags of the fits inside the block, to be read after it.
 
-    They are those of its last `without_tf32`, or of the process where there is none.
+    These are the flags of the last `without_tf32` in it, or of the process if there is none.
     """
     seen = flags()
     token = _seen.set(seen)
@@ -56,5 +56,5 @@ def watching() -> Iterator[Mapping[str, bool]]:
 
 
 def entry(device: torch.device, seen: Mapping[str, bool]) -> dict[str, bool]:
-    """Return a record's entry on the flags of its fit; a CPU knows no TF32 and has none."""
+    """Return a record's entry on the flags of its fit; empty on a CPU, which has no TF32."""
     return {} if device.type == "cpu" else dict(seen)

@@ -1,4 +1,4 @@
-"""Parts of minibatch gradient methods: networks in a stack, their loss, the epoch loop."""
+"""Parts of minibatch gradient methods: stacked networks, their loss, the epoch loop."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,22 +27,22 @@ from bnnbench.methods.networks.passes import Noise, Rule
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
 Schedule = Literal["constant", "cosine", "exponential", "steps"]
-"""Decay of the learning rate from its peak, epoch by epoch: none, half a cosine to 0, a factor of
-0.96 each, or a factor of 0.1 after half and again after three quarters of the epochs.
+"""Decay of the learning rate from its peak, per epoch: none, half a cosine to 0, a factor of
+0.96 per epoch, or a factor of 0.1 after half and again after three quarters of the epochs.
 """
 
 
 HOPELESS = 30.0
-"""A classifier whose training loss ends at this many times that of equal probabilities has
-diverged, though its numbers are finite."""
+"""A classifier has diverged, even if its numbers are finite, when its final training loss is this
+many times the loss of equal probabilities."""
 
 
 class ObservationNoise:
     """The noise variance of each member, fixed by the likelihood or learned.
 
-    The learned one is the running average of the squared residuals seen in training, whose
-    fixed point maximises the expected log likelihood in the variance. It remembers about one
-    epoch and ten batches, and a smaller last batch counts for less.
+    The learned variance is the running average of the squared residuals seen in training. Its fixed
+    point maximises the expected log likelihood with respect to the variance. Its memory is about
+    one epoch and ten batches, and a smaller last batch counts for less.
     """
 
     def __init__(self, likelihood: Gaussian, batches: Minibatches, reference: Tensor) -> None:
@@ -60,10 +60,10 @@ class ObservationNoise:
 class Stack:
     """Networks of one architecture, one member per problem, trained side by side.
 
-    No member's numbers depend on the others: a stack equals its members trained alone. Members with
-    the same generator draw the same numbers from it. A `heteroscedastic` stack gives a regression
-    of unknown noise a variance that depends on the input, and changes nothing for other problems.
-    `label_smoothing` is the share of a training label that goes to all classes in equal parts.
+    No member's numbers depend on the others: a stack equals its members trained one by one. Members
+    with the same generator draw the same numbers. A `heteroscedastic` stack gives a regression of
+    unknown noise a variance that depends on the input, and has no effect on other problems.
+    `label_smoothing` is the share of a training label that is spread equally over all classes.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Stack:
         )
         self.batches = Minibatches(problems, rngs, batch_size)
         self.log_loss = self.weights.new_zeros(len(self.weights))
-        """Sum of a classifier's batch losses in its latest epoch, for each member, in nats."""
+        """For a classifier, each member's summed batch losses in the latest epoch, in nats."""
         self.noise = (
             ObservationNoise(first.likelihood, self.batches, self.weights)
             if isinstance(first.likelihood, Gaussian) and not self.heteroscedastic
@@ -119,7 +119,7 @@ class Stack:
 
         With smoothed labels it is the cross-entropy relative to them.
 
-        The members are those that are still training, the first of the stack.
+        The members are those still training, which are the first of the stack.
         """
         buffers, streams = self.buffers[: len(inputs)], self.streams
         outputs = self.network(
@@ -155,15 +155,15 @@ class Stack:
     ) -> None:
         """Call `step` with every batch of every epoch; it returns the members' losses.
 
-        Members may have numbers of epochs of their own, in descending order: a step is for those
-        that are not done, the first of the stack. Each has the whole schedule.
+        Members may have different numbers of epochs, in descending order: a step covers the members
+        still training, which are the first of the stack. Each follows the whole schedule.
 
         With an optimiser, its learning rates follow `schedule`, stepped once per epoch.
         `after_epoch` gets the number of finished epochs, and ends the training of all members if it
-        returns True. `changing` are the parts that `step` and `after_epoch` change beside this
-        stack and the optimiser's tensors; without it there are checkpoints only for a run with an
-        optimiser and no `after_epoch`. `networks` are those of a member whose gradients a step
-        takes at every row.
+        returns True. `changing` are the parts that `step` and `after_epoch` change in addition to
+        this stack and the optimiser's tensors. Without it there are checkpoints only for a run with
+        an optimiser and no `after_epoch`. `networks` is the number of networks per member for which
+        a step computes a gradient at every row.
         """
         lengths = [epochs] * len(self.rngs) if isinstance(epochs, int) else list(epochs)
         if lengths != sorted(lengths, reverse=True) or len(lengths) != len(self.rngs):
@@ -196,7 +196,7 @@ class Stack:
         after_epoch: Callable[[int], bool | None] | None,
         changing: Sequence[Part] | None,
     ) -> Iterable[int]:
-        """Return the remaining epochs, with checkpoints where all changing parts are known."""
+        """Return the remaining epochs, with checkpoints if all changing parts are known."""
         if changing is None and (optimiser is None or after_epoch):
             return range(epochs)
         parts: list[Part] = [self.weights, self.buffers, self.log_loss, *self.streams.distinct]
@@ -225,10 +225,10 @@ class Stack:
         posteriors: Sequence[Posterior | InferenceDiverged],
         *states: Float[Tensor, "members numbers"],
     ) -> list[Posterior | InferenceDiverged]:
-        """Return the posteriors, but `InferenceDiverged` for members that are astray.
+        """Return the posteriors, but `InferenceDiverged` for members that diverged.
 
-        These are not finite, or classify the rows of their latest epoch far worse than by knowing
-        nothing. `states` are the tensors of a member besides weights, batch statistics and noise.
+        Their numbers are not finite, or they classify the rows of the latest epoch far worse than
+        chance. `states` are a member's tensors other than weights, batch statistics and noise.
         """
         tensors = [self.weights, self.buffers, *states]
         if self.noise:
@@ -256,7 +256,7 @@ def check_descent(method: object) -> None:
 
 
 def learning_rate_factor(schedule: Schedule, epoch: int, epochs: int) -> float:
-    """Return the factor of the peak learning rate in an epoch."""
+    """Return an epoch's learning rate as a factor of its peak."""
     if schedule == "cosine":
         return 0.5 * (1 + math.cos(math.pi * epoch / epochs))
     if schedule == "steps":

@@ -1,8 +1,8 @@
 """Settings chosen by Bayesian optimisation on held-out training rows.
 
-A Gaussian process models the validation loss, and the next trial is where the expected
-improvement is largest. Source: Snoek, Larochelle and Adams (2012), "Practical Bayesian
-Optimization of Machine Learning Algorithms"; optuna's GPSampler carries it out.
+A Gaussian process models the validation loss, and the next trial maximises the expected
+improvement. Source: Snoek, Larochelle and Adams (2012), "Practical Bayesian Optimization of
+Machine Learning Algorithms"; optuna's GPSampler does the optimisation.
 """
 
 import math
@@ -25,12 +25,12 @@ Settings = dict[str, float]
 Fitted = TypeVar("Fitted")
 
 _OPTUNA = Lock()
-"""Held while optuna's sampler works, as it sets the threads of the whole process."""
+"""Held while optuna's sampler runs, since it sets the thread count of the whole process."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """The range of a setting: between `low` and `high`, evenly in its logarithm if `log`."""
+    """The range of a setting: from `low` to `high`, uniform in its logarithm if `log`."""
 
     low: float
     high: float
@@ -38,7 +38,7 @@ class Range:
 
 
 class Trial(NamedTuple):
-    """Settings and their validation loss, infinite where the fit diverged."""
+    """Settings and their validation loss, which is infinite if the fit diverged."""
 
     settings: Settings
     loss: float
@@ -53,8 +53,8 @@ def minimise(
 ) -> list[Trial]:
     """Return the trials of a sequential search, best first.
 
-    The optimiser sees losses only up to `ceiling`, so that one trial that explodes does not flatten
-    its model of the others. Raises `PackageMissing` without optuna.
+    The optimiser sees losses capped at `ceiling`, so that one exploding trial does not flatten its
+    model of the others. Raises `PackageMissing` without optuna.
     """
     study, distributions = _study(ranges, rng)
     done = []
@@ -71,7 +71,7 @@ def minimise(
 def held_out(train: Split, share: float, rng: Generator) -> tuple[Split, Split]:
     """Return the rows to fit and the rows to validate on, in random order.
 
-    The latter are `share` of all, rounded, but at least one on either side. Raises
+    The latter are `share` of all rows, rounded, with at least one row on either side. Raises
     `Unsupported` for a single row.
     """
     rows = len(train)
@@ -84,7 +84,7 @@ def held_out(train: Split, share: float, rng: Generator) -> tuple[Split, Split]:
 
 @dataclass(frozen=True)
 class Tuned(Generic[Fitted]):
-    """A fit to all training rows with the settings that validated best."""
+    """A fit to all training rows with the settings of minimal validation loss."""
 
     fitted: Fitted
     trial: Trial
@@ -113,13 +113,13 @@ def tuned(
     ceiling: float,
     rng: Generator,
 ) -> Tuned[Fitted]:
-    """Return `fit` to all training rows, with the settings of least `loss` on held-out rows.
+    """Return `fit` to all training rows, with the settings of minimal `loss` on held-out rows.
 
-    All trials draw the same random numbers, so that they differ in their settings alone.
-    `fit` raises `InferenceDiverged` where it fails; a setting that fails on all rows gives way
-    to the next best, which is counted, and `InferenceDiverged` is raised when none is left.
+    All trials draw the same random numbers, so that they differ only in their settings.
+    `fit` raises `InferenceDiverged` if it fails. A setting that fails on all rows is skipped,
+    which is counted, and the next best is tried; raises `InferenceDiverged` if none is left.
     """
-    require_output_per_target(problem)  # of all rows: a trial sees only some
+    require_output_per_target(problem)  # checked on all rows: a trial sees only some
     fitted_rows, validation = held_out(problem.train, share, rng)
     (seed,) = torch.randint(2**62, (1,), generator=rng, device=rng.device).tolist()
 

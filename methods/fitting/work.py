@@ -1,4 +1,4 @@
-"""The work of a fit, counted by its method: it depends on no machine and on no other load."""
+"""The work of a fit, counted by its method; it does not depend on the machine or its load."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -16,20 +16,20 @@ UNITS: Mapping[str, str] = {
     "tree_rows": "rows from which one decision tree is grown",
     "factorisations": "factorisations of a matrix of all rows, inducing points or features",
 }
-"""Unit of work → what one is."""
+"""Unit of work → its meaning."""
 
 
 class Tally:
-    """Work by its unit; threads may add to it."""
+    """Work by unit; threads may add to it."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self._lock = Lock()
 
     def add(self, unit: str, number: int) -> None:
-        """Add to a unit; raises ValueError for one that is not of `UNITS`."""
+        """Add to a unit; raises ValueError for a unit that is not in `UNITS`."""
         if unit not in UNITS:
-            raise ValueError(f"{unit!r} is no unit of work; there are {', '.join(UNITS)}")
+            raise ValueError(f"{unit!r} is not a unit of work; choose from {', '.join(UNITS)}")
         with self._lock:
             self.counts[unit] += number
 
@@ -38,7 +38,7 @@ _tally: ContextVar[Tally | None] = ContextVar("tally", default=None)
 
 
 def count(unit: str, number: int) -> None:
-    """Add to the work of the fit that is being counted, if there is one."""
+    """Add to the work of the fit that is being counted, if any."""
     if tally := _tally.get():
         tally.add(unit, number)
 

@@ -1,1 +1,1 @@
-"""Gaussian processes with inducing points, by the optional package gpytorch."""
+"""Gaussian processes with inducing points, using the optional package gpytorch."""

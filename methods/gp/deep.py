@@ -1,8 +1,9 @@
 """A deep Gaussian process of two layers by doubly stochastic variational inference.
 
-Hidden processes add to the inputs, which are their mean. It knows nothing of the problem's
-network. Source: Salimbeni and Deisenroth (2017), "Doubly Stochastic Variational Inference for
-Deep Gaussian Processes".
+The inputs are the mean of the hidden processes. The problem's network is not used.
+
+Source: Salimbeni and Deisenroth (2017), "Doubly Stochastic Variational Inference for Deep Gaussian
+Processes".
 """
 
 from dataclasses import dataclass, field
@@ -40,7 +41,7 @@ class DeepGp:
 
     @property
     def space(self) -> Space:
-        """The search space, that of the wrapped training first."""
+        """The search space; the wrapped training's settings come first."""
         return compose("training", self.training.space, Space({"inducing": Choice((64, 128, 256))}))
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:

@@ -1,8 +1,8 @@
 """Deep kernel learning (DKL): a Gaussian process on the features of a network.
 
-Kernel and network are learned together by the ELBO; the network is the problem's,
-without its last layer. Source: Wilson et al. (2016), "Deep Kernel Learning", here with the
-inducing points of Hensman, Matthews and Ghahramani (2015), which are places in input space.
+Kernel and network are learned together by the ELBO; the network is the problem's, without its last
+layer. Source: Wilson et al. (2016), "Deep Kernel Learning", here with the inducing points of
+Hensman, Matthews and Ghahramani (2015). They are located in input space.
 """
 
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from bnnbench.methods.tuning.space import Choice, Space, compose
 
 @dataclass(frozen=True)
 class DeepKernel:
-    """DKL with `inducing` points, or all training rows where there are fewer."""
+    """DKL with `inducing` points, or all training rows if fewer."""
 
     prior_use: ClassVar[PriorUse] = "own"
 
@@ -35,7 +35,7 @@ class DeepKernel:
 
     @property
     def space(self) -> Space:
-        """The search space, that of the wrapped training first."""
+        """The search space; the wrapped training's settings come first."""
         return compose("training", self.training.space, Space({"inducing": Choice((64, 128, 256))}))
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:

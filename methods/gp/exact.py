@@ -1,4 +1,4 @@
-"""Exact Gaussian process regression, with the kernel that makes the targets most likely.
+"""Exact Gaussian process regression with the kernel of maximum marginal likelihood.
 
 Source: Rasmussen and Williams (2006), "Gaussian Processes for Machine Learning", algorithm 2.1 and
 section 5.4; by scikit-learn.
@@ -31,10 +31,10 @@ POINTS_AT_ONCE = 1000
 
 
 class _Regressor(gaussian_process.GaussianProcessRegressor):
-    """Scikit-learn's, with its factorisations of covariances counted."""
+    """Scikit-learn's regressor, with its factorisations of covariances counted."""
 
     def log_marginal_likelihood(self, theta: Any = None, *rest: Any, **options: Any) -> Any:
-        if theta is not None:  # else it is known
+        if theta is not None:  # else scikit-learn returns the stored value
             work.count("factorisations", 1)
         return super().log_marginal_likelihood(theta, *rest, **options)
 
@@ -43,14 +43,14 @@ class _Regressor(gaussian_process.GaussianProcessRegressor):
         return super().fit(X, y)
 
 
-# The stubs of scikit-learn know neither arrays of lengths nor no optimiser.
+# The stubs of scikit-learn allow neither arrays of length scales nor `optimizer=None`.
 Regressor: Any = _Regressor
 kernels: Any = gp_kernels
 
 
 @dataclass(frozen=True)
 class ExactGpPosterior:
-    """A Gaussian process given all training rows."""
+    """A Gaussian process conditioned on all training rows."""
 
     process: Any
     """A fitted `GaussianProcessRegressor` without noise in its predictions."""
@@ -61,7 +61,7 @@ class ExactGpPosterior:
     def predict(
         self, inputs: Float[Tensor, "points features"], rng: torch.Generator
     ) -> GaussianPredictive:
-        """Return one Gaussian per point, noise included."""
+        """Return one Gaussian per point, including noise."""
         means, variances = [], []
         for points in inputs.cpu().double().split(POINTS_AT_ONCE):
             mean, std = self.process.predict(points.numpy(), return_std=True)
@@ -75,17 +75,17 @@ class ExactGpPosterior:
 class GaussianProcess:
     """A Gaussian process with a length scale for each feature and Gaussian noise.
 
-    Time grows with the cube of rows, memory with the square.
+    Time grows with the cube of the number of rows, memory with its square.
     """
 
     kernels: tuple[str, ...] = ("rbf", "matern52")
-    """Kernels to fit; the one with the greatest marginal likelihood predicts."""
+    """Kernels to fit; the one with the maximum marginal likelihood predicts."""
     restarts: int = 1
-    """Searches for the settings of a kernel from random places, after one from a fixed place."""
+    """Number of searches for kernel settings from random starts, after one from a fixed start."""
     rows_for_kernel: int = 500
-    """Random rows by whose marginal likelihood kernels are chosen; all are conditioned on."""
+    """Number of random rows whose marginal likelihood selects the kernel; the fit uses all rows."""
     most_rows: int = 10_000
-    """The largest number of rows that it accepts, for its covariances' memory."""
+    """Maximum number of rows, limited by the memory of their covariances."""
 
     space = Space()
     prior_use: ClassVar[PriorUse] = "own"
@@ -137,7 +137,7 @@ class GaussianProcess:
         noise_std: float | None,
         seed: int,
     ) -> Any:
-        """Return a process whose kernel has the greatest marginal likelihood of some rows."""
+        """Return a process with the kernel of maximum marginal likelihood for these rows."""
         noise = (
             kernels.WhiteKernel(0.1, NOISES)
             if noise_std is None
@@ -151,7 +151,7 @@ class GaussianProcess:
             random_state=seed,
         )
         with warnings.catch_warnings():
-            # A length scale on its bound is a feature without influence.
+            # A feature whose length scale is at its bound has no influence.
             warnings.simplefilter("ignore", ConvergenceWarning)
             try:
                 process.fit(inputs, targets)

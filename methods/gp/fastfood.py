@@ -1,7 +1,7 @@
-"""A Gaussian process by random frequencies from products of Hadamard matrices (Fastfood, FF).
+"""A Gaussian process with random frequencies from products of Hadamard matrices (Fastfood, FF).
 
-It knows nothing of the problem's network. Source: Le, Sarlós and Smola (2013), "Fastfood:
-Approximating Kernel Expansions in Loglinear Time", sections 3 and 4.1.
+The problem's network is not used. Source: Le, Sarlós and Smola (2013), "Fastfood: Approximating
+Kernel Expansions in Loglinear Time", sections 3 and 4.1.
 """
 
 import math
@@ -23,7 +23,8 @@ from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.methods.tuning.space import Choice, Space
 
 BOUNDS = {"length": (-5.0, 7.0), "signal_std": (-4.0, 4.0), "noise_std": (-7.0, 1.5)}
-"""Bounds of logarithms: lengths in standardised inputs, deviations in standardised targets."""
+"""Bounds of logarithms: lengths in standardised inputs, standard deviations in standardised
+targets."""
 POINTS_AT_ONCE = 4096
 
 
@@ -43,7 +44,7 @@ class Frequencies:
         blocks = math.ceil(count / d)
         device = {"generator": rng, "device": rng.device}
         gaussian = torch.randn(blocks, d, **device, dtype=torch.float64)
-        # The length of a Gaussian vector of d numbers, in place of that of a row of H G.
+        # The length of a Gaussian vector of d numbers replaces the length of a row of H G.
         chi = torch.randn(blocks, d, d, **device, dtype=torch.float64).norm(dim=-1)
         return cls(
             torch.randint(2, (blocks, d), **device).double() * 2 - 1,
@@ -62,7 +63,7 @@ class Frequencies:
 
 
 def hadamard(values: Float64[Tensor, "*rows d"]) -> Float64[Tensor, "*rows d"]:
-    """Return the product with the Hadamard matrix, not normalised, in d log d steps."""
+    """Return the product with the unnormalised Hadamard matrix, in d log d steps."""
     half, shape = 1, values.shape
     while half < shape[-1]:
         first, second = values.reshape(*shape[:-1], -1, 2, half).unbind(-2)
@@ -73,7 +74,7 @@ def hadamard(values: Float64[Tensor, "*rows d"]) -> Float64[Tensor, "*rows d"]:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A squared exponential kernel with a length for each feature, and noise; all as logarithms."""
+    """A squared exponential kernel with a length for each feature, and noise, all in logarithms."""
 
     log_lengths: Float64[Tensor, " features"]
     log_signal_std: Float64[Tensor, ""]
@@ -81,7 +82,7 @@ class Kernel:
 
     @classmethod
     def of(cls, numbers: Float64[Tensor, " numbers"], noise_std: float | None) -> "Kernel":
-        """Return the kernel of a vector; a known noise is not among its numbers."""
+        """Return the kernel given by a vector; a known noise is not part of the vector."""
         known = None if noise_std is None else numbers.new_tensor(math.log(noise_std))
         cut = len(numbers) - (2 if known is None else 1)
         return cls(numbers[:cut], numbers[cut], numbers[-1] if known is None else known)
@@ -94,7 +95,7 @@ class Kernel:
     def waves(
         self, inputs: Float[Tensor, "rows features"], frequencies: Frequencies
     ) -> Float64[Tensor, "rows waves"]:
-        """Return cosines and sines, whose products approximate the kernel without noise."""
+        """Return cosines and sines, whose inner products approximate the kernel without noise."""
         angles = frequencies(inputs.double() / self.log_lengths.exp())
         scale = self.log_signal_std.exp() / angles.shape[1] ** 0.5
         return scale * torch.cat([angles.cos(), angles.sin()], 1)
@@ -122,7 +123,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class FastfoodPosterior:
-    """The Gaussian over the weights of the waves."""
+    """A Gaussian over the weights of cosines and sines."""
 
     kernel: Kernel
     frequencies: Frequencies
@@ -133,7 +134,7 @@ class FastfoodPosterior:
     def predict(
         self, inputs: Float[Tensor, "points features"], rng: torch.Generator
     ) -> GaussianPredictive:
-        """Return one Gaussian per point, noise included."""
+        """Return one Gaussian per point, including noise."""
         means, variances = [], []
         for points in inputs.split(POINTS_AT_ONCE):
             waves = self.kernel.waves(points, self.frequencies)
@@ -148,7 +149,7 @@ class FastfoodPosterior:
 class Fastfood:
     """Bayesian linear regression on cosines and sines of Fastfood's frequencies.
 
-    Lengths, signal and noise have the greatest marginal likelihood of some rows.
+    Lengths, signal and noise maximise the marginal likelihood of some rows.
     """
 
     prior_use: ClassVar[PriorUse] = "own"
@@ -157,15 +158,15 @@ class Fastfood:
     frequencies: int = 256
     """Number of frequencies, rounded up to whole blocks; each has a cosine and a sine."""
     rows_for_kernel: int = 2000
-    """Random rows by whose marginal likelihood the kernel is chosen; all are conditioned on."""
+    """Number of random rows whose marginal likelihood selects the kernel; the fit uses all rows."""
     iterations: int = 100
-    """The largest number of steps of that search."""
+    """Maximum number of steps in this search."""
 
     def __post_init__(self) -> None:
         require_count(self, "frequencies", "rows_for_kernel", "iterations")
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` where no kernel can be factorised."""
+        """Return the posterior; raises `InferenceDiverged` if no kernel can be factorised."""
         noise_std = require_single_target(problem, self)
         inputs, targets = problem.train.inputs.double(), problem.train.targets[:, 0].double()
         frequencies = Frequencies.draw(inputs.shape[1], self.frequencies, rng)
@@ -186,7 +187,7 @@ class Fastfood:
         frequencies: Frequencies,
         noise_std: float | None,
     ) -> Float64[Tensor, " numbers"]:
-        """Return the numbers of the kernel of greatest evidence, from a fixed start."""
+        """Return the parameters of the kernel of maximum evidence, searched from a fixed start."""
         features = inputs.shape[1]
         start = [math.log(features) / 2] * features + [0.0] + [math.log(0.3)] * (noise_std is None)
         bounds = [BOUNDS["length"]] * features + [BOUNDS["signal_std"]]

@@ -1,9 +1,9 @@
-"""Gaussian process regression whose kernel is chosen by rows that are left out.
+"""Gaussian process regression with the kernel chosen by left-out rows.
 
-Where rows repeat with equal targets, the marginal likelihood can grow without bound as the noise
-falls, and so can the density of a row whose twin is known. Rows of equal inputs are therefore left
-out together, and each scored by itself. Source: Rasmussen and Williams (2006), "Gaussian Processes
-for Machine Learning", section 5.4.2, here for groups of rows.
+If rows repeat with equal targets, the marginal likelihood can grow without bound as the noise
+decreases, and so can the density of a row whose duplicate is known. Rows of equal inputs are
+therefore left out together, and each is scored separately. Source: Rasmussen and Williams (2006),
+"Gaussian Processes for Machine Learning", section 5.4.2, here for groups of rows.
 """
 
 import math
@@ -21,22 +21,22 @@ from bnnbench.methods.gp.exact import ExactGpPosterior, GaussianProcess
 from bnnbench.methods.tuning.space import Space
 
 Groups = Sequence[Int[Tensor, "groups size"]]
-"""Places of rows that are left out together, the groups of one size in one tensor."""
+"""Indices of rows that are left out together; all groups of one size are in one tensor."""
 
 
 @dataclass(frozen=True)
 class LeaveOneOutGp:
-    """The Gaussian process that predicts left-out rows best, out of several.
+    """The candidate Gaussian process that predicts left-out rows best.
 
-    They are maxima of marginal likelihood: that of each kernel from the fixed place, and the best
-    of each kernel with restarts.
+    The candidates are maxima of the marginal likelihood: for each kernel, the one found from the
+    fixed start and the best one found with restarts.
     """
 
     space: ClassVar[Space] = Space()
     prior_use: ClassVar[PriorUse] = "own"
 
     process: GaussianProcess = field(default_factory=GaussianProcess)
-    """The kernels, restarts and rows of the processes to choose from."""
+    """The kernels, restarts and rows of the candidate processes."""
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
         """Return the posterior; raises `Unsupported` for more rows than `process` accepts."""
@@ -57,7 +57,7 @@ class LeaveOneOutGp:
 
 
 def rows_of_equal_inputs(inputs: Float[Tensor, "rows features"]) -> Groups:
-    """Return the groups of rows of equal inputs; most groups are of one row."""
+    """Return the groups of rows with equal inputs; most groups have one row."""
     group = torch.unique(inputs.cpu(), dim=0, return_inverse=True)[1]
     sizes = group.bincount()
     members = group.argsort(stable=True).split(sizes.tolist())
@@ -70,8 +70,8 @@ def rows_of_equal_inputs(inputs: Float[Tensor, "rows features"]) -> Groups:
 def left_out_log_density(posterior: ExactGpPosterior, groups: Groups) -> float:
     """Return the mean log density of a training target, given the rows of all other groups.
 
-    In nats, for standardised targets. Equations 5.10 to 5.12, with the block of a group in place
-    of $[K^{-1}]_{ii}$; its inverse is the covariance of the group given the others.
+    The unit is nats, for standardised targets. Equations 5.10 to 5.12 with the block of a group
+    instead of $[K^{-1}]_{ii}$; its inverse is the covariance of the group given the others.
     """
     precision = torch.cholesky_inverse(torch.tensor(posterior.process.L_))
     weights = precision @ torch.tensor(posterior.process.y_train_)

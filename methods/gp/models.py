@@ -1,4 +1,4 @@
-"""Gaussian processes of inducing points as modules. Importing this needs gpytorch."""
+"""Gaussian processes with inducing points as modules. Importing this needs gpytorch."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,9 +14,9 @@ gpytorch = import_gpytorch()
 linear_operator = gpytorch.linear_operator
 
 LEAST_NOISE = 1e-6
-"""The least noise variance, in squared standardised target units."""
+"""Minimum noise variance, in squared standardised target units."""
 INNER_STD = 1e-2
-"""Initial standard deviation of a hidden process at its inducing points: nearly a fixed map."""
+"""Initial standard deviation of a hidden process at its inducing points: nearly deterministic."""
 
 
 class SparseGp(gpytorch.models.ApproximateGP):
@@ -50,11 +50,11 @@ class SparseGp(gpytorch.models.ApproximateGP):
         self.covar_module.base_kernel.lengthscale = width**0.5
         self.embedding = embedding
         self.to(places)
-        # Otherwise the mean would start at a draw of the global generator.
+        # Otherwise gpytorch would initialise the mean from the global generator.
         strategy.variational_params_initialized.fill_(1)
 
     def forward(self, x: Tensor) -> Any:
-        """Return the prior at some points, a distribution of gpytorch."""
+        """Return the prior at some points, as a gpytorch distribution."""
         features = self.embedding(x) if self.embedding else x
         return gpytorch.distributions.MultivariateNormal(
             self.mean_module(features), self.covar_module(features)
@@ -70,12 +70,13 @@ class SparseGp(gpytorch.models.ApproximateGP):
 
 
 class OrthogonalMean(nn.Module):
-    r"""A mean with its own inducing points, independent of those of the covariance.
+    r"""A mean with its own inducing points, independent of the covariance's.
 
-    With $R(x, x') = k(x, x') - k(x, \gamma) K_{\gamma\gamma}^{-1} k(\gamma, x')$, what the
-    covariance's points γ leave of the kernel, it adds $R(x, \beta) a$ to the mean and
-    $\tfrac12 a^T R(\beta, \beta) a$ to the divergence. gpytorch's own strategy has the posterior
-    covariance in place of R, and its objective can exceed the evidence.
+    Let γ be the inducing points of the covariance and
+    $R(x, x') = k(x, x') - k(x, \gamma) K_{\gamma\gamma}^{-1} k(\gamma, x')$ the part of the
+    kernel that they leave. This adds $R(x, \beta) a$ to the mean and
+    $\tfrac12 a^T R(\beta, \beta) a$ to the divergence. gpytorch's own strategy uses the posterior
+    covariance instead of R, and its objective can exceed the evidence.
 
     Source: Salimbeni et al. (2018), "Orthogonally Decoupled Variational Gaussian Processes".
     """
@@ -86,11 +87,11 @@ class OrthogonalMean(nn.Module):
         self.weights = nn.Parameter(places.new_zeros(len(places)))
 
     def forward(self, x: Float[Tensor, "points features"]) -> Float[Tensor, " points"]:
-        """Return the addition to the mean."""
+        """Return the term added to the mean."""
         return self._remaining_kernel(x) @ self.weights
 
     def kl(self) -> Float[Tensor, ""]:
-        """Return the addition to the divergence from the prior, in nats."""
+        """Return the term added to the divergence from the prior, in nats."""
         return 0.5 * self.weights @ self._remaining_kernel(self.places) @ self.weights
 
     def _remaining_kernel(self, x: Tensor) -> Tensor:
@@ -121,7 +122,7 @@ class NetworkModule(nn.Module):
 
 
 class GpRegression(nn.Module):
-    """A process, or one after the draws of others, and Gaussian noise of targets."""
+    """A process of the inputs or of draws of hidden processes, with Gaussian target noise."""
 
     def __init__(
         self,
@@ -142,7 +143,7 @@ class GpRegression(nn.Module):
 
     @property
     def hidden(self) -> int:
-        """Number of processes that are drawn before the last."""
+        """Number of hidden processes, which are drawn before the last process."""
         if self.inner is None:
             return 0
         return self.inner.variational_strategy.variational_distribution.batch_shape[0]
@@ -152,7 +153,7 @@ class GpRegression(nn.Module):
         x: Float[Tensor, "points features"],
         standard: Float[Tensor, "draws #points hidden"] | None,
     ) -> tuple[Float[Tensor, "draws points"], Float[Tensor, "draws points"]]:
-        """Return means and variances of the last process for standard normals of the others."""
+        """Return means and variances of the last process, given standard normals for the others."""
         if self.inner is None:
             f = self.outer(x)
             mean = f.mean + self.further_mean(x) if self.further_mean else f.mean
@@ -195,7 +196,7 @@ class GpRegression(nn.Module):
 def two_layers(
     places: Float[Tensor, "inducing features"], width: int, noise_std: float | None
 ) -> GpRegression:
-    """Return processes of `width` hidden outputs, each beside an input that skips them."""
+    """Return two layers with `width` hidden processes, each added to an input."""
     inner = SparseGp(places, outputs=width, constant_mean=False)
     covariance = inner.variational_strategy._variational_distribution.chol_variational_covar
     covariance.data.mul_(INNER_STD)
@@ -203,5 +204,5 @@ def two_layers(
 
 
 def skipped(x: Float[Tensor, "points features"], width: int) -> Float[Tensor, "points width"]:
-    """Return the first inputs, which are the mean of hidden processes; 0 where there are none."""
+    """Return the first inputs, which are the mean of the hidden processes, padded with 0."""
     return nn.functional.pad(x[:, :width], (0, max(0, width - x.shape[1])))

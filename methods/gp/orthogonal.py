@@ -1,8 +1,8 @@
 """The orthogonally decoupled variational Gaussian process (OrthVGP).
 
-The mean has inducing points of its own, many and cheap, orthogonal to those of the covariance.
-It knows nothing of the problem's network. Source: Salimbeni et al. (2018), "Orthogonally
-Decoupled Variational Gaussian Processes".
+The mean has separate inducing points, many and cheap, orthogonal to the covariance's. The
+problem's network is not used. Source: Salimbeni et al. (2018), "Orthogonally Decoupled
+Variational Gaussian Processes".
 """
 
 from dataclasses import dataclass, field
@@ -19,14 +19,14 @@ from bnnbench.methods.tuning.space import Choice, Space, compose
 
 @dataclass(frozen=True)
 class OrthogonalGp:
-    """OrthVGP with these numbers of inducing points, or all training rows where there are fewer."""
+    """OrthVGP with these numbers of inducing points, or all training rows if fewer."""
 
     prior_use: ClassVar[PriorUse] = "own"
 
     inducing: int = 64
     """Number of inducing points of the covariance."""
     mean_inducing: int = 256
-    """Number of inducing points of the mean alone."""
+    """Number of additional inducing points of the mean."""
     training: GpTraining = field(default_factory=GpTraining)
 
     lacks = property(lacking)
@@ -36,7 +36,7 @@ class OrthogonalGp:
 
     @property
     def space(self) -> Space:
-        """The search space, that of the wrapped training first."""
+        """The search space; the wrapped training's settings come first."""
         return compose("training", self.training.space, Space({"inducing": Choice((64, 128, 256))}))
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:

@@ -1,4 +1,4 @@
-"""Imports that need gpytorch, made when a fit needs them."""
+"""Imports that need gpytorch, deferred until a fit needs them."""
 
 import importlib
 import importlib.util
@@ -11,12 +11,12 @@ CURE = "pip install bnnbench[gp]"
 
 
 def lacking(method: object) -> str:
-    """Return the installation that a method lacks, "" where nothing is missing."""
+    """Return the installation that a method lacks, "" if nothing is missing."""
     return "" if importlib.util.find_spec("gpytorch") else f"needs gpytorch: {CURE}"
 
 
 def import_gpytorch() -> ModuleType:
-    """Return gpytorch; raises `PackageMissing` where it is not installed."""
+    """Return gpytorch; raises `PackageMissing` if it is not installed."""
     try:
         with warnings.catch_warnings():
             # Its compiled helpers use torch.jit, which is deprecated.

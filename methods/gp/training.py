@@ -42,7 +42,7 @@ class GpTraining:
     def __call__(self, model: Any, problem: Problem, rng: torch.Generator, samples: int) -> None:
         """Train a `GpRegression`, with `samples` draws of hidden processes per row.
 
-        Raises `InferenceDiverged` where it ends in numbers that are not finite.
+        Raises `InferenceDiverged` if the trained parameters are not finite.
         """
         batches = Minibatches([problem], [rng], self.batch_size)
         moved = [parameter for parameter in model.parameters() if parameter.requires_grad]
@@ -70,10 +70,11 @@ class GpTraining:
 
 @dataclass(frozen=True)
 class GpPosterior:
-    """Trained processes; those that are hidden are drawn when predicting.
+    """Trained processes; hidden processes are drawn when predicting.
 
-    In a draw, a hidden process is as many standard deviations away from its mean at every
-    point: the law of each point is right, that of several points jointly is not.
+    In a draw, a hidden process deviates from its mean by the same number of standard deviations
+    at every point: the distribution at each point is right, the joint distribution of points is
+    not.
     """
 
     model: Any
@@ -116,7 +117,7 @@ def require_single_target(problem: Problem, method: object) -> float | None:
 def random_rows(
     problem: Problem, count: int, rng: torch.Generator
 ) -> Float[Tensor, "some features"]:
-    """Return distinct training inputs in float64, drawn at random; all where there are fewer."""
+    """Return distinct training inputs in float64, drawn at random; all of them if fewer."""
     inputs = problem.train.inputs
     order = torch.randperm(len(inputs), generator=rng, device=inputs.device)
     return inputs[order[:count]].double()
@@ -124,7 +125,7 @@ def random_rows(
 
 @contextmanager
 def deterministic() -> Iterator[None]:
-    """Within the block, linear algebra is direct: no random probes, and no hidden jitter."""
+    """Use direct linear algebra inside the block: no random probes and no hidden jitter."""
     gpytorch = import_gpytorch()
     errors = gpytorch.linear_operator.utils.errors
     jitter = gpytorch.linear_operator.utils.warnings.NumericalWarning

@@ -1,4 +1,4 @@
-"""Adaptation in warm-up: step sizes, and the variances that replace inverse masses."""
+"""Adaptation during warm-up: step sizes, and the variances that replace inverse masses."""
 
 import math
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from bnnbench.methods.checkpoints.parts import Attributes, Part
 from bnnbench.methods.hmc.chains import Chains
 
 Mass = Literal["identity", "diagonal"]
-"""`identity`: all weights have one mass. `diagonal`: the weights of one parameter share theirs,
-the inverse of their mean variance in warm-up. Single weights have none of their own: hidden units
-may change places, so chains in different modes say nothing about them."""
+"""`identity`: all weights have one mass. `diagonal`: the weights of one parameter share a mass,
+the inverse of their mean variance in warm-up. There are no masses of single weights: hidden units
+are exchangeable, so chains in different modes tell nothing about them."""
 
 FIRST_STEP_SIZE = 0.1
 SHRINKAGE, DELAY, DECAY = 0.05, 10.0, 0.75
@@ -28,8 +28,9 @@ class DualAveraging:
        \sum_{i \le t} (\delta - \alpha_i) $$
 
     with the average of log ε under weights t^-κ. Source: Hoffman and Gelman (2014), "The
-    No-U-Turn Sampler", section 3.2.1, with its constants, but μ = log ε at a start where it has
-    log(10 ε): with lengths given, larger steps are not worth the divergences of trying them.
+    No-U-Turn Sampler", section 3.2.1, with its constants, except that a start has μ = log ε
+    instead of log(10 ε): with given trajectory lengths, larger steps are not worth the
+    divergences that trying them causes.
     """
 
     def __init__(self, step_size: Float[Tensor, " problems"], target: float) -> None:
@@ -37,7 +38,7 @@ class DualAveraging:
         self.restart(step_size)
 
     def restart(self, step_size: Float[Tensor, " problems"]) -> None:
-        """Forget the past and continue from these step sizes."""
+        """Discard the past and continue from these step sizes."""
         self.step_size = self.average = step_size
         self._centre = step_size.log()
         self._shortfall = torch.zeros_like(step_size)
@@ -46,12 +47,12 @@ class DualAveraging:
 
     @property
     def changing(self) -> Part:
-        """The tensors that updates change, for checkpoints."""
+        """The tensors that an update changes, for checkpoints."""
         sums = ("_centre", "_shortfall", "_log_average", "_count")
         return Attributes(self, "step_size", "average", *sums)
 
     def update(self, acceptance: Float[Tensor, " problems"]) -> None:
-        """Move the step sizes after transitions of these acceptance probabilities."""
+        """Update the step sizes after transitions with these acceptance probabilities."""
         self._count += 1
         self._shortfall += self.target - acceptance
         rate = math.sqrt(self._count) / (SHRINKAGE * (self._count + DELAY))
@@ -62,7 +63,7 @@ class DualAveraging:
 
 
 class Warmup:
-    """Sets the step sizes, and at the ends of windows the masses, of chains that are warming up."""
+    """Sets the step sizes and, at the ends of windows, the masses of chains during warm-up."""
 
     def __init__(
         self, chains: Chains, groups: Sequence[Tensor], iterations: int, target: float, mass: Mass
@@ -81,12 +82,12 @@ class Warmup:
 
     @property
     def step_size(self) -> Float[Tensor, " problems"]:
-        """The present step sizes; after warm-up, the final ones."""
+        """The current step sizes; after warm-up, the final ones."""
         warm = self._done >= self._iterations
         return self._averaging.average if warm else self._averaging.step_size
 
     def update(self, acceptance: Float[Tensor, " members"]) -> None:
-        """Learn from a move of these acceptance probabilities, unless warm-up is over."""
+        """Adapt to a move with these acceptance probabilities, unless warm-up is over."""
         if self._done >= self._iterations:
             return
         self._done += 1
@@ -107,7 +108,7 @@ class Warmup:
 
 
 def mean_of_chains(values: Float[Tensor, "problems chains"]) -> Float[Tensor, " problems"]:
-    """Return the mean, summed one by one so that its rounding is independent of other chains."""
+    """Return the mean, summed one by one so that rounding does not depend on other chains."""
     total = torch.zeros_like(values[:, 0])
     for column in values.unbind(1):
         total = total + column
@@ -117,9 +118,9 @@ def mean_of_chains(values: Float[Tensor, "problems chains"]) -> Float[Tensor, " 
 def pooled(
     variances: Float[Tensor, "chains size"], groups: Sequence[Tensor], draws: int
 ) -> Float[Tensor, " size"]:
-    """Return each group's mean variance, divided by that of all weights.
+    """Return each group's mean variance, divided by the mean variance of all weights.
 
-    Drawn towards 1 as by five more draws, like Stan's; 1 for chains that did not move.
+    It is shrunk towards 1 as if by five more draws, like Stan's; 1 for chains that did not move.
     """
     result = torch.zeros_like(variances[0])
     of_all = variances[:, torch.cat(list(groups))].double().mean()
@@ -136,13 +137,13 @@ class RunningVariance:
         self.restart(reference)
 
     def restart(self, reference: Float[Tensor, "members size"]) -> None:
-        """Forget all states."""
+        """Discard all states."""
         self._mean, self._squares = torch.zeros_like(reference), torch.zeros_like(reference)
         self.count = 0
 
     @property
     def changing(self) -> Part:
-        """The tensors that updates change, for checkpoints."""
+        """The tensors that an update changes, for checkpoints."""
         return Attributes(self, "_mean", "_squares", "count")
 
     def update(self, states: Float[Tensor, "members size"]) -> None:
@@ -160,9 +161,10 @@ class RunningVariance:
 def window_ends(warmup: int) -> list[int]:
     """Return the warm-up iterations after which variances are taken and a new window begins.
 
-    The first 15 % and the last 10 % of warm-up set the step size alone. Windows between them double
-    in width from 5 % on, and the last takes the remainder: Stan's plan in proportion (its reference
-    manual, "Adaptation algorithm"). None for a warm-up below 20 iterations.
+    The first 15 % and the last 10 % of warm-up set only the step size. The windows between them
+    start at a width of 5 % and double, and the last takes the remainder: Stan's scheme in
+    proportion (its reference manual, "Adaptation algorithm"). There are none for a warm-up below
+    20 iterations.
     """
     if warmup < 20:
         return []

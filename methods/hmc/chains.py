@@ -17,19 +17,19 @@ from bnnbench.methods.hmc.scaled_networks import Loss, ScaledNetwork
 DIVERGENCE = 1000.0
 """Energy error beyond which a trajectory counts as divergent."""
 PROBES = 50
-"""Number of training points, the first of each problem, whose outputs are followed."""
+"""Number of training points, the first of each problem, whose outputs are traced."""
 
 
 class Transition(NamedTuple):
     """Diagnostics of one move of every chain."""
 
     acceptance: Float[Tensor, " members"]
-    """Acceptance probabilities; 0 where the trajectory diverged."""
+    """Acceptance probabilities; 0 if the trajectory diverged."""
     diverged: Bool[Tensor, " members"]
 
 
 class Chains:
-    """The states of all chains, neighbours belonging to one problem, and their moves.
+    """The states of all chains and their moves; chains of one problem are adjacent.
 
     A move draws the precisions given the weights, then the weights given the precisions along a
     trajectory of Hamiltonian dynamics. Chains start at draws from the prior.
@@ -47,7 +47,7 @@ class Chains:
     ) -> None:
         sizes = {len(problem.train) for problem in problems}
         if len(sizes) != 1:
-            raise ValueError(f"problems of one stack have equal numbers of rows, not {sizes}")
+            raise ValueError(f"needed equal numbers of rows within a stack; got {sizes}")
         train, likelihood = problems[0].train, problems[0].likelihood
         residuals = 0 if isinstance(likelihood, Categorical) else train.targets.numel()
         self.rows = len(train)
@@ -73,14 +73,14 @@ class Chains:
 
     @property
     def changing(self) -> Part:
-        """The parts that moves change, for checkpoints."""
+        """The parts that a move changes, for checkpoints."""
         precisions = ("weight_precision", "noise_precision")
         masses = ("_variances", "_momentum_stds")
         names = ("states", "gradients", "losses", "outputs", "iteration")
         return Attributes(self, *precisions, *masses, *names)
 
     def set_variances(self, variances: Float[Tensor, "members size"]) -> None:
-        """Set the variances of the weights, whose inverses are the masses.
+        """Set the variances of the weights. Their inverses are the masses.
 
         A weight with a variance of 0 does not move.
         """
@@ -95,7 +95,7 @@ class Chains:
     def move(
         self, step_size: Float[Tensor, " problems"], steps: Int[Tensor, " problems"]
     ) -> Transition:
-        """Draw the precisions, then follow a trajectory of this number of leapfrog steps."""
+        """Draw the precisions, then follow a trajectory of `steps` leapfrog steps."""
         step_size, steps = (
             values.repeat_interleave(self.shape[1]) for values in (step_size, steps)
         )
@@ -132,7 +132,7 @@ class Chains:
         half_squares: Float[Tensor, " members"],
         momenta: Float[Tensor, "members size"],
     ) -> Float[Tensor, " members"]:
-        """Return potential and kinetic energy, without the terms of the precisions alone."""
+        """Return potential plus kinetic energy, without the terms that only contain precisions."""
         kinetic = (momenta.double().square() * self._variances).sum(1) / 2
         return self.noise_precision * losses + self.weight_precision * half_squares + kinetic
 
@@ -142,7 +142,7 @@ class Chains:
         step_size: Float[Tensor, " members"],
         steps: Int[Tensor, " members"],
     ) -> tuple[Float[Tensor, "members size"], Float[Tensor, "members size"]]:
-        """Return states and gradients at the ends of trajectories; momenta move in place."""
+        """Return states and gradients at the ends of trajectories; momenta are updated in place."""
         drift = self._variances * step_size[:, None].to(momenta)
         data, prior = (
             -(step_size * precision)[:, None].to(momenta)

@@ -1,4 +1,4 @@
-"""Rectified perceptrons with Gaussian noise on a CPU, whose trajectories are compiled."""
+"""Rectified perceptrons with Gaussian noise on a CPU, with compiled trajectories."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ ROWS_AT_ONCE = 2**15
 class CompiledPerceptron(ScaledPerceptron):
     """Dense layers with ReLU or leaky ReLU between them, for real targets.
 
-    Raises `Unsupported` for another architecture, likelihood, device or type of number.
+    Raises `Unsupported` for another architecture, likelihood, device or number type.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -53,7 +53,7 @@ class CompiledPerceptron(ScaledPerceptron):
 
 
 class CompiledLoss:
-    """The loss of members one after another, each along its whole trajectory."""
+    """The loss of members, one after another, each along its whole trajectory."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class CompiledLoss:
         prior_kick: Float[Tensor, "members 1"],
         steps: Int[Tensor, " members"],
     ) -> None:
-        """Move the states and the momenta by so many steps, in place (`SteppedLoss`)."""
+        """Move the states and the momenta by this number of steps, in place (`SteppedLoss`)."""
         kicks = torch.cat([data_kick, prior_kick], dim=1)
         trajectories.leapfrog(*self._given, *_arrays(momenta, drift, kicks, steps))
 
@@ -117,7 +117,7 @@ def _arrays(*tensors: Tensor) -> list[np.ndarray]:
 def _workspace(layers: Sequence[Dense], x: Tensor) -> tuple[np.ndarray, ...]:
     """Return the matrices of a workspace, in the order of kernels/trajectories.py.
 
-    The weight of 1 between the bias units of hidden layers copies the 1 upwards.
+    A weight of 1 from each bias unit to the next hidden layer's copies the 1 upwards.
     """
     widths = [layers[0].inputs, *(layer.outputs for layer in layers)]
     side = padded(max(widths) + 1, VECTOR_BYTES // x.element_size())

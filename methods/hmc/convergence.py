@@ -1,7 +1,7 @@
 r"""Agreement of chains, and the effective number of their draws.
 
-All estimators take draws of many quantities at once and work on ranks, so that they need no
-moments to exist. Source: Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021),
+All estimators take draws of many quantities at once and work on ranks, so that no moments need
+to exist. Source: Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021),
 "Rank-Normalization, Folding, and Localization: An Improved R-hat".
 """
 
@@ -14,17 +14,17 @@ Draws = Float[np.ndarray, "chains draws quantities *more"]
 Values = Float[np.ndarray, "quantities *more"]
 
 LEAST_DRAWS = 4
-"""Least number of draws of each chain: its halves need a variance."""
+"""Minimum number of draws per chain: its halves need a variance."""
 
 
 def split_r_hat(draws: Draws) -> Values:
-    r"""Return the larger of the rank-normalised split R-hats of the draws and of folded draws.
+    r"""Return the larger of the rank-normalised split R-hats of the draws and of the folded draws.
 
     $$ \hat R = \sqrt{\frac{n - 1}{n} + \frac{B}{n W}} $$
 
-    over half chains of n draws, W the mean of their variances and B/n the variance of their
-    means. Folding, |x - median(x)|, shows chains of one centre that differ in scale. 1 for draws
-    that are all equal; infinite for chains that differ and never move.
+    over half chains of n draws, where W is the mean of their variances and B/n the variance of
+    their means. Folding, |x - median(x)|, reveals chains of equal centre that differ in scale. The
+    result is 1 if all draws are equal, and infinite for chains that differ and never move.
     """
     halves = split(draws)
     folded = np.abs(halves - np.median(halves, axis=(0, 1)))
@@ -32,26 +32,26 @@ def split_r_hat(draws: Draws) -> Values:
 
 
 def ess_bulk(draws: Draws) -> Values:
-    """Return the effective number of draws for the centre: that of the normal scores."""
+    """Return the effective number of draws for the centre, from normal scores."""
     return effective_sample_size(normal_scores(split(draws)))
 
 
 def ess_tail(draws: Draws) -> Values:
-    """Return the lesser of the effective numbers of draws for the 5 % and 95 % quantiles."""
+    """Return the smaller of the effective numbers of draws for the 5 % and 95 % quantiles."""
     low, high = np.quantile(draws, (0.05, 0.95), axis=(0, 1))
     sizes = (effective_sample_size(split((draws <= q).astype(float))) for q in (low, high))
     return np.minimum(*sizes)
 
 
 def effective_sample_size(draws: Draws) -> Values:
-    r"""Return $MN / \tau$ for M chains of N draws, taken as they are.
+    r"""Return $MN / \tau$ for M chains of N draws, without transforming them.
 
     $$ \tau = 1 + 2 \sum_{t > 0} \rho_t, \qquad
        \rho_t = 1 - \frac{W - \bar c_t}{\tfrac{N - 1}{N} W + B / N} $$
 
     with the chains' mean autocovariances c_t. Sums over pairs of lags are made to decrease and
-    end before the first negative one (Geyer, 1992). Chains that swing about their mean are
-    credited with $MN \log_{10} MN$ draws at most, equal draws with MN.
+    end before the first negative one (Geyer, 1992). Chains that oscillate about their mean get
+    at most $MN \log_{10} MN$ draws, and equal draws count as MN.
     """
     chains, count = draws.shape[:2]
     total = chains * count
@@ -66,7 +66,7 @@ def effective_sample_size(draws: Draws) -> Values:
 
 
 def split(draws: Draws) -> Float[np.ndarray, "halves fewer quantities *more"]:
-    """Return the halves of all chains as chains; a middle draw is left out."""
+    """Return the halves of all chains as chains; a middle draw is omitted."""
     count = draws.shape[1]
     if count < LEAST_DRAWS:
         raise ValueError(f"needed at least {LEAST_DRAWS} draws of each chain; got {count}")
@@ -102,7 +102,7 @@ def _autocovariances(draws: Draws) -> Float[np.ndarray, "lags chains quantities 
 
 
 def _autocorrelation_time(correlations: Float[np.ndarray, "lags quantities *more"]) -> Values:
-    """Return 1 + 2 Σ ρ by Geyer's monotone positive pairs; the lag behind them counts once."""
+    """Return 1 + 2 Σ ρ over Geyer's monotone positive pairs; the lag after them counts once."""
     last = max(0, (len(correlations) - 3) // 2)
     pairs = correlations[: 2 * last : 2] + correlations[1 : 2 * last : 2]
     is_positive_so_far = np.logical_and.accumulate(pairs >= 0, axis=0)

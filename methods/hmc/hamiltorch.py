@@ -1,6 +1,6 @@
-r"""Hamiltonian Monte Carlo by the package hamiltorch, to check our own against.
+r"""Hamiltonian Monte Carlo by the package hamiltorch, as a check of `Hmc`.
 
-The model is that of `Hmc` with both precisions fixed, which hamiltorch cannot sample. Source of
+The model is `Hmc`'s with both precisions fixed, since hamiltorch cannot sample them. Source of
 the package: Cobb and Jalaian (2021), "Scaling Hamiltonian Monte Carlo Inference for Bayesian
 Neural Networks with Symmetric Splitting".
 """
@@ -40,9 +40,9 @@ CURE = f'pip install "hamiltorch @ git+https://github.com/AdamCobb/hamiltorch@{C
 class HmcHamiltorch:
     """Plain HMC with trajectories of `leapfrog_steps` and a step size set by dual averaging.
 
-    `draws` weight vectors are kept, of all `chains` together. Each chain spends `warmup`
-    iterations on its step size and, because hamiltorch then begins anew at the start, as many on
-    forgetting it.
+    `draws` weight vectors are recorded over all `chains`. Each chain spends `warmup` iterations
+    on its step size. Because hamiltorch then restarts from the initial state, it spends the same
+    number again to forget that state.
     """
 
     prior_use: ClassVar[PriorUse] = "own"
@@ -57,7 +57,7 @@ class HmcHamiltorch:
     target_acceptance: float = 0.8
     prior_precision: float = 1.0
     noise_precision: float = 1.0
-    """Noise precision where the likelihood does not know it."""
+    """Noise precision, unless the likelihood fixes it."""
 
     def __post_init__(self) -> None:
         require_count(self, "draws", "warmup", "chains", "leapfrog_steps")
@@ -134,7 +134,7 @@ class HmcHamiltorch:
             "verbose": False,
             "debug": 2,
         }
-        # The states while it adapts the step size are lost, so that only the step size remains.
+        # hamiltorch discards the states of its step-size adaptation; only the step size remains.
         _, step_size = hamiltorch.sample(
             sampler=hamiltorch.Sampler.HMC_NUTS,
             num_samples=self.warmup + 1,
@@ -143,7 +143,7 @@ class HmcHamiltorch:
             desired_accept_rate=self.target_acceptance,
             **common,
         )
-        # With a burn-in of its own, rejecting the first proposal would lead back to the start.
+        # With hamiltorch's own burn-in, rejecting the first proposal would return to the start.
         draws, rate = hamiltorch.sample(
             sampler=hamiltorch.Sampler.HMC,
             num_samples=self.warmup + draws_per_chain,
@@ -160,7 +160,7 @@ class HmcHamiltorch:
 
 
 class LogDensity:
-    """The joint log density of data and weights in their common scale, up to a constant."""
+    """The joint log density of data and weights on their common scale, up to a constant."""
 
     def __init__(
         self,
@@ -184,7 +184,7 @@ class LogDensity:
 
 
 def import_hamiltorch() -> ModuleType:
-    """Return the package; raises `PackageMissing` where there is none."""
+    """Return the package; raises `PackageMissing` if it is not installed."""
     try:
         return importlib.import_module("hamiltorch")
     except ImportError as missing:
@@ -193,16 +193,16 @@ def import_hamiltorch() -> ModuleType:
 
 @contextmanager
 def seeded_and_quiet(rng: torch.Generator) -> Iterator[None]:
-    """Seed torch's global generator from the stream and put all global generators back.
+    """Seed torch's global generator from the stream and restore all global generators afterwards.
 
-    Importing hamiltorch seeds those of Python and NumPy, too.
+    Importing hamiltorch also seeds the generators of Python and NumPy.
     """
     (seed,) = torch.randint(2**62, (1,), generator=rng, device=rng.device).tolist()
-    before = random.getstate(), np.random.get_state()  # noqa: NPY002 (what it seeds)
+    before = random.getstate(), np.random.get_state()  # noqa: NPY002 (hamiltorch seeds it)
     devices = [rng.device] if rng.device.type == "cuda" else []
     with (
         torch.random.fork_rng(devices),
-        redirect_stdout(io.StringIO()),  # it prints step sizes and whole states
+        redirect_stdout(io.StringIO()),  # hamiltorch prints step sizes and whole states
         warnings.catch_warnings(),
     ):
         warnings.filterwarnings("ignore", module="hamiltorch")

@@ -4,8 +4,9 @@ $$ w \sim N(0, 1/\lambda), \qquad y \mid x \sim N(f(x; w), 1/\gamma), \qquad
    \lambda \sim \mathrm{Gamma}(a_\lambda, b_\lambda), \quad
    \gamma \sim \mathrm{Gamma}(a_\gamma, b_\gamma), $$
 
-the layers of f scaled as `scaled_networks.py` says, or y categorical with logits f. Trajectories
-move the weights given both precisions, which are drawn given the weights in between (Gibbs).
+with the layers of f scaled as in `scaled_networks.py`; or y is categorical with logits f.
+Trajectories move the weights given both precisions. Between trajectories, the precisions are drawn
+given the weights (Gibbs).
 
 Sources: Neal (1995), "Bayesian Learning for Neural Networks"; Hernández-Lobato and Adams (2015),
 "Probabilistic Backpropagation for Scalable Learning of Bayesian Neural Networks", section 2.
@@ -55,8 +56,8 @@ Backend = Literal["compiled", "torch"]
 class Hmc(Stacked):
     """Hamiltonian Monte Carlo with Gibbs steps for the precisions.
 
-    `draws` weight vectors are kept, of all `chains` together; each chain keeps one of `thinning`
-    iterations after `warmup` ones. Diagnostics follow every iteration.
+    `draws` weight vectors are recorded over all `chains`: after `warmup` iterations, each chain
+    records one of every `thinning` iterations. Diagnostics use every iteration.
     """
 
     prior_use: ClassVar[PriorUse] = "given"
@@ -67,11 +68,11 @@ class Hmc(Stacked):
     warmup: int = 500
     chains: int = 4
     trajectory_length: float = 2.0
-    """The longest trajectory, in standard deviations of the weights' prior at its mean precision,
-    when the masses are 1; the shortest is half as long.
+    """Length of the longest trajectory with masses of 1, in standard deviations of the weights'
+    prior at its mean precision. The shortest is half as long.
     """
     leapfrog_steps: int = 400
-    """Largest number of steps in one trajectory."""
+    """Maximum number of steps in a trajectory."""
     target_acceptance: float = 0.8
     mass: Mass = "diagonal"
     prior_shape: float = 6.0
@@ -79,14 +80,14 @@ class Hmc(Stacked):
     noise_shape: float = 6.0
     noise_rate: float = 6.0
     prior_precision: float | None = None
-    """Fixed value of λ, which a problem's prior fixes too."""
+    """Fixed value of λ; a problem's prior fixes it too."""
     noise_precision: float | None = None
-    """Fixed value of γ, which a likelihood of known noise fixes too."""
+    """Fixed value of γ; a likelihood of known noise fixes it too."""
     backend: Backend = field(default="compiled", metadata=LATER)
     """`compiled` needs numba, and is for perceptrons with (leaky) ReLU, real targets and a CPU.
 
-    Trajectories of other problems are PyTorch's anyway. Both follow the same law, with the same
-    random numbers, and differ by how sums are rounded."""
+    Other problems always use PyTorch's trajectories. Both backends sample the same distribution
+    with the same random numbers, and differ only in the rounding of sums."""
 
     def __post_init__(self) -> None:
         require_count(self, "draws", "thinning", "chains", "leapfrog_steps")
@@ -151,10 +152,10 @@ class Hmc(Stacked):
 
 
 def scaled_network(problem: Problem, backend: Backend = "compiled") -> ScaledNetwork:
-    """Return the problem's network: compiled, or with its gradient written out, if it can be.
+    """Return the problem's network: compiled or with an explicit gradient, if possible.
 
     Raises `Unsupported` for a network that is not a function of weights and a single input, or
-    has not one output per target, and `PackageMissing` without the compiler.
+    does not have one output per target, and `PackageMissing` without the compiler.
     """
     require_output_per_target(problem)
     kinds = [ScaledPerceptron]
@@ -176,9 +177,9 @@ def _compiled_perceptron() -> type[ScaledPerceptron]:
 
 
 def van_der_corput(number: int) -> float:
-    """Return the number's binary digits, mirrored at the point: evenly spread in (0, 1).
+    """Return the number's binary digits mirrored at the point: values spread evenly in (0, 1).
 
-    Trajectories of such lengths avoid the resonances of a fixed one (Hoffman, Radul and
+    Trajectories of such lengths avoid the resonances of a fixed length (Hoffman, Radul and
     Sountsov, 2021, "An Adaptive-MCMC Scheme for Setting Trajectory Lengths").
     """
     return int(f"{number:b}"[::-1], 2) / 2 ** number.bit_length()

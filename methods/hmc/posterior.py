@@ -1,4 +1,4 @@
-"""Posteriors of chains: weight vectors that predict, and diagnostics of the traces."""
+"""Posteriors of chains: the weight vectors that predict, and diagnostics of the traces."""
 
 import math
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ from bnnbench.methods.predictions.predictive import (
 )
 
 CONVERGED = 1.05
-"""Largest split R-hat of predictions that counts as converged."""
+"""Maximum split R-hat of predictions that counts as converged."""
 LARGEST = 1000.0
-"""Stands for the infinite R-hat of chains that never move."""
+"""Replaces the infinite R-hat of chains that never move."""
 
 
 @dataclass(frozen=True)
 class HmcPosterior:
-    """States of a network, one per draw, and the noise precision that came with each."""
+    """States of a network, one per draw, and the noise precision of each draw."""
 
     network: ScaledNetwork
     likelihood: Likelihood
@@ -48,7 +48,7 @@ class HmcPosterior:
 
 
 class Traces:
-    """Quantities of the chains after warm-up."""
+    """Traced quantities of the chains after warm-up."""
 
     def __init__(self, chains: Chains) -> None:
         self._chains = chains
@@ -61,7 +61,7 @@ class Traces:
         return [self._states, self._followed]
 
     def follow(self, transition: Transition, keep: bool) -> None:
-        """Record a move, and keep the weights if `keep`."""
+        """Record a move, and its weights if `keep`."""
         chains = self._chains
         self._followed.append(
             (
@@ -82,7 +82,7 @@ class Traces:
         likelihood: Likelihood,
         step_size: Float[Tensor, " problems"],
     ) -> list[Posterior | InferenceDiverged]:
-        """Return the posterior of each problem, or `InferenceDiverged` in its place."""
+        """Return, for each problem, the posterior or `InferenceDiverged`."""
         states, precision = (self._by_problem(column) for column in zip(*self._states, strict=True))
         followed = [self._by_problem(column) for column in zip(*self._followed, strict=True)]
         outcomes: list[Posterior | InferenceDiverged] = []

@@ -1,6 +1,6 @@
 r"""Precisions with Gamma priors, drawn from their conditional distributions.
 
-With a prior Gamma(shape a, rate b), n numbers x ~ N(0, 1/τ) leave
+With a prior Gamma(shape a, rate b), n numbers x ~ N(0, 1/τ) give
 
 $$ \tau \mid x \sim \mathrm{Gamma}(a + n/2,\; b + \textstyle\sum x^2/2). $$
 """
@@ -15,7 +15,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class GammaPrior:
-    """A precision's prior, or the value at which it is fixed."""
+    """The prior of a precision, or its fixed value."""
 
     shape: float
     rate: float
@@ -30,7 +30,8 @@ class GammaPrior:
 class PrecisionDraws:
     """Draws of the precision of `count` numbers; every stream serves several chains.
 
-    All randomness is drawn at once, as standard Gamma variables, which the rate then divides.
+    All random numbers are drawn at once, as standard Gamma variables, and later divided by the
+    rate.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class PrecisionDraws:
     def given(
         self, iteration: int, half_squares: Float[Tensor, " members"]
     ) -> Float[Tensor, " members"]:
-        """Return draws given half the sum of squares of the numbers."""
+        """Return draws given half the sum of squared numbers."""
         return self._scaled(iteration + 1, half_squares)
 
     def log_prob(

@@ -1,13 +1,13 @@
 r"""Networks scaled so that all weights have the same prior.
 
-The weights w of a layer act as w / √(fan_in + 1), the bias among them, so that w ~ N(0, 1/λ) in
+The weights w of a layer, including biases, act as w / √(fan_in + 1), so that w ~ N(0, 1/λ) in
 every layer gives activations of one size: the model of Hernández-Lobato and Adams (2015),
-"Probabilistic Backpropagation for Scalable Learning of Bayesian Neural Networks", section 2. A
-layer without bias acts by 1 / √fan_in.
+"Probabilistic Backpropagation for Scalable Learning of Bayesian Neural Networks", section 2. In a
+layer without bias, weights act as w / √fan_in.
 
-A state is a vector of such weights with padding behind or between, which stays 0 for a sampler that
-gives it no variance. Padding aligns every member's numbers in memory, which decides how they are
-rounded, so that its results do not depend on other members.
+A state is a vector of such weights with padding after or between them. Padding stays 0 if the
+sampler gives it no variance. It aligns every member's numbers in memory. Since alignment decides
+how they are rounded, a member's results then do not depend on other members.
 """
 
 from typing import Protocol, runtime_checkable
@@ -45,7 +45,7 @@ class Loss(Protocol):
     gradients: Float[Tensor, "members size"]
 
     def differentiate(self) -> None:
-        """Write the gradients of the losses at the states; those of padding are arbitrary."""
+        """Write the gradients of the losses at the states; gradients of padding are arbitrary."""
         ...
 
     def value(self) -> Float[Tensor, " members"]:
@@ -64,7 +64,7 @@ class Loss(Protocol):
         prior_kick: Float[Tensor, "members 1"],
         steps: Int[Tensor, " members"],
     ) -> None:
-        """Move the states and the momenta by so many steps, in place (`SteppedLoss`)."""
+        """Move the states and the momenta by this number of steps, in place (`SteppedLoss`)."""
         ...
 
 
@@ -73,7 +73,7 @@ class ScaledNetwork(Protocol):
     """A network as a function of states."""
 
     free: Bool[Tensor, " size"]
-    """Mask of the numbers of a state that are weights."""
+    """Mask of the weights in a state."""
     groups: list[Int[Tensor, " places"]]
     """Positions of each parameter's weights in a state."""
 
@@ -102,13 +102,13 @@ class ScaledNetwork(Protocol):
 
 
 NO_FUNCTIONS = BatchNorm | AnalyticNorm | Dropout | GaussianNoise | LogisticBernoulli
-"""Layers that draw, or whose output depends on other inputs too."""
+"""Layers that draw random numbers, or whose output also depends on other inputs."""
 
 
 class AnyScaledNetwork:
     """Any deterministic architecture, by automatic differentiation.
 
-    Raises `Unsupported` for a layer under which a data set has no unique likelihood.
+    Raises `Unsupported` for a layer that leaves the likelihood of a data set undefined.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -153,7 +153,7 @@ class AnyScaledNetwork:
 
 
 def _inside(placed: Placed) -> str:
-    """Return a part of a module that is no function of weights and a single input, "" if none."""
+    """Return a part of a module that is not a function of weights and a single input, else ""."""
     if not isinstance(placed.layer, TorchModule):
         return ""
     trial = trial_of(placed.layer, placed.input_shape)
@@ -214,5 +214,5 @@ def log_loss(
 
 
 def padded(count: int, multiple: int) -> int:
-    """Return the least multiple that is not smaller than the size."""
+    """Return the count, rounded up to a multiple."""
     return -(-count // multiple) * multiple

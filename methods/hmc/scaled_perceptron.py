@@ -1,4 +1,4 @@
-"""A perceptron with its gradient written out: a few batched products into reused memory."""
+"""A perceptron with an explicit gradient: a few batched products into reused memory."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -17,10 +17,9 @@ from bnnbench.methods.networks.architectures import Layer, LeakyReLU, ReLU, Tanh
 from bnnbench.methods.networks.perceptron import as_perceptron
 
 ALIGNMENT = 4
-"""Rows and columns of all matrices are multiples of it, so that members lie on 16-byte boundaries.
-"""
+"""Rows and columns of all matrices are multiples of it: members start at 16-byte boundaries."""
 BYTES_AT_ONCE = 2**20
-"""Bytes of activations that stay in the cache of one core."""
+"""Bytes of activations that fit into the cache of one core."""
 POINTS_AT_ONCE = 512
 """Number of points in one pass when predicting."""
 
@@ -28,7 +27,7 @@ aten = torch.ops.aten
 
 
 class Dense(NamedTuple):
-    """One layer's matrix in a state: a row per output; the bias is after the inputs' columns."""
+    """One layer's matrix in a state: a row per output; the bias comes after the inputs' columns."""
 
     inputs: int
     outputs: int
@@ -49,7 +48,7 @@ class Dense(NamedTuple):
     def of(
         self, states: Float[Tensor, "members size"]
     ) -> Float[Tensor, "members {self.rows} {self.columns}"]:
-        """Return the matrices of all members, padding included."""
+        """Return the matrices of all members, including padding."""
         flat = states[:, self.offset : self.stop]
         return flat.unflatten(1, (self.rows, self.columns))
 
@@ -63,9 +62,9 @@ class Activation(NamedTuple):
     """An activation that maps 0 to 0, so that padding stays 0."""
 
     forward: Callable[..., object]
-    """Function of pre-activations, into `out`."""
+    """Function of pre-activations that writes into `out`."""
     backward: Callable[[Tensor, Tensor], object]
-    """Turns gradients of activations (the second) into those of pre-activations, in place."""
+    """Given gradients and activations, makes the former pre-activations' gradients, in place."""
 
 
 def activation_of(layer: Layer | None) -> Activation:
@@ -121,7 +120,7 @@ class ScaledPerceptron:
     def outputs(
         self, states: Float[Tensor, "draws size"], inputs: Float[Tensor, "points *features"]
     ) -> Float[Tensor, "draws points outputs"]:
-        """Return the network's outputs for every state, some of both at a time."""
+        """Return the network's outputs for every state, in blocks of states and points."""
         result = states.new_empty(len(states), len(inputs), self.layers[-1].outputs)
         at_once = self._members_in_cache(min(len(inputs), POINTS_AT_ONCE))
         for points in _slices(len(inputs), POINTS_AT_ONCE):
@@ -147,7 +146,7 @@ class ScaledPerceptron:
         return self._members_in_cache(points)
 
     def _members_in_cache(self, points: int) -> int:
-        """Return the number of members whose activations stay in cache."""
+        """Return the number of members whose activations fit into the cache."""
         values = 2 * padded(points, ALIGNMENT) * sum(layer.rows for layer in self.layers)
         return max(1, BYTES_AT_ONCE // (values * self._scale.element_size()))
 
@@ -162,7 +161,7 @@ class ScaledPerceptron:
 
 
 class Forward:
-    """The forward pass from points to outputs, in its own memory."""
+    """The forward pass from points to outputs, in separate memory."""
 
     def __init__(
         self,
@@ -176,7 +175,7 @@ class Forward:
         self.points = points
         self.matrices = [layer.of(states) for layer in self.layers]
         self.before = [states.new_empty(members, layer.rows, columns) for layer in self.layers]
-        """Pre-activations, the last being the outputs; later the gradients of both."""
+        """Pre-activations, of which the last are the outputs; later their gradients."""
         hidden = [torch.zeros_like(before) for before in self.before[:-1]]
         for layer, after in zip(self.layers, hidden, strict=False):
             after[:, layer.outputs, :points] = 1
@@ -187,7 +186,7 @@ class Forward:
         self._after = [values[:, rows] for values, rows in zip(hidden, units, strict=False)]
 
     def run(self) -> Float[Tensor, "members outputs points"]:
-        """Return the outputs at the states as they are now."""
+        """Return the outputs at the current states."""
         self._layer(0)
         for number, after in enumerate(self._after):
             self.activation.forward(self._before[number], out=after)

@@ -14,7 +14,7 @@ class SteppedLoss(ABC):
 
     @abstractmethod
     def differentiate(self) -> None:
-        """Write the gradients of the losses at the states; those of padding are arbitrary."""
+        """Write the gradients of the losses at the states; gradients of padding are arbitrary."""
         ...
 
     def leapfrog(
@@ -25,11 +25,11 @@ class SteppedLoss(ABC):
         prior_kick: Float[Tensor, "members 1"],
         steps: Int[Tensor, " members"],
     ) -> None:
-        """Move the states and the momenta by so many steps, in place.
+        """Move the states and the momenta by this number of steps, in place.
 
         A step is half a kick p += data_kick ∇loss + prior_kick w, a drift w += drift p, and half a
-        kick; two half kicks between drifts are one. The gradients must be those of the states, and
-        are so again. Members at the end of their trajectory stay where they are.
+        kick; two half kicks between drifts become one. The gradients must match the states, before
+        and after. Members at the end of their trajectory stay where they are.
         """
         states, gradients = self.states, self.gradients
         ends = sorted(set(steps.tolist()))

@@ -1,7 +1,8 @@
-r"""The Gauss-Newton matrix of one dense layer, whose Jacobian is a product and never formed.
+r"""The Gauss-Newton matrix of one dense layer. Its Jacobian is a product that is never formed.
 
-A gradient g in the layer's outputs and an input x give the Jacobian g xᵀ, so that the matrix has a
-block for every pair of units, and an output's variance is $\sum_{uv} g_u g_v \, x^T S_{uv} x$.
+For a gradient g with respect to the layer's outputs and an input x, the Jacobian is g xᵀ. The
+matrix therefore has a block for every pair of units, and an output's variance is
+$\sum_{uv} g_u g_v \, x^T S_{uv} x$.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,20 +18,20 @@ from bnnbench.methods.laplace.layer_recorder import Block, Entry, LayerRecorder
 
 
 def is_one_dense_layer(recorder: LayerRecorder) -> bool:
-    """Return whether the recorder covers one layer alone, and that is dense."""
+    """Return whether the recorder covers a single layer that is dense."""
     return len(recorder.blocks) == 1 and recorder.blocks[0].positions == 1
 
 
 def dense_layer_matrix(
     recorder: LayerRecorder, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
 ) -> Float64[Tensor, "weights weights"]:
-    """Return the matrix over training inputs, its weights in the order of flat vectors."""
+    """Return the matrix over training inputs, with weights in the order of flat vectors."""
     (block,) = recorder.blocks
     shape = (block.units, block.features, block.units, block.features)
     total = torch.zeros(shape, dtype=torch.float64, device=inputs.device)
     for (entry,) in gauss_newton_entries(recorder, mode, inputs):
         features, gradients = entry.inputs[:, 0].double(), entry.gradients[:, :, 0].double()
-        products = gradients.mT @ gradients  # of units, at every point
+        products = gradients.mT @ gradients  # of pairs of units, at every point
         for unit in range(block.units):
             for other in range(unit, block.units):
                 total[unit, :, other] += (features * products[:, unit, other, None]).mT @ features
@@ -46,7 +47,7 @@ def dense_layer_variances(
     vectors: Float64[Tensor, "weights directions"],
     variances: Float[Tensor, " directions"],
 ) -> Callable[[Sequence[Entry]], Float[Tensor, "points outputs"]]:
-    """Return the rule of outputs' variances under a Gaussian with these variances along vectors.
+    """Return the function from entries to output variances, given variances along vectors.
 
     The vectors are in the order of flat vectors of the layer's weights.
     """
@@ -64,7 +65,7 @@ def _output_variances(
     slopes = gradients.detach().flatten(0, 1).ne(0).double()
     together = (
         (slopes.mT @ slopes).triu().nonzero().tolist()
-    )  # of a last layer, no unit with others
+    )  # in a last layer, only each unit with itself
     variances = gradients.new_zeros(gradients.shape[:2])
     for unit, other in together:
         form = ((features @ covariances[unit, other]) * features).sum(-1)
@@ -74,6 +75,6 @@ def _output_variances(
 
 
 def _order(block: Block, device: torch.device) -> Tensor:
-    """Return the places, in a flat vector of the layer, of its weights unit by unit."""
+    """Return the positions of the layer's weights in a flat vector, unit by unit."""
     places = torch.arange(block.size, dtype=torch.float64, device=device)
     return block.matrix(places).flatten().long()

@@ -1,14 +1,14 @@
 r"""The evidence of Laplace's approximation, and the precisions that maximise it.
 
-With h the eigenvalues of the Gauss-Newton matrix for noise of variance 1, δ the precision of
-the prior, β that of the noise, w the D weights that are not fixed and E half the sum of M
-squared errors,
+Let h be the eigenvalues of the Gauss-Newton matrix for noise of variance 1, δ the precision of the
+prior, β the precision of the noise, w the D weights that are not fixed and E half the sum of M
+squared errors. Then
 
 $$ \log Z = \tfrac M2 \log\frac{\beta}{2\pi} - \beta E - \tfrac\delta2 |w|^2
    + \tfrac D2 \log\delta - \tfrac12 \sum_i \log(\beta h_i + \delta). $$
 
-A classifier has β = 1 and minus its summed loss in place of the first two terms. Nothing but
-training rows is used, and the network is not trained again.
+For a classifier, β = 1 and minus its summed loss replaces the first two terms. Only training rows
+are used, and the network is not trained again.
 
 Sources: MacKay (1992), "A Practical Bayesian Framework for Backpropagation Networks"; Immer et
 al. (2021), "Scalable Marginal Likelihood Estimation for Model Selection in Deep Learning".
@@ -22,14 +22,14 @@ from jaxtyping import Float64
 from scipy.optimize import minimize
 
 PRECISIONS = 1e-6, 1e8
-"""Least and largest value of both precisions, in standardised units."""
+"""Minimum and maximum value of both precisions, in standardised units."""
 STARTS = 1e-2, 1.0, 1e2
 """Initial precisions of the prior: the evidence may have more than one maximum."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """All quantities besides the precisions that the evidence depends on."""
+    """All quantities that the evidence depends on, except the precisions."""
 
     eigenvalues: Float64[np.ndarray, " directions"]
     squared_norm: float
@@ -40,11 +40,11 @@ class Evidence:
     """M; None for a classifier."""
 
     def log(self, prior: float, noise: float = 1.0) -> float:
-        """Return log Z for the precisions of prior and noise, in nats."""
+        """Return log Z for these precisions of prior and noise, in nats."""
         return self.with_slopes(math.log(prior), math.log(noise))[0]
 
     def with_slopes(self, log_prior: float, log_noise: float) -> tuple[float, tuple[float, float]]:
-        """Return log Z and its derivatives in the logs of both precisions."""
+        """Return log Z and its derivatives with respect to the logs of both precisions."""
         prior, noise = math.exp(log_prior), math.exp(log_noise)
         precision = noise * self.eigenvalues + prior
         directions, targets = len(precision), self.targets or 0
@@ -75,7 +75,7 @@ class Precisions:
 
 
 def maximise_evidence(evidence: Evidence, noise: float, learns_noise: bool) -> Precisions:
-    """Return the precisions of most evidence, where the noise's is learned or stays."""
+    """Return the precisions of maximum evidence; the noise's is learned or stays fixed."""
     low, high = (math.log(bound) for bound in PRECISIONS)
     fixed = math.log(noise)
 

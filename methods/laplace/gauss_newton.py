@@ -1,8 +1,8 @@
 r"""The common interface of approximations of the Gauss-Newton matrix.
 
-$H = \sum_n J_n^T \Lambda_n J_n$, with J the Jacobian of a network's outputs in its weights and
-Λ the Hessian of the negative log likelihood in the outputs: also the Fisher information matrix,
-for the likelihoods here.
+$H = \sum_n J_n^T \Lambda_n J_n$, where J is the Jacobian of a network's outputs with respect to its
+weights and Λ the Hessian of the negative log likelihood with respect to the outputs. For the
+likelihoods here it is also the Fisher information matrix.
 
 Source: Martens (2020), "New Insights and Perspectives on the Natural Gradient Method".
 """
@@ -25,14 +25,14 @@ from bnnbench.methods.networks.torch_network import TorchNetwork
 Layers = Literal["all", "last"]
 POINTS_AT_ONCE = 250
 VALUES_AT_ONCE = 2**23
-"""Number of values in a chunk, to bound memory; a few times as many are held at once."""
+"""Number of values in a chunk, to bound memory; a few times as many are in memory at once."""
 
 
 @runtime_checkable
 class Spectrum(Protocol):
     """Eigenvalues of an approximate Gauss-Newton matrix, and a basis of its eigenvectors.
 
-    The noise of a regression is taken to have variance 1.
+    The noise of a regression is assumed to have variance 1.
     """
 
     @property
@@ -42,13 +42,13 @@ class Spectrum(Protocol):
     def eigenvalues(self) -> Float64[Tensor, " directions"]: ...
 
     def jacobian(self, entries: Sequence[Entry]) -> Float[Tensor, "points outputs directions"]:
-        """Return the slopes of outputs along the eigenvectors."""
+        """Return the derivatives of the outputs along the eigenvectors."""
         ...
 
     def output_variances(
         self, variances: Float[Tensor, " directions"]
     ) -> Callable[[Sequence[Entry]], Float[Tensor, "points outputs"]]:
-        """Return the rule of outputs' variances, for these of coordinates along eigenvectors."""
+        """Return the function from entries to output variances, given variances of coordinates."""
         ...
 
     def weights(
@@ -58,13 +58,13 @@ class Spectrum(Protocol):
         ...
 
     def covered(self, weights: Float[Tensor, " parameters"]) -> Float[Tensor, " directions"]:
-        """Return the weights that are not fixed, out of all, in the units of the matrix."""
+        """Return the weights that are not fixed, in the matrix's units."""
         ...
 
 
 @runtime_checkable
 class Structure(Protocol):
-    """An approximation of the Gauss-Newton matrix: its weights, and their dependence."""
+    """An approximation of the Gauss-Newton matrix: the weights it covers, and their dependence."""
 
     def recorder(self, network: TorchNetwork) -> LayerRecorder:
         """Return the recorder of the layers; raises `Unsupported` for a network not covered."""
@@ -78,8 +78,8 @@ class Structure(Protocol):
     ) -> Spectrum:
         """Return the matrix at a point estimate, over training inputs.
 
-        It is that of each weight divided by its scale, 1 without scales. Raises `Unsupported` for
-        scales where the structure needs one for all.
+        Its weights are divided by `scales`; no scales means 1. Raises `Unsupported` for scales if
+        the structure needs one for all weights.
         """
         ...
 
@@ -106,14 +106,14 @@ def values_per_point(recorder: LayerRecorder, outputs: int) -> int:
 
 
 def points_at_once(recorder: LayerRecorder, outputs: int) -> int:
-    """Return the number of points to take together."""
+    """Return the number of points in a chunk."""
     return min(POINTS_AT_ONCE, max(1, VALUES_AT_ONCE // values_per_point(recorder, outputs)))
 
 
 def gauss_newton_entries(
     recorder: LayerRecorder, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
 ) -> Iterator[list[Entry]]:
-    r"""Yield entries, of some points at a time, whose Jacobians G give $H = \sum G^T G$."""
+    r"""Yield entries for some points at a time; their Jacobians G give $H = \sum G^T G$."""
     for points in inputs.split(points_at_once(recorder, mode.network.output_shape[0])):
         outputs = recorder.outputs(mode.weights, mode.buffers, points)
         directions = hessian_root(mode.likelihood, outputs.detach())
@@ -123,7 +123,7 @@ def gauss_newton_entries(
 def eigensystem(
     matrix: Float64[Tensor, "size size"],
 ) -> tuple[Float64[Tensor, " size"], Float64[Tensor, "size size"]]:
-    """Return eigenvalues, none below 0, and eigenvectors, in columns.
+    """Return nonnegative eigenvalues and, in columns, eigenvectors.
 
     Raises `InferenceDiverged` for a matrix that is not finite.
     """
@@ -139,9 +139,9 @@ def require_finite(curvature: Tensor) -> None:
 
 
 def require_at_most(most: int, size: int) -> None:
-    """Raise `Unsupported` for a square matrix of too many rows."""
+    """Raise `Unsupported` for a square matrix with too many rows."""
     if size > most:
         raise Unsupported(
-            f"needed at most {most} weights for a matrix with a row for each; got {size}: take "
-            'the last layer alone (layers="last"), a Subnetwork, Kfac or Diagonal'
+            f"needed at most {most} weights for a matrix with a row for each; got {size}: use "
+            'only the last layer (layers="last"), a Subnetwork, Kfac or Diagonal'
         )

@@ -1,12 +1,13 @@
 r"""Kronecker factors of the Gauss-Newton matrix, one pair for each dense or convolutional layer.
 
-With a what units see, 1 for the bias included, and b the gradients of the outputs, times the
-root of the likelihood's Hessian, in what leaves the layer, at N points and R positions:
+At N points and R positions, let a be the inputs of a layer's units, with 1 for the bias, and b the
+gradients of the network's outputs with respect to the layer's outputs, times the root of the
+likelihood's Hessian:
 
 $$ H \approx \frac{1}{N R} \sum_{n,r} a_{nr} a_{nr}^T \otimes \sum_{n,r} b_{nr} b_{nr}^T $$
 
-Positions count as if they were points of their own (the "expand" convention). That is exact for
-one point and position, and wherever b does not depend on the point.
+Positions are treated as separate points (the "expand" convention). This is exact for one point and
+position, and whenever b does not depend on the point.
 
 Sources: Martens and Grosse (2015), "Optimizing Neural Networks with Kronecker-factored
 Approximate Curvature"; Grosse and Martens (2016) for convolutions; Ritter, Botev and Barber
@@ -45,7 +46,7 @@ class Kfac(OfLayers):
     ) -> Spectrum:
         """Return the factors' eigenvectors at a point estimate, over training inputs.
 
-        Raises `Unsupported` for scales, which have no two factors.
+        Raises `Unsupported` for scales, which do not factorise.
         """
         if scales is not None:
             raise Unsupported(
@@ -66,7 +67,7 @@ class Kfac(OfLayers):
 
 @dataclass(frozen=True)
 class Kronecker:
-    """Eigenvectors of every layer's matrix, as products of those of its factors."""
+    """Eigenvectors of every layer's matrix, as products of its factors' eigenvectors."""
 
     recorder: LayerRecorder
     eigenvalues: Float64[Tensor, " directions"]
@@ -74,13 +75,13 @@ class Kronecker:
     of_features: tuple[Float64[Tensor, "_ _"], ...]
 
     def jacobian(self, entries: Sequence[Entry]) -> Float[Tensor, "points outputs directions"]:
-        """Return the slopes of outputs along the eigenvectors."""
+        """Return the derivatives of the outputs along the eigenvectors."""
         return torch.cat([entry.jacobian().flatten(-2) for entry in self._rotated(entries)], -1)
 
     def output_variances(
         self, variances: Float[Tensor, " directions"]
     ) -> Callable[[Sequence[Entry]], Float[Tensor, "points outputs"]]:
-        """Return the rule of outputs' variances, for these of coordinates along eigenvectors."""
+        """Return the function from entries to output variances, given variances of coordinates."""
         return partial(self._output_variances, variances)
 
     def _output_variances(
@@ -94,7 +95,7 @@ class Kronecker:
         ]).sum(0)  # fmt: skip
 
     def _rotated(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Return the entries along the eigenvectors of their factors."""
+        """Return the entries in the basis of their factors' eigenvectors."""
         return [
             Entry(entry.inputs @ right.to(entry.inputs.dtype),
                   entry.gradients @ left.to(entry.inputs.dtype))
@@ -117,14 +118,14 @@ class Kronecker:
         return all_weights
 
     def covered(self, weights: Float[Tensor, " parameters"]) -> Float[Tensor, " directions"]:
-        """Return the weights that are not fixed, out of all."""
+        """Return the weights that are not fixed."""
         return weights[self.recorder.indices(weights.device)]
 
 
 def kronecker_factors(
     recorder: LayerRecorder, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
 ) -> tuple[list[Float64[Tensor, "_ _"]], list[Float64[Tensor, "_ _"]]]:
-    """Return each layer's mean product of inputs of units, and its sum of products of gradients."""
+    """Return each layer's mean outer product of inputs, and summed outer product of gradients."""
     of_inputs = [inputs.new_zeros(b.features, b.features).double() for b in recorder.blocks]
     of_gradients = [inputs.new_zeros(b.units, b.units).double() for b in recorder.blocks]
     for entries in gauss_newton_entries(recorder, mode, inputs):

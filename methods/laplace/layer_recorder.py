@@ -1,7 +1,7 @@
-"""Inputs of a network's dense and convolutional layers, and the outputs' gradients in them.
+"""Inputs of a network's dense and convolutional layers, and gradients in the layers' outputs.
 
-The Jacobian of an output in a layer's weights is the sum over positions of a gradient in the
-layer's output times the layer's input; a dense layer has one position.
+The Jacobian of a network's output with respect to a layer's weights is a sum over positions: the
+gradient with respect to the layer's output times the layer's input. A dense layer has one position.
 """
 
 import math
@@ -25,14 +25,14 @@ from bnnbench.methods.networks.torch_network import TorchNetwork
 
 
 class Block(NamedTuple):
-    """The weights of one layer, and their place in a flat vector: kernel, then bias."""
+    """The weights of one layer and their position in a flat vector: kernel, then bias."""
 
     path: str
-    """Path of the layer, such as "12.body.3"; of one inside of a module, too."""
+    """Path of the layer, such as "12.body.3"; it may lead into a module."""
     layer: Linear | Conv2d
     units: int
     features: int
-    """Number of inputs of one unit, and 1 for its bias."""
+    """Number of inputs of one unit, plus 1 for its bias."""
     start: int
     positions: int
     """Number of positions of its outputs; 1 for a dense layer."""
@@ -48,42 +48,42 @@ class Block(NamedTuple):
         return self.start + self.size
 
     def matrix(self, flat: Float[Tensor, "*batch size"]) -> Float[Tensor, "*batch units features"]:
-        """Return values in the order of flat vectors as a matrix, the bias in its last column."""
+        """Return flat values as a matrix, with the bias in its last column."""
         if not self.layer.bias:
             return flat.unflatten(-1, (self.units, self.features))
         kernel, bias = flat.split([self.size - self.units, self.units], -1)
         return torch.cat([kernel.unflatten(-1, (self.units, -1)), bias[..., None]], -1)
 
     def flat(self, matrix: Float[Tensor, "*batch units features"]) -> Float[Tensor, "*batch size"]:
-        """Return a matrix of weights, the bias in its last column, in the order of flat vectors."""
+        """Return a matrix of weights, with the bias in its last column, as a flat vector."""
         if not self.layer.bias:
             return matrix.flatten(-2)
         return torch.cat([matrix[..., :-1].flatten(-2), matrix[..., -1]], -1)
 
 
 class Entry(NamedTuple):
-    """A recorder's values of one layer."""
+    """The values recorded for one layer."""
 
     inputs: Float[Tensor, "points positions features"]
-    """Inputs of every unit at every position, and 1 for its bias."""
+    """Inputs of every unit at every position, followed by 1 for its bias."""
     gradients: Float[Tensor, "points directions positions units"]
-    """Gradients of combinations of the network's outputs, in the layer's output."""
+    """Gradients of combinations of the network's outputs with respect to the layer's output."""
 
     def jacobian(self) -> Float[Tensor, "points directions units features"]:
-        """Return the gradients in the layer's weights."""
+        """Return the gradients with respect to the layer's weights."""
         return self.gradients.mT @ self.inputs[:, None]
 
     def squares(self) -> Float[Tensor, "units features"]:
-        """Return the sum of the Jacobian's squares over points and directions."""
+        """Return the squared Jacobian, summed over points and directions."""
         if self.inputs.shape[1] > 1:
             return self.jacobian().square().sum((0, 1))
-        # For one position, the Jacobian is a product that need not be computed.
+        # For a single position, the Jacobian is a product that need not be formed.
         return self.gradients[:, :, 0].square().sum(1).mT @ self.inputs[:, 0].square()
 
     def weighted_squares(
         self, weights: Float[Tensor, "units features"]
     ) -> Float[Tensor, "points directions"]:
-        """Return the sum of the Jacobian's squares over the layer's weights, each times its own."""
+        """Return the squared Jacobian times `weights`, summed over the layer's weights."""
         if self.inputs.shape[1] > 1:
             return (self.jacobian().square() * weights).sum((-2, -1))
         per_unit = self.inputs[:, 0].square() @ weights.mT
@@ -93,9 +93,9 @@ class Entry(NamedTuple):
 class LayerRecorder:
     """A network that records the inputs of its layers: all of them, or the last.
 
-    Other weights, those of norms, are not covered. Raises `Unsupported` for a network whose
-    norms are functions of its weights, and if the last layer alone is covered and not dense. The
-    layers inside of a module are seen by hooks.
+    Other weights, namely those of norms, are not covered. Raises `Unsupported` for a network whose
+    norms are functions of its weights, and if only the last layer is covered and is not dense.
+    Layers inside a module are recorded by hooks.
     """
 
     def __init__(self, network: TorchNetwork, last_only: bool = False) -> None:
@@ -115,20 +115,20 @@ class LayerRecorder:
         self._seen: dict[str, tuple[Tensor, Tensor]] = {}
         """Path of a block → inputs and outputs of its layer."""
         self._to_come: dict[Any, Iterator[str]] = {}
-        """Kinds of layers → paths of those that the present call has not reached."""
+        """Kinds of layers → paths that the current call has not reached."""
 
     @property
     def size(self) -> int:
-        """The number of weights that are covered."""
+        """The number of covered weights."""
         return sum(block.size for block in self.blocks)
 
     def flat(self, matrices: Sequence[Float[Tensor, "*batch _ _"]]) -> Float[Tensor, "*batch size"]:
-        """Return a matrix for every block as one vector of all weights covered."""
+        """Return the matrices of all blocks as one vector of all covered weights."""
         parts = zip(self.blocks, matrices, strict=True)
         return torch.cat([block.flat(matrix) for block, matrix in parts], -1)
 
     def indices(self, device: torch.device) -> Tensor:
-        """Return where the weights covered lie in a flat vector of all weights."""
+        """Return the positions of covered weights in a flat vector of all weights."""
         return torch.cat([torch.arange(b.start, b.stop, device=device) for b in self.blocks])
 
     def outputs(
@@ -152,7 +152,7 @@ class LayerRecorder:
     ) -> list[Entry]:
         """Return, block by block, the gradients of combinations of the last call's outputs.
 
-        `differentiable` ones can be followed back to the network's inputs.
+        If `differentiable`, they can be differentiated with respect to the network's inputs.
         """
         recorded = [self._seen[block.path] for block in self.blocks]
         self._seen = {}  # a graph lives no longer than its entries
@@ -209,7 +209,7 @@ class LayerRecorder:
                 hook.remove()
 
     def _noted(self, path: str, _: nn.Module, inputs: tuple[Tensor, ...], after: Tensor) -> Tensor:
-        """Record a layer inside of a module; what follows may change its copy in place."""
+        """Record a layer inside a module; the following layers may change its copy in place."""
         if not after.requires_grad:
             after.requires_grad_()
         self._seen[path] = inputs[0], after[None]
@@ -217,9 +217,9 @@ class LayerRecorder:
 
 
 def blocks(network: TorchNetwork) -> list[Block]:
-    """Return the dense and convolutional layers of a network, in the order of parameters.
+    """Return a network's dense and convolutional layers, in the order of parameters.
 
-    Those inside of a module are among them. Raises `Unsupported` for a module with other weights.
+    Layers inside modules are included. Raises `Unsupported` for a module with other weights.
     """
     starts = {part.owner: part.offset for part in reversed(network.parameters)}
     layers = []
@@ -261,7 +261,7 @@ def _last(network: TorchNetwork) -> Block:
 def _rows(
     layer: Linear | Conv2d, x: Float[Tensor, "points *sides"]
 ) -> Float[Tensor, "points positions features"]:
-    """Return the parts of a layer's input that its units see."""
+    """Return the parts of a layer's input that its units receive."""
     if isinstance(layer, Conv2d):
         rows = functional.unfold(pad(x, layer), layer.kernel, stride=layer.stride).mT
     else:

@@ -1,4 +1,4 @@
-"""The curvature of a likelihood in a network's outputs, and the misfit of outputs."""
+"""The curvature of a likelihood with respect to a network's outputs, and the outputs' misfit."""
 
 import torch
 from jaxtyping import Float, Shaped
@@ -10,10 +10,10 @@ from bnnbench.datasets.base import Categorical, Likelihood
 def hessian_root(
     likelihood: Likelihood, outputs: Float[Tensor, "points outputs"]
 ) -> Float[Tensor, "points outputs directions"]:
-    r"""Return S with S Sᵀ the Hessian of the negative log likelihood of a row in its outputs.
+    r"""Return S such that S Sᵀ is the Hessian of a row's negative log likelihood in its outputs.
 
-    Of a regression that is the identity, noise of variance 1 being meant. Of a classifier,
-    whose Hessian is diag(p) - p pᵀ, column k is $\sqrt{p_k} (e_k - p)$.
+    For a regression this is the identity, assuming noise of variance 1. For a classifier, with
+    the Hessian diag(p) - p pᵀ, column k is $\sqrt{p_k} (e_k - p)$.
     """
     identity = torch.eye(outputs.shape[1], dtype=outputs.dtype, device=outputs.device)
     if not isinstance(likelihood, Categorical):
@@ -27,7 +27,7 @@ def misfit(
     outputs: Float[Tensor, "points outputs"],
     targets: Shaped[Tensor, "points *target"],
 ) -> float:
-    """Return the sum over rows of a classifier's loss, in nats, or of half the squared errors."""
+    """Return a classifier's loss summed over rows, in nats, or half the sum of squared errors."""
     outputs = outputs.double()
     if isinstance(likelihood, Categorical):
         rows = outputs.log_softmax(-1).gather(1, targets[:, None].long())

@@ -1,8 +1,8 @@
 r"""Predictions of a network that is linear in its weights around a point estimate.
 
-$f(x) = f_*(x) + J(x) (w - w_*)$ has a Gaussian posterior where w has one. For a regression
-that gives a Gaussian; for a classifier, probits stand for the softmax, or draws of the linear
-network, which are functions of the input as draws of weights are.
+$f(x) = f_*(x) + J(x) (w - w_*)$ has a Gaussian posterior if w has one. For a regression this gives
+a Gaussian. For a classifier, probits replace the softmax, or draws of the linear network are
+averaged. Each such draw is a function of the input, like a draw of the weights.
 
 Sources: Khan et al. (2019), "Approximate Inference Turns Deep Networks into Gaussian Processes";
 Immer, Korzepa and Bauer (2021), "Improving Predictions of Bayesian Neural Nets via Local
@@ -32,12 +32,12 @@ from bnnbench.methods.predictions.predictive import (
 )
 
 Changes = Callable[[Sequence[Entry]], Tensor]
-"""Effect of a Gaussian over weights on the outputs: their variances, or changes by draws."""
+"""Effect of a Gaussian over weights on the outputs: their variances, or their changes by draw."""
 
 
 @dataclass(frozen=True)
 class LinearisedPosterior:
-    """A Gaussian over weights, under which the linearised network predicts."""
+    """A Gaussian over weights, from which the linearised network predicts."""
 
     mode: NetworkPosterior
     spectrum: Spectrum
@@ -70,7 +70,7 @@ class LinearisedPosterior:
         require_classifier(self.mode.likelihood)
         changes = self._sampled(rng) if self.draws else self._variances()
         chunks = self._chunks(inputs)
-        # Each chunk's Jacobians are computed again for its gradient, not kept.
+        # Each chunk's Jacobians are recomputed for its gradient, not stored.
         return torch.cat([
             checkpoint(self._log_probs, chunk, changes, use_reentrant=False,
                        preserve_rng_state=False)
@@ -94,18 +94,18 @@ class LinearisedPosterior:
         return noise.mul_(self.std)
 
     def _sampled(self, rng: torch.Generator) -> Changes:
-        """Return the rule of what draws add to outputs: draws, points, outputs."""
+        """Return the function from entries to the changes of outputs: draws, points, outputs."""
         noise = self._noise(rng)
         return lambda entries: (self.spectrum.jacobian(entries) @ noise.mT).movedim(-1, 0)
 
     def _variances(self) -> Changes:
-        """Return the rule of the outputs' variances: points, outputs."""
+        """Return the function from entries to the outputs' variances: points, outputs."""
         return self.spectrum.output_variances(self.std.square())
 
     def _chunk(
         self, inputs: Tensor, changes: Changes, differentiable: bool
     ) -> tuple[Float[Tensor, "points outputs"], Float[Tensor, "*draws points outputs"]]:
-        """Return the outputs at the mode, and their variances or the changes by draws."""
+        """Return the outputs at the mode, and their variances or their changes by draw."""
         recorder = self.spectrum.recorder
         outputs = recorder.outputs(self.mode.weights, self.mode.buffers, inputs)
         identity = torch.eye(outputs.shape[1], dtype=outputs.dtype, device=outputs.device)

@@ -1,8 +1,9 @@
 r"""Laplace's approximation: a Gaussian at a trained network's weights.
 
-Its covariance is $T (\beta H + \delta I)^{-1}$, with H the Gauss-Newton matrix or an approximation
-of it, β the precision of a regression's noise, δ that of the prior and T a temperature. The
-network is trained first, by any method, and then stays: δ and β are chosen afterwards.
+Its covariance is $T (\beta H + \delta I)^{-1}$, where H is the Gauss-Newton matrix or an
+approximation of it, β the precision of a regression's noise, δ the precision of the prior and T a
+temperature. The network is trained first, by any method, and then fixed; δ and β are chosen
+afterwards.
 
 Sources: MacKay (1992), "A Practical Bayesian Framework for Backpropagation Networks"; Daxberger
 et al. (2021), "Laplace Redux: Effortless Bayesian Deep Learning".
@@ -49,8 +50,8 @@ from bnnbench.methods.trajectory.running_statistics import recomputed
 from bnnbench.methods.tuning.space import Log, Single, Space, compose, space_of
 
 Prediction = Literal["glm", "glm_mc", "mc"]
-"""The network linearised in its weights, in closed form (a classifier's by probits) or, of a
-classifier, by draws; or the network itself, by draws."""
+"""`glm`: the network linearised in its weights, in closed form (probits for a classifier).
+`glm_mc`: the same, with draws for a classifier. `mc`: the network itself, with draws."""
 Prior = Literal["own", "given"]
 STATISTICS_BATCH = 128
 
@@ -59,22 +60,22 @@ STATISTICS_BATCH = 128
 class Laplace(Batched):
     """A point estimate and the curvature around it.
 
-    Scales and offsets of norms stay at the point estimate; draws of a network with BatchNorm
-    have running statistics of their own.
+    Scales and offsets of norms stay at the point estimate. In a network with BatchNorm, each draw
+    has separate running statistics.
     """
 
     training: BatchedMethod = field(default_factory=AdamW)
     structure: Structure = Kfac()
     prior_precisions: tuple[float, ...] = ()
-    """Candidates, of which held-out rows choose one if there are several. None: the precision of
-    most evidence, for a regression's noise as well, which otherwise is that of the training."""
+    """Candidates; if there are several, held-out rows choose one. If there are none, the precision
+    maximises the evidence, as does a regression's noise, which otherwise is the training's."""
     prediction: Prediction = "glm"
     draws: int = 30
     temperature: float = 1.0
     validation_share: float = 0.1
-    """Share of training rows held out where there are several precisions."""
+    """Share of training rows held out if there are several precisions."""
     prior: Prior = field(default="own", metadata=LATER)
-    """"given": the problem's prior, where it states one; of the training too if that reads it."""
+    """"given": the problem's prior if it states one, also in the training if that reads it."""
 
     def __post_init__(self) -> None:
         require_choice(self, "prediction", get_args(Prediction))
@@ -95,7 +96,7 @@ class Laplace(Batched):
 
     @property
     def space(self) -> Space:
-        """The search space: of the training, and of the prior where no evidence chooses it.
+        """The search space: the training's, and the prior's unless the evidence chooses it.
 
         Draws of weights predict with the training's noise; the linearised network adds to it.
         """
@@ -119,7 +120,7 @@ class Laplace(Batched):
     def _choices(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> "list[float | InferenceDiverged | None]":
-        """Return the prior's precision of each problem, None where the evidence chooses."""
+        """Return the prior precision of each problem, None if the evidence chooses it."""
         if self._scales(problems[0]) is not None:
             return [1.0] * len(problems)
         if len(self.prior_precisions) < 2:
@@ -142,7 +143,7 @@ class Laplace(Batched):
     def _validated(
         self, mode: Posterior, problem: Problem, validation: Split, rng: torch.Generator
     ) -> float:
-        """Return the precision under which held-out rows are most likely."""
+        """Return the precision with the maximum likelihood of the held-out rows."""
         at = Approximation.of(mode, self.structure, problem)
         (seed,) = torch.randint(2**62, (1,), generator=rng, device=rng.device).tolist()
 
@@ -217,10 +218,10 @@ class Approximation:
         problem: Problem,
         scales: Float[Tensor, " parameters"] | None = None,
     ) -> "Approximation":
-        """Return the approximation at a point estimate, of weights in units of their scales.
+        """Return the approximation at a point estimate, with weights in units of their scales.
 
-        Raises `Unsupported` for another posterior than that, `InferenceDiverged` where outputs
-        or curvature are not finite.
+        Raises `Unsupported` for a posterior of another kind, `InferenceDiverged` if outputs or
+        curvature are not finite.
         """
         mode = _with_own_memory(mode)
         train = problem.train
@@ -241,12 +242,12 @@ class Approximation:
 
     @property
     def noise(self) -> float:
-        """The precision of the noise at the point estimate, 1 of a classifier."""
+        """The precision of the noise at the point estimate; 1 for a classifier."""
         return 1.0 if self.mode.noise_variance is None else 1 / self.mode.noise_variance
 
 
 def _with_own_memory(mode: Posterior) -> NetworkPosterior:
-    """Return a point estimate with memory of its own, where products round as if fitted alone."""
+    """Return a point estimate in separate memory: products round as if fitted one at a time."""
     if (
         not isinstance(mode, NetworkPosterior)
         or len(mode.weights) != 1

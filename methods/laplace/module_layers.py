@@ -1,4 +1,4 @@
-"""Dense and convolutional layers inside of a module of one's own, as layers of this project."""
+"""Dense and convolutional layers inside a custom module, as layers of this project."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -15,21 +15,21 @@ NORMS = (nn.modules.batchnorm._NormBase, nn.LayerNorm, nn.GroupNorm)
 
 
 class Inner(NamedTuple):
-    """A layer inside of a module."""
+    """A layer inside a module."""
 
     path: str
     """Name of the layer in the module."""
     layer: Linear | Conv2d
     units: int
     features: int
-    """Number of inputs of one unit, and 1 for its bias."""
+    """Number of inputs of one unit, plus 1 for its bias."""
     positions: int
     last: bool
-    """True if its output is that of the module."""
+    """True if its output is the module's output."""
 
 
 def layers_of(layer: TorchModule, input_shape: Shape) -> Iterator[Inner]:
-    """Yield the layers with trained weights, in the order of parameters, but for norms.
+    """Yield the layers with trained weights except norms, in the order of parameters.
 
     Raises `Unsupported` for other weights, and for layers that are called several times.
     """
@@ -57,7 +57,7 @@ def _inner(layer: TorchModule, one: Called, bias: bool) -> Inner:
         square = all(not isinstance(pair, str) and pair[0] == pair[1] for pair in sides)
         plain = part.groups == 1 and part.dilation == (1, 1) and part.padding_mode == "zeros"
         if not (square and plain):
-            raise _uncovered(layer, f"{one.path}, {part}: of convolutions those that are square")
+            raise _uncovered(layer, f"{one.path}, {part}, which is not a plain square convolution")
         padding = part.padding[0]
         assert isinstance(padding, int)
         twin = Conv2d(shape[0], part.kernel_size[0], part.stride[0], padding, bias)

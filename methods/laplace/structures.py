@@ -79,10 +79,10 @@ class Full(OfLayers):
 class Subnetwork:
     """The matrix of the `size` weights of largest variance by its diagonal; others are fixed.
 
-    Source: Daxberger et al. (2021), "Bayesian Deep Learning via Subnetwork Inference", but for
-    weights on which no output depends at any training input, such as those of dead units: they
-    have the prior's variance, the largest of all, and are taken last. A posterior of nothing
-    else says nothing, and its evidence is largest for a prior of no precision.
+    Source: Daxberger et al. (2021), "Bayesian Deep Learning via Subnetwork Inference". One
+    difference: weights that affect no output at any training input, such as those of dead units,
+    are taken last, although they have the prior's variance, the largest of all. A posterior over
+    only such weights is uninformative, and its evidence is maximal for a prior precision of 0.
     """
 
     size: int = 100
@@ -114,16 +114,16 @@ class SomeWeights:
     recorder: LayerRecorder
     eigenvalues: Float64[Tensor, " directions"]
     places: Int[Tensor, " directions"]
-    """Positions of the weights in flat vectors of all."""
+    """Positions of the weights in flat vectors of all weights."""
     vectors: Float64[Tensor, "directions directions"] | None
-    """Eigenvectors in columns; None for a diagonal of all of the recorder's weights."""
+    """Eigenvectors in columns; None for a diagonal over all of the recorder's weights."""
     chosen: Int[Tensor, " directions"] | None = None
     """Selection of the recorder's weights; None for all."""
     scales: Float[Tensor, " directions"] | None = None
     """Units in which the matrix measures the weights; None for 1."""
 
     def jacobian(self, entries: Sequence[Entry]) -> Float[Tensor, "points outputs directions"]:
-        """Return the slopes of outputs along the eigenvectors."""
+        """Return the derivatives of the outputs along the eigenvectors."""
         slopes = _jacobian(self.recorder, entries)
         if self.chosen is not None:
             slopes = slopes[..., self.chosen]
@@ -134,7 +134,7 @@ class SomeWeights:
     def output_variances(
         self, variances: Float[Tensor, " directions"]
     ) -> Callable[[Sequence[Entry]], Float[Tensor, "points outputs"]]:
-        """Return the rule of outputs' variances, for these of coordinates along eigenvectors."""
+        """Return the function from entries to output variances, given variances of coordinates."""
         scales, vectors = self.scales, self.vectors
         if vectors is None:
             independent = variances if scales is None else variances * scales.square()
@@ -167,7 +167,7 @@ class SomeWeights:
         return all_weights
 
     def covered(self, weights: Float[Tensor, " parameters"]) -> Float[Tensor, " directions"]:
-        """Return the weights that are not fixed, out of all, in their units."""
+        """Return the weights that are not fixed, in their units."""
         covered = weights[self.places]
         return covered if self.scales is None else covered / self.scales
 
@@ -179,7 +179,7 @@ def _among(
     chosen: Int[Tensor, " directions"] | None,
     scales: Float[Tensor, " parameters"] | None,
 ) -> SomeWeights:
-    """Return the matrix of the chosen of the recorder's weights, None meaning all."""
+    """Return the matrix of the chosen weights of the recorder; None means all."""
     places = recorder.indices(inputs.device)
     places = places if chosen is None else places[chosen]
     if chosen is None and is_one_dense_layer(recorder):

@@ -1,1 +1,1 @@
-"""Methods of other libraries, as they are: rows "library: method" beside ours."""
+"""Unmodified methods of other libraries: rows "library: method" next to this project's."""

@@ -1,4 +1,4 @@
-"""The way of a problem into a library's process, and of its predictions back."""
+"""Passes a problem to a library's process, and its predictions back."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -47,28 +47,28 @@ FORMS: Mapping[frozenset[str], type[Any]] = {
 
 
 class OfLibrary:
-    """A method whose work is done by a script in the environment of a library."""
+    """A method run by a script in the environment of a library."""
 
     label: ClassVar[str]
     """Name in tables, "library: method"."""
     library: ClassVar[str]
     script: ClassVar[str]
-    """Module of the script; as a text it counts among the method's sources."""
+    """Module of the script, written as text so that it counts among the method's sources."""
 
     @property
     def lacks(self) -> str:
-        """The installation that the method lacks, "" where nothing is missing."""
+        """The installation that the method lacks, "" if nothing is missing."""
         if environments.interpreter_of(self.library):
             return ""
         return f"needs {self.library}: {environments.cure(self.library)}"
 
     def warm_up(self, problem: Problem) -> None:
-        """Do nothing: every fit has a new process, whose start is no part of its cost."""
+        """Do nothing: every fit has a new process, whose start does not count as its cost."""
 
 
 @dataclass(frozen=True)
 class LibraryPosterior:
-    """A posterior that lives in a library's process."""
+    """A posterior inside a library's process."""
 
     process: LibraryProcess
     likelihood: Likelihood
@@ -77,7 +77,7 @@ class LibraryPosterior:
     def predict(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> Predictive:
-        """Return the library's prediction; points come in parts, with equal draws."""
+        """Return the library's prediction; points are sent in parts, with equal draws."""
         seed = drawn_seed(rng)
         parts = [self.process.predict(part, seed) for part in inputs.split(POINTS_AT_ONCE)]
         arrays = {name: _joined([part[name] for part in parts], name) for name in parts[0]}
@@ -91,9 +91,9 @@ def fitted(
     arrays: Mapping[str, Tensor] = {},
     **settings: Any,
 ) -> LibraryPosterior:
-    """Return the posterior of a method's script, which gets these settings beside the method's own.
+    """Return the posterior of a method's script, which gets `settings` and the method's settings.
 
-    Settings that are methods themselves stay here. Raises `PackageMissing` without the library.
+    Settings that are methods themselves are not sent. Raises `PackageMissing` without the library.
     """
     library = method.library
     interpreter = environments.interpreter_of(library)
@@ -113,23 +113,23 @@ def fitted(
 
 
 def file_of(script: str) -> Path:
-    """Return the file of a script: of a module in `inside`, or the path of another."""
+    """Return the file of a script, given as a module in `inside` or as a path."""
     return Path(script) if script.endswith(".py") else INSIDE / f"{script.rpartition('.')[2]}.py"
 
 
 def plain_settings(method: object) -> dict[str, Any]:
-    """Return the settings of a method that are numbers, texts, None or tuples of them."""
+    """Return a method's settings that are numbers, texts, None or tuples of these."""
     values = {f.name: getattr(method, f.name) for f in dataclasses.fields(method)}  # pyright: ignore[reportArgumentType]
     return {name: v for name, v in values.items() if not dataclasses.is_dataclass(v)}
 
 
 def drawn_seed(rng: torch.Generator) -> int:
-    """Return a seed that NumPy, torch and JAX take."""
+    """Return a seed that NumPy, torch and JAX accept."""
     return int(torch.randint(2**31 - 1, (1,), generator=rng, device=rng.device))
 
 
 def initial_weights(problem: Problem, rng: torch.Generator) -> Float[Tensor, " parameters"]:
-    """Return the weights at which our methods start, for a network of one output per target."""
+    """Return our methods' initial weights, for a network of one output per target."""
     require_output_per_target(problem)
     network = TorchNetwork(problem.architecture, problem.input_shape)
     return network.initial_weights([rng], dtype=problem.train.inputs.dtype)[0]
@@ -157,7 +157,7 @@ def predictive(
     library: str,
     pattern: Tensor,
 ) -> Predictive:
-    """Return the predictive of a prediction's arrays; raises `LibraryFailed` for another form."""
+    """Return the predictive for a prediction's arrays; raises `LibraryFailed` for another form."""
     kind = FORMS.get(frozenset(arrays))
     of_classes = isinstance(likelihood, Categorical)
     if kind is None or kind.of_classes != of_classes:

@@ -1,4 +1,4 @@
-"""IVON by ivon-opt, its authors' optimiser, which has the GPL and so a process of its own.
+"""IVON by ivon-opt, its authors' optimiser, in a separate process because of its licence, the GPL.
 
 Source: Shen et al. (2024), "Variational Learning is Effective for Large Deep Networks".
 """
@@ -24,7 +24,7 @@ from bnnbench.methods.tuning.space import Space
 
 @dataclass(frozen=True)
 class IvonOpt(OfLibrary):
-    """IVON by its authors' optimiser, from our initial weights, with settings of our `Ivon`."""
+    """IVON by its authors' optimiser, with our initial weights and the settings of our `Ivon`."""
 
     label: ClassVar[str] = "ivon-opt: IVON"
     library: ClassVar[str] = "ivon-opt"

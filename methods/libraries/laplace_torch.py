@@ -23,7 +23,7 @@ Link = Literal["probit", "mc", "bridge"]
 
 @dataclass(frozen=True)
 class LaplaceTorch(OfLibrary):
-    """Laplace's approximation by laplace-torch, around the weights that our `Laplace` has."""
+    """Laplace's approximation by laplace-torch, around the same weights as our `Laplace`."""
 
     label: ClassVar[str] = "laplace-torch: Laplace KFAC"
     library: ClassVar[str] = "laplace-torch"
@@ -32,15 +32,15 @@ class LaplaceTorch(OfLibrary):
 
     training: BatchedMethod = field(default_factory=AdamW)
     structure: Structure = "kron"
-    """kron: two small matrices per layer; full: one matrix; diag: variances alone."""
+    """kron: two small matrices per layer; full: one matrix; diag: only variances."""
     layers: Layers = "all"
     """The layers whose weights are uncertain."""
     prior_precision: float | None = None
-    """None: that of most evidence, together with the noise of a regression."""
+    """Prior precision; None maximises the evidence, which also sets the noise of a regression."""
     link: Link = "probit"
     """The library's approximation of a classifier's probabilities."""
     draws: int = 100
-    """Draws of the link mc."""
+    """Number of draws for the link mc."""
 
     def __post_init__(self) -> None:
         for name, choices in (("structure", Structure), ("layers", Layers), ("link", Link)):
@@ -51,7 +51,7 @@ class LaplaceTorch(OfLibrary):
 
     @property
     def space(self) -> Space:
-        """The search space: of the training, and of the prior where no evidence chooses it."""
+        """The search space: the training's, and the prior's unless the evidence chooses it."""
         chosen = {} if self.prior_precision is None else {"prior_precision": Log(1e-2, 1e4)}
         return compose("training", space_of(self.training), Space(chosen))
 

@@ -1,4 +1,4 @@
-"""The No-U-Turn sampler of blackjax and of NumPyro, for the model of our Hamiltonian Monte Carlo.
+"""The No-U-Turn samplers of blackjax and NumPyro, for the model of our Hamiltonian Monte Carlo.
 
 Source: Hoffman and Gelman (2014), "The No-U-Turn Sampler: Adaptively Setting Path Lengths in
 Hamiltonian Monte Carlo".
@@ -19,20 +19,20 @@ from bnnbench.methods.tuning.space import Space
 
 @dataclass(frozen=True)
 class Nuts(OfLibrary):
-    """`draws` weight vectors of all `chains` together, each chain after its own adaptation."""
+    """`draws` weight vectors recorded over all `chains`; each chain is adapted separately."""
 
     space: ClassVar[Space] = Space()
     prior_use: ClassVar[PriorUse] = "given"
 
     draws: int = 500
-    """Weight vectors that are kept, of all chains together."""
+    """Weight vectors recorded over all chains."""
     warmup: int = 500
     chains: int = 4
     target_acceptance: float = 0.8
     prior_precision: float | None = None
-    """Fixed value of λ, which a problem's prior fixes too; None: of a Gamma prior, sampled."""
+    """Fixed value of λ; a problem's prior fixes it too. None: sampled, with a Gamma prior."""
     noise_precision: float | None = None
-    """Fixed value of γ, which a likelihood of known noise fixes too."""
+    """Fixed value of γ; a likelihood of known noise fixes it too."""
 
     def __post_init__(self) -> None:
         require_count(self, "draws", "warmup", "chains")

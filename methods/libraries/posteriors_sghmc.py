@@ -36,12 +36,12 @@ class PosteriorsSghmc(OfLibrary):
 
     learning_rate: float = 0.02
     friction: float = 1.0
-    """Share of the momentum that a unit of time loses."""
+    """Share of the momentum lost per unit of time."""
     prior_std: float = 1.0
-    """Prior deviation of all weights, where the problem states no prior."""
+    """Prior standard deviation of all weights, if the problem states no prior."""
     temperature: float = 1.0
     burn_in: float = 0.5
-    """Share of the steps before any is kept."""
+    """Share of the steps before the first recorded draw."""
     epochs: int = 50
     batch_size: int = 128
     draws: int = 30
@@ -54,7 +54,7 @@ class PosteriorsSghmc(OfLibrary):
 
     @property
     def prior_use(self) -> PriorUse:
-        """The problem's prior, unless the posterior is a cold one."""
+        """The problem's prior is used, unless the posterior is a cold one."""
         return "given" if self.temperature == 1 else "own"
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:

@@ -1,4 +1,4 @@
-"""A library's process, as seen from here: started, asked, and ended with the posterior."""
+"""A library's process, as controlled from here: started, asked, and ended with its posterior."""
 
 import contextlib
 import json
@@ -24,23 +24,23 @@ from bnnbench.methods.fitting import children, progress, work
 
 INSIDE = Path(__file__).parent / "inside"
 SERVER = "bnnbench.methods.libraries.inside.serve"
-"""The module that the process runs; as a text it counts among a method's sources."""
+"""The module that the process runs, written as text so that it counts among a method's sources."""
 SECONDS_TO_START = 300.0
-"""A process that is not ready by then is no interpreter with that library."""
+"""If a process is not ready by then, the interpreter is wrong or lacks the library."""
 LONGEST_ANSWER = 2**20
-"""Bytes of a line; arrays come in files."""
+"""Maximum bytes of a line; arrays are sent in files."""
 LAST_WORDS = 2000
-"""Characters of standard error that an error quotes."""
+"""Number of characters of standard error quoted in an error."""
 
 
 class LibraryFailed(RuntimeError):
-    """A library raised an error, or its process ended; the message has the library's own words."""
+    """A library raised an error, or its process ended; the message quotes the library."""
 
 
 class LibraryProcess:
     """A process in a library's environment that runs one script: it fits, and then predicts.
 
-    It ends when nothing refers to it any longer, and by itself when this process is gone.
+    It ends when nothing refers to it any more, and by itself when this process ends.
     """
 
     def __init__(self, library: str, script: Path, interpreter: str) -> None:
@@ -103,7 +103,7 @@ class LibraryProcess:
             ) from error
 
     def end(self) -> None:
-        """End the process at once, and all that it started."""
+        """End the process and all processes that it started, at once."""
         children.unregister(self)
         self._at_exit()
 
@@ -126,10 +126,10 @@ class LibraryProcess:
         return self._answer()
 
     def _answer(self, deadline: float | None = None) -> dict[str, Any]:
-        """Return the next answer, and pass on reports of progress before it.
+        """Return the next answer, and pass on the progress reports before it.
 
-        Raises `PackageMissing`, `Unsupported` or `InferenceDiverged` where the library's script
-        says so, else `LibraryFailed`.
+        Raises `PackageMissing`, `Unsupported` or `InferenceDiverged` if the library's script
+        reports one of these, else `LibraryFailed`.
         """
         while True:
             answer = self._parsed(self._line(deadline))
@@ -156,12 +156,12 @@ class LibraryProcess:
             if isinstance(answer, dict):
                 return answer
         raise LibraryFailed(
-            f"{self.library}: {self.interpreter} answered {line[:100]!r}, which is no answer of "
-            "ours: is it a Python interpreter?"
+            f"{self.library}: {self.interpreter} answered {line[:100]!r}, which is not a "
+            "valid answer: is it a Python interpreter?"
         )
 
     def _line(self, deadline: float | None) -> bytes:
-        """Return the next line of the process; raises `LibraryFailed` where none comes."""
+        """Return the next line from the process; raises `LibraryFailed` if there is none."""
         assert self._process.stdout
         descriptor = self._process.stdout.fileno()
         while b"\n" not in self._read:
@@ -200,7 +200,7 @@ class LibraryProcess:
         return LibraryFailed(f"{self.library}: the process of {self.interpreter} {how}{last_words}")
 
     def _last_words(self) -> str:
-        """Return the end of what the process wrote to standard error, "" for nothing."""
+        """Return the end of the process's standard error, "" if it is empty."""
         self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, self._errors.tell() - LAST_WORDS))
         text = self._errors.read().decode(errors="replace").strip()
@@ -208,7 +208,7 @@ class LibraryProcess:
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment variables of a library's process: one thread, and no GPU."""
+    """Return the environment variables of a library's process: torch's thread count, and no GPU."""
     threads = str(torch.get_num_threads())
     names = "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"
     return os.environ | dict.fromkeys(names, threads) | {"CUDA_VISIBLE_DEVICES": ""}
@@ -219,7 +219,7 @@ def _end(
     errors: IO[bytes],
     folder: "tempfile.TemporaryDirectory[str]",
 ) -> None:
-    """Kill a process and the session that it heads, and remove its files."""
+    """Kill a process and its session, and remove its files."""
     with contextlib.suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

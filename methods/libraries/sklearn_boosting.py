@@ -1,4 +1,4 @@
-"""Gradient boosting of scikit-learn: class probabilities, or a quantile of every level by itself.
+"""Gradient boosting of scikit-learn: class probabilities, or quantiles fitted separately by level.
 
 Sources: Friedman (2001), "Greedy Function Approximation: A Gradient Boosting Machine"; Koenker and
 Bassett (1978), "Regression Quantiles", for the loss of a quantile.
@@ -40,7 +40,7 @@ class BoostedQuantiles:
     def predict(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> QuantilePredictive:
-        """Return the quantiles, sorted where those of separate fits cross; nothing is drawn."""
+        """Return the quantiles, sorted if separate fits cross; nothing is drawn."""
         points = vectors(inputs)
         quantiles = np.sort(np.stack([each.predict(points) for each in self.regressors], -1), -1)
         levels = torch.tensor(self.levels, dtype=torch.float64, device=inputs.device)
@@ -56,11 +56,11 @@ class SklearnBoosting:
     space: ClassVar[Space] = Space({"learning_rate": Log(0.01, 0.5), "l2": Log(1e-3, 30.0)})
 
     trees: int = 100
-    """Number of trees, for each level or class."""
+    """Number of trees for each level or class."""
     learning_rate: float = 0.1
     """Share of each tree's prediction that is added."""
     l2: float = 1.0
-    """Strength of the penalty on the squares of leaves."""
+    """Strength of the penalty on squared leaf values."""
     levels: tuple[float, ...] = (0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975)
     """Levels of the quantiles of a regression."""
 

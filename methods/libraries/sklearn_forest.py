@@ -39,7 +39,7 @@ class ForestPosterior:
 
     forest: Any
     classes: int
-    """0 for a regression."""
+    """Number of classes; 0 for a regression."""
     rows: int
     least_variance: float
     diagnostics: Mapping[str, float]
@@ -64,7 +64,7 @@ class ForestPosterior:
 
 @dataclass(frozen=True)
 class SklearnForest:
-    """A random forest of scikit-learn; a tree, with the spread in its leaves, is a draw."""
+    """A random forest of scikit-learn; each tree, with the spread in its leaves, is a draw."""
 
     label: ClassVar[str] = "scikit-learn: random forest"
     prior_use: ClassVar[PriorUse] = "none"
@@ -73,9 +73,9 @@ class SklearnForest:
     trees: int = 200
     """Number of trees."""
     least_rows: int = 3
-    """Least number of training rows in a leaf."""
+    """Minimum number of training rows in a leaf."""
     least_variance: float = 0.01
-    """Least variance of a leaf, in squared standardised target units."""
+    """Minimum variance of a leaf, in squared standardised target units."""
 
     def __post_init__(self) -> None:
         require_count(self, "trees", "least_rows")

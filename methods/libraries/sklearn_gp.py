@@ -1,4 +1,4 @@
-"""Gaussian processes of scikit-learn: exact for a regression, Laplace's for classes.
+"""Gaussian processes of scikit-learn: exact for regression, Laplace's approximation for classes.
 
 One length scale serves all features, and classes are fitted one against the rest. Our own
 `GaussianProcess` has a length scale for each feature, and chooses its kernel.
@@ -34,7 +34,7 @@ from bnnbench.methods.libraries.sklearn_rows import (
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.methods.tuning.space import Space
 
-# The stubs of scikit-learn know no sums of kernels.
+# The stubs of scikit-learn do not allow sums of kernels.
 kernels: Any = gp_kernels
 LENGTHS, VARIANCES, NOISES = (1e-2, 1e3), (1e-3, 1e3), (1e-6, 1e1)
 """Bounds of the length scale, in standardised inputs, and of variances, in standardised targets."""
@@ -42,7 +42,7 @@ POINTS_AT_ONCE = 1000
 
 
 def _counted(objective: Any, start: Any, bounds: Any) -> tuple[Any, float]:
-    """Return the best settings of a kernel by scikit-learn's own search, its work counted."""
+    """Return the best settings of a kernel by scikit-learn's own search, with its work counted."""
     optimum = minimize(objective, start, method="L-BFGS-B", jac=True, bounds=bounds)
     work.count("factorisations", int(optimum.nfev))
     return optimum.x, float(optimum.fun)
@@ -50,7 +50,7 @@ def _counted(objective: Any, start: Any, bounds: Any) -> tuple[Any, float]:
 
 @dataclass(frozen=True)
 class GpPosterior:
-    """A fitted `GaussianProcessRegressor`, whose kernel has the noise in it."""
+    """A fitted `GaussianProcessRegressor`, whose kernel includes the noise."""
 
     process: Any
     diagnostics: Mapping[str, float]
@@ -58,7 +58,7 @@ class GpPosterior:
     def predict(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> GaussianPredictive:
-        """Return one Gaussian per point, noise included; nothing is drawn."""
+        """Return one Gaussian per point, including noise; nothing is drawn."""
         pairs = [
             self.process.predict(vectors(part), return_std=True)
             for part in inputs.split(POINTS_AT_ONCE)
@@ -77,16 +77,16 @@ class SklearnGp:
     space: ClassVar[Space] = Space()
 
     restarts: int = 0
-    """Searches for the kernel's settings from random places, after one from a fixed place."""
+    """Number of searches for kernel settings from random starts, after one from a fixed start."""
     most_rows: int = 3000
-    """The largest number of rows that it accepts: the search factorises all covariances."""
+    """Maximum number of rows: every step of the search factorises all covariances."""
 
     def __post_init__(self) -> None:
         require_count(self, "restarts", least=0)
         require_count(self, "most_rows")
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `Unsupported` for several targets, or too many rows."""
+        """Return the posterior; raises `Unsupported` for several targets or too many rows."""
         if (rows := len(problem.train)) > self.most_rows:
             raise Unsupported(
                 f"SklearnGp needed at most {self.most_rows:,} rows; got {rows:,}. A larger "
@@ -99,7 +99,7 @@ class SklearnGp:
         options: Any = {"n_restarts_optimizer": self.restarts, "random_state": seed_of(rng)}
         options["optimizer"] = _counted
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # a setting on its bound
+            warnings.simplefilter("ignore", ConvergenceWarning)  # a setting at its bound
             if isinstance(likelihood, Categorical):
                 classifier: Any = gaussian_process.GaussianProcessClassifier(signal, **options)
                 classifier.fit(inputs, labels(problem))

@@ -1,4 +1,4 @@
-"""Bayesian ridge regression of scikit-learn: a linear model with both precisions of most evidence.
+"""Bayesian ridge regression of scikit-learn: a linear model whose precisions maximise the evidence.
 
 Sources: MacKay (1992), "Bayesian Interpolation"; Tipping (2001), "Sparse Bayesian Learning and the
 Relevance Vector Machine", appendix A, for the updates.
@@ -31,7 +31,7 @@ class RidgePosterior:
     def predict(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> GaussianPredictive:
-        """Return one Gaussian per point, noise included; nothing is drawn."""
+        """Return one Gaussian per point, including noise; nothing is drawn."""
         mean, std = self.ridge.predict(vectors(inputs), return_std=True)
         pair = torch.from_numpy(mean), torch.from_numpy(std).square()
         return GaussianPredictive(*(values.reshape(1, -1, 1).to(inputs.device) for values in pair))
@@ -39,14 +39,14 @@ class RidgePosterior:
 
 @dataclass(frozen=True)
 class SklearnRidge:
-    """Bayesian ridge regression of scikit-learn, linear in the inputs, whatever the network."""
+    """Bayesian ridge regression of scikit-learn, linear in the inputs; it ignores the network."""
 
     label: ClassVar[str] = "scikit-learn: Bayesian ridge"
     prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()
 
     iterations: int = 300
-    """Most updates of the precisions."""
+    """Maximum number of updates of the precisions."""
 
     def __post_init__(self) -> None:
         require_count(self, "iterations")

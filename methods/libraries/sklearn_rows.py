@@ -1,4 +1,4 @@
-"""Rows of a problem as scikit-learn's estimators take them: vectors in double precision."""
+"""Rows of a problem in the form of scikit-learn's estimators: vectors in double precision."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from bnnbench.methods.predictions.predictive import CategoricalPredictive
 
 
 def vectors(inputs: Tensor) -> np.ndarray:
-    """Return inputs as rows of numbers, an image as one vector."""
+    """Return inputs as rows of numbers, with an image as one vector."""
     return inputs.detach().cpu().double().flatten(1).numpy()
 
 
@@ -29,7 +29,7 @@ def single_target(problem: Problem, method: object) -> np.ndarray:
     if isinstance(problem.likelihood, Categorical):
         raise Unsupported(
             f"{type(method).__name__} needed a regression; got a classification of "
-            f"{problem.likelihood.classes} classes: take the random forest, the gradient boosting "
+            f"{problem.likelihood.classes} classes: use the random forest, the gradient boosting "
             "or the Gaussian process of scikit-learn"
         )
     if targets.shape[1] != 1:
@@ -45,17 +45,17 @@ def seed_of(rng: torch.Generator) -> int:
 
 
 def of_all_classes(probabilities: np.ndarray, seen: np.ndarray, classes: int) -> np.ndarray:
-    """Return (points, classes) from the probabilities of the classes that were seen in training."""
+    """Return (points, classes) from the probabilities of the classes seen in training."""
     complete = np.zeros((len(probabilities), classes))
     complete[:, seen.astype(int)] = probabilities
     return complete
 
 
 def categorical(probabilities: np.ndarray, rows: int, pattern: Tensor) -> CategoricalPredictive:
-    """Return (draws, points, classes) as a predictive, mixed with equal probabilities a little.
+    """Return (draws, points, classes) as a predictive, slightly mixed with equal probabilities.
 
-    These weigh 1 / (rows + 1): a class of which an estimator is sure that it is impossible would
-    cost an infinite log loss.
+    Their weight is 1 / (rows + 1): a class that an estimator considers impossible would cost an
+    infinite log loss.
     """
     share = 1 / (rows + 1)
     mixed = (1 - share) * probabilities + share / probabilities.shape[-1]

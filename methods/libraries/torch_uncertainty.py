@@ -28,7 +28,7 @@ DESCENT = {"learning_rate": Log(3e-4, 1e-1), "weight_decay": Log(1e-4, 3.0)}
 
 @dataclass(frozen=True)
 class _Trained(OfLibrary):
-    """Networks that torch's AdamW trains there, from our initial weights."""
+    """Networks trained by torch's AdamW in the library's process, from our initial weights."""
 
     library: ClassVar[str] = "torch-uncertainty"
     script: ClassVar[str] = "bnnbench.methods.libraries.inside.torch_uncertainty_wrappers"
@@ -47,7 +47,7 @@ class _Trained(OfLibrary):
 
 @dataclass(frozen=True)
 class TorchUncertaintyEnsemble(_Trained):
-    """A deep ensemble by torch-uncertainty, of networks that torch's AdamW trains."""
+    """A deep ensemble by torch-uncertainty, of networks trained by torch's AdamW."""
 
     label: ClassVar[str] = "torch-uncertainty: deep ensemble"
     space: ClassVar[Space] = Space(DESCENT, length="epochs", learned_noise=True)
@@ -67,7 +67,7 @@ class TorchUncertaintyEnsemble(_Trained):
 
 @dataclass(frozen=True)
 class TorchUncertaintyDropout(_Trained):
-    """Monte Carlo dropout by torch-uncertainty, in front of linear layers behind others."""
+    """Monte Carlo dropout by torch-uncertainty, before linear layers that follow other layers."""
 
     label: ClassVar[str] = "torch-uncertainty: MC dropout"
     space: ClassVar[Space] = Space(

@@ -1,7 +1,7 @@
-"""Parts of a flat vector of weights where a GPU's libraries can read them.
+"""Copies of parts of a flat weight vector to addresses that GPU libraries can read.
 
-Kernels of cuDNN read 16 bytes at once, and end the process at an address that 16 does not divide.
-A member's weights begin anywhere, and so do layers after one of odd size.
+Kernels of cuDNN read 16 bytes at once and kill the process at an address that is not a multiple of
+16. A member's weights may start anywhere, as may layers after one of odd size.
 """
 
 from torch import Tensor
@@ -10,11 +10,11 @@ BYTES = 16
 
 
 def aligned(tensor: Tensor) -> Tensor:
-    """Return the tensor, on a GPU a copy of it if it begins where a kernel cannot read."""
+    """Return the tensor, or a copy if it is on a GPU at an address that kernels cannot read."""
     return tensor.clone() if tensor.is_cuda and tensor.data_ptr() % BYTES else tensor
 
 
 def put_back(tensor: Tensor, written: Tensor) -> None:
-    """Give a tensor what was written into it as `aligned` returned it."""
+    """Copy back what was written into the tensor returned by `aligned`."""
     if written is not tensor:
         tensor.data.copy_(written)

@@ -1,10 +1,10 @@
 """The vocabulary of networks as data, and its form in JSON.
 
-An architecture is a tuple of layers in the order of data flow. Layers state output widths
-only; input widths follow from the shape of the data, `(features,)` or
-`(channels, height, width)`. Readers are apart: `shapes.py` counts, `torch_network.py`
-makes a function of weights, others make a factor graph or propagate moments. A layer may also be a
-network of one's own, an `nn.Module` (`TorchModule`).
+An architecture is a tuple of layers in the order of data flow. Layers state only output widths;
+input widths follow from the shape of the data, `(features,)` or `(channels, height, width)`.
+Readers are separate: `shapes.py` counts, `torch_network.py` makes a function of weights, others
+make a factor graph or propagate moments. A layer may also be a custom network, an `nn.Module`
+(`TorchModule`).
 """
 
 import math
@@ -35,7 +35,7 @@ class Conv2d:
     """A square cross-correlation.
 
     `padding` is one number for all four borders, or a pair (before, after) used on both axes.
-    "symmetric" padding mirrors the image about its border, the border pixel repeated.
+    "symmetric" padding mirrors the image at its border, repeating the border pixel.
     """
 
     channels: int
@@ -103,7 +103,7 @@ class Sigmoid:
 
 @dataclass(frozen=True)
 class NormalCdf:
-    """The distribution function of the standard normal law."""
+    """The distribution function of the standard normal distribution."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class GlobalAvgPool2d:
 
 @dataclass(frozen=True)
 class Flatten:
-    """An image as a vector, channel slowest."""
+    """An image as a vector; the channel index varies slowest."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Dropout:
 
 @dataclass(frozen=True)
 class GaussianNoise:
-    """x plus independent normal noise; as the first layer, inputs that are not known exactly."""
+    """x plus independent normal noise; as the first layer, it models inexact inputs."""
 
     variance: float
 
@@ -165,7 +165,7 @@ class GaussianNoise:
 class BatchNorm:
     """Standardisation per channel over batch and positions, then scale and offset.
 
-    Source: Ioffe and Szegedy (2015). Running statistics move by `momentum` a batch.
+    Source: Ioffe and Szegedy (2015). Each batch moves running statistics by `momentum`.
     """
 
     momentum: float = 0.1
@@ -178,7 +178,7 @@ class BatchNorm:
 
 @dataclass(frozen=True)
 class FeatureResponseNorm:
-    r"""max(γ x / √(ν² + ε) + β, τ) per channel, ν² the mean of x² over one image's positions.
+    r"""max(γ x / √(ν² + ε) + β, τ) per channel, with ν² the mean of x² over one image's positions.
 
     Source: Singh and Krishnan (2020), "Filter Response Normalization Layer".
     """
@@ -250,12 +250,12 @@ def to_json(architecture: Architecture) -> list[dict[str, Any]]:
 
 
 def from_json(description: Sequence[Mapping[str, Any]]) -> Architecture:
-    """Return the architecture that `to_json` described; raises ValueError for any other."""
+    """Return the architecture that `to_json` described; raises ValueError for any other data."""
     return tuple(_layer(entry) for entry in description)
 
 
 def modules_in(architecture: Architecture) -> Iterator[TorchModule]:
-    """Yield the modules of an architecture, those in branches too."""
+    """Yield the modules of an architecture, including those in branches."""
     for layer in architecture:
         if isinstance(layer, TorchModule):
             yield layer
@@ -284,7 +284,7 @@ def _layer(entry: Mapping[str, Any]) -> Layer:
     try:
         return VOCABULARY[name](**settings)
     except TypeError as error:
-        raise ValueError(f"cannot make {name} of {settings}: {error}") from error
+        raise ValueError(f"cannot make {name} from {settings}: {error}") from error
 
 
 def _tuples(value: Any) -> Any:

@@ -35,8 +35,8 @@ def mlp(
 ) -> Architecture:
     """Return a perceptron with these hidden widths.
 
-    A norm follows every dense layer, the last included, and takes the place of its bias
-    (seed paper 001). Dropout stands in front of every dense layer (Gal and Ghahramani, 2016).
+    A norm follows every dense layer, including the last, and replaces its bias (seed paper 001).
+    Dropout precedes every dense layer (Gal and Ghahramani, 2016).
     """
     after = () if norm is None else (norm,)
     blocks = (
@@ -103,12 +103,12 @@ def allconv_001(
 
 
 def mlp_003() -> Architecture:
-    """Return the perceptron for MNIST of seed paper 003."""
+    """Return seed paper 003's perceptron for MNIST."""
     return (Flatten(), *mlp([50, 50], 10))
 
 
 def lecun_mlp_003() -> Architecture:
-    """Return the same perceptron with weights that start as N(0, 1/fan-in) and biases as 0."""
+    """Return the same perceptron with initial weights N(0, 1/fan-in) and biases 0."""
     widths = {"widths": (784, 50, 50, 10)}
     factory = "bnnbench.methods.networks.lecun_mlp:lecun_mlp"
     return (TorchModule(factory, outputs=10, arguments=widths, stacked=True),)
@@ -118,8 +118,8 @@ def resnet18(classes: int = 10, dropout: float = 0.0, width: int = 64) -> Archit
     """Return ResNet-18 for 32 x 32 images (He et al., 2016); no pooling in the stem.
 
     `width` is the number of channels of the first stage; each later stage doubles it. Dropout
-    follows the activation inside each block and precedes the last layer: seed paper
-    003 does not state its place.
+    follows the activation inside each block and precedes the last layer; seed paper 003 does not
+    state its position.
     """
 
     def block(channels: int, stride: int, project: bool) -> Architecture:
@@ -145,7 +145,7 @@ def resnet18(classes: int = 10, dropout: float = 0.0, width: int = 64) -> Archit
 def resnet20_frn(classes: int = 10) -> Architecture:
     """Return ResNet-20 with feature response normalisation and Swish (Izmailov et al., 2021).
 
-    The strided convolutions pad as the original's "same" padding does: 0 before, 1 after.
+    The strided convolutions pad like the original's "same" padding: 0 before, 1 after.
     """
 
     def block(channels: int, stride: int) -> Architecture:
@@ -169,7 +169,7 @@ def resnet20_frn(classes: int = 10) -> Architecture:
 
 
 def vgg16(classes: int = 10, norm: BatchNorm | None = None, width: int = 64) -> Architecture:
-    """Return VGG-16 as in the code of SWAG (Maddox et al., 2019), or as narrow as `width` says."""
+    """Return VGG-16 as in the code of SWAG (Maddox et al., 2019), with `width` channels first."""
     after = () if norm is None else (norm,)
 
     def stage(channels: int, depth: int) -> Architecture:
@@ -214,8 +214,8 @@ def wideresnet28_10(
 ) -> Architecture:
     """Return WideResNet-28-10 as in the code of SWAG (Maddox et al., 2019), or a narrower one.
 
-    It departs from the original in its biases and in the stride of a block's second
-    convolution, where the original has none and strides in the first.
+    It differs from the original by its biases and by the stride in a block's second convolution;
+    the original has no biases and a stride in the first convolution.
     """
 
     def block(channels: int, stride: int, project: bool) -> Layer:

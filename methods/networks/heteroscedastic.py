@@ -1,8 +1,8 @@
-r"""Networks of a regression that give the noise variance of each input beside its mean.
+r"""Regression networks that output a noise variance for each input in addition to its mean.
 
-The last layer has a second unit per target. With its output g(x) and one number v that all
-inputs share, $\sigma^2(x) = \mathrm{softplus}(g(x)) + \mathrm{softplus}(v)$; v is the last number
-of the flat weight vector and starts at 0.
+The last layer has a second unit per target. With its output g(x) and one number v shared by all
+inputs, $\sigma^2(x) = \mathrm{softplus}(g(x)) + \mathrm{softplus}(v)$; v is the last number of the
+flat weight vector and starts at 0.
 
 Source: the public code of Izmailov et al. (2019), "Subspace Inference for Bayesian Deep
 Learning", on which seed paper 002 builds.
@@ -24,7 +24,7 @@ from bnnbench.methods.networks.torch_network import TorchNetwork
 
 
 class HeteroscedasticNetwork(TorchNetwork):
-    """The architecture, widened; outputs are the means of all targets, then their variances."""
+    """The widened architecture; outputs are the means of all targets, then their variances."""
 
     def __init__(
         self,
@@ -33,13 +33,13 @@ class HeteroscedasticNetwork(TorchNetwork):
         rules: Mapping[type[Layer], Rule] | None = None,
     ) -> None:
         super().__init__(widened(architecture), input_shape, rules)
-        # No kind of layer that is initialised at random: `fill` sets a norm's offset to 0.
+        # A kind of layer without random initialisation, for which `fill` sets the number to 0.
         shared = ParameterSlice("noise.variance", ReLU(), (1,), self.parameter_count, 1)
         self.parameters = (*self.parameters, shared)
         self.parameter_count += 1
 
     def __call__(self, weights, inputs, **options) -> Float[Tensor, "members points both"]:
-        """Return means and variances, side by side on the last axis; options as without them."""
+        """Return means and variances, side by side on the last axis; the options are the same."""
         means, raw = super().__call__(weights, inputs, **options).chunk(2, -1)
         stack = weights if isinstance(weights, Tensor) else weights[0]
         variances = softplus(raw) + softplus(stack[:, -1:, None])
@@ -47,21 +47,21 @@ class HeteroscedasticNetwork(TorchNetwork):
 
 
 def widened(architecture: Architecture) -> Architecture:
-    """Return the architecture with twice the outputs in its last, linear layer.
+    """Return the architecture with twice the outputs in its last layer, a linear one.
 
     Raises `Unsupported` for a network that ends in another layer.
     """
     *before, last = architecture
     if not isinstance(last, Linear):
         raise Unsupported(
-            "needed a network that ends in a linear layer, which is given a second output for "
-            f"the noise variance (or heteroscedastic=False); got {last}"
+            "needed a network that ends in a linear layer, to add an output for the noise "
+            f"variance (or heteroscedastic=False); got {last}"
         )
     return (*before, replace(last, outputs=2 * last.outputs))
 
 
 def softplus(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Return log(1 + exp(x)), rounded alike wherever an element lies in memory; slope 1/2 at 0."""
+    """Return log(1 + exp(x)), rounded independently of memory position; slope 1/2 at 0."""
     above = x.clamp_min(0)
     return above + (x - 2 * above).exp().log1p()
 
@@ -70,7 +70,7 @@ def gaussian_losses(
     outputs: Float[Tensor, "members points both"],
     targets: Float[Tensor, "members points outputs"],
 ) -> Float[Tensor, "members points"]:
-    """Return the negative log likelihood of each row, in nats, under a network's two outputs."""
+    """Return the negative log likelihood of each row, in nats, given means and variances."""
     means, variances = outputs.chunk(2, -1)
     terms = (targets - means).square() / variances + variances.log() + math.log(2 * math.pi)
     return 0.5 * terms.sum(-1)

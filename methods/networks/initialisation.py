@@ -1,7 +1,7 @@
-"""Laws of initial weights, one keyword for a whole network.
+"""Distributions of initial weights, one keyword for a whole network.
 
-fan_in is the number of inputs of a unit (channels kernel² for a convolution), fan_out that of
-the outputs that one input reaches. Norms always start as the identity.
+fan_in is the number of inputs of a unit (channels kernel² for a convolution), fan_out the number
+of outputs that one input reaches. Norms always start as the identity.
 """
 
 import math
@@ -16,8 +16,8 @@ from bnnbench.methods.networks.shapes import ParameterSlice
 
 Initialisation = Literal["torch", "xavier", "he_fan_out", "he_truncated"]
 """`torch`: U(±1/√fan_in), weights and biases.
-`xavier`: weights U(±√(6/(fan_in + fan_out))), biases as `torch`.
-`he_fan_out`: convolutions N(0, 2/fan_out) without bias, dense layers as `torch`.
+`xavier`: weights U(±√(6/(fan_in + fan_out))), biases as in `torch`.
+`he_fan_out`: convolutions N(0, 2/fan_out) without bias, dense layers as in `torch`.
 `he_truncated`: N(0, s²) cut at ±2s with variance 2/fan_in, no biases."""
 
 TRUNCATED_STD = 0.87962566

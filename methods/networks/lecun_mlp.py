@@ -1,4 +1,4 @@
-"""A perceptron that starts otherwise than torch's does."""
+"""A perceptron whose initialisation differs from torch's."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -7,10 +7,10 @@ from torch import nn
 
 
 def lecun_mlp(widths: Sequence[int]) -> nn.Sequential:
-    """Return dense layers with ReLU between them, of flattened inputs.
+    """Return dense layers with ReLU between them, for flattened inputs.
 
-    Weights start as N(0, 1/fan-in), where torch's default has a third of that variance, and biases
-    as 0. Source: LeCun, Bottou, Orr and Müller (1998), "Efficient BackProp", section 4.6.
+    Initial weights are N(0, 1/fan-in), three times the variance of torch's default, and initial
+    biases 0. Source: LeCun, Bottou, Orr and Müller (1998), "Efficient BackProp", section 4.6.
     """
     layers: list[nn.Module] = [nn.Flatten()]
     for inputs, outputs in pairwise(widths):

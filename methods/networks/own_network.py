@@ -1,8 +1,8 @@
-"""A network that a method brings itself, in place of the architecture of its problem.
+"""A method-supplied network, used instead of the architecture of its problem.
 
-Its posterior says so by an attribute `own_network`: a torch module, or a `NetworkDescription` of a
-network that torch does not know. The record then names the network, and tables tell the method's
-scores from those of methods that share an architecture.
+The posterior has it as its attribute `own_network`: a torch module, or a `NetworkDescription` of a
+network that torch does not know. The record then names the network, and tables distinguish the
+method's scores from those of methods that share an architecture.
 """
 
 import hashlib
@@ -14,19 +14,19 @@ from torch import nn
 
 @dataclass(frozen=True)
 class NetworkDescription:
-    """A network as a record names it."""
+    """The description of a network in records."""
 
     name: str
-    """Name of its class, or another name by which it is known."""
+    """Name of its class, or another name that identifies it."""
     parameters: int
-    """Number of learned numbers."""
+    """Number of learned parameters."""
     structure: str
-    """Layers and shapes in any notation; equal texts stand for equal structures."""
+    """Layers and shapes in any notation; equal texts mean equal structures."""
 
     def __post_init__(self) -> None:
         if not self.name or self.parameters < 0:
             raise ValueError(
-                "needed a network's name and how many parameters it has, 0 or more; "
+                "needed a network's name and its number of parameters, 0 or more; "
                 f"got {self.name!r} and {self.parameters}"
             )
 
@@ -48,9 +48,9 @@ def described(network: nn.Module) -> NetworkDescription:
 
 
 def own_network(posterior: object) -> Mapping[str, object] | None:
-    """Return class, parameter count and digest of the network that a posterior brings, if any.
+    """Return class, parameter count and digest of a posterior's own network, if any.
 
-    Raises TypeError where `own_network` is neither a network nor None.
+    Raises TypeError if `own_network` is neither a network nor None.
     """
     network = getattr(posterior, "own_network", None)
     if network is None:

@@ -1,4 +1,4 @@
-"""One pass through a network: what rules get besides parameters and input, and what a rule is."""
+"""One pass through a network: what a rule is, and its arguments besides parameters and input."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Pass:
     noise: Noise
     rngs: Sequence[Generator] | Streams | None
     momentum: float | None = None
-    """The momentum in place of that of every BatchNorm."""
+    """Momentum that replaces every BatchNorm's."""
 
     def draw(self, x: Tensor, fill: Callable[[Tensor, Generator], object]) -> Tensor:
         """Return noise that broadcasts against `x`, each member's from its own generator."""
@@ -40,4 +40,4 @@ class Pass:
 
 
 Rule = Callable[[Any, Sequence[Parameters], Any, Pass], Any]
-"""layer, its parameters out of each stack of weights, input, pass -> output."""
+"""layer, its parameters from each stack of weights, input, pass -> output."""

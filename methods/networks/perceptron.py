@@ -21,8 +21,8 @@ def as_perceptron(
 ) -> Perceptron:
     """Return the architecture as a perceptron whose activation is one of those allowed.
 
-    A leading Flatten makes a vector of an image. Raises `Unsupported` for any other layer, a
-    dense layer without bias, two activations in a row and different ones.
+    A leading Flatten turns an image into a vector. Raises `Unsupported` for any other layer, a
+    dense layer without bias, two activations in a row, or different activations.
     """
     layers = architecture[1:] if architecture[:1] == (Flatten(),) else architecture
     flat = len(input_shape) == 1 or len(layers) < len(architecture)

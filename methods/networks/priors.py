@@ -2,9 +2,10 @@ r"""Priors on the weights of a plain network, stated with the problem.
 
 $$ w \sim N\bigl(0,\; 1 / (\lambda (\mathrm{fan\_in} + 1))\bigr) $$
 
-for the weights and the bias of a layer, without + 1 for a layer that has no bias: scaled by
-√(fan_in + 1), all weights of all layers have one prior. Source: Hernández-Lobato and Adams (2015),
-"Probabilistic Backpropagation for Scalable Learning of Bayesian Neural Networks", section 2.
+for the weights and the bias of a layer; a layer without bias has fan_in instead of fan_in + 1. When
+scaled by √(fan_in + 1), all weights of all layers have the same prior. Source: Hernández-Lobato and
+Adams (2015), "Probabilistic Backpropagation for Scalable Learning of Bayesian Neural Networks",
+section 2.
 """
 
 import math
@@ -20,7 +21,7 @@ from bnnbench.methods.networks.shapes import parameter_slices
 
 @dataclass(frozen=True)
 class FixedPrecision:
-    """A prior of known precision λ, the same for the scaled weights of all layers."""
+    """A prior of known precision λ, equal for the scaled weights of all layers."""
 
     precision: float = 1.0
 
@@ -33,7 +34,7 @@ class FixedPrecision:
     ) -> Float[Tensor, " parameters"]:
         """Return the standard deviation of every plain weight, in float64.
 
-        The order is that of `TorchNetwork.parameters`.
+        The order is the same as in `TorchNetwork.parameters`.
         """
         return scales(architecture, input_shape) * self.precision**-0.5
 

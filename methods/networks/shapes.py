@@ -28,7 +28,7 @@ Shape = tuple[int, ...]
 
 
 class Placed(NamedTuple):
-    """A layer in its place: its path such as "12.body.3", and the shapes around it."""
+    """A layer's position: its path such as "12.body.3", and the shapes around it."""
 
     path: str
     layer: Layer
@@ -37,7 +37,7 @@ class Placed(NamedTuple):
 
 
 class ParameterSlice(NamedTuple):
-    """The place of one parameter in a flat vector of weights (or of running statistics)."""
+    """The position of one parameter in a flat vector of weights (or of running statistics)."""
 
     path: str
     """The path, such as "12.body.3.weight"."""
@@ -45,23 +45,23 @@ class ParameterSlice(NamedTuple):
     shape: Shape
     offset: int
     fan_in: int
-    """The inputs of one unit: channels kernel² of a convolution, 1 of a norm."""
+    """The inputs of one unit: channels kernel² for a convolution, 1 for a norm."""
     module: str = ""
-    """The path of the TorchModule that it is a part of, "" of any other layer."""
+    """The path of the TorchModule that it is part of, "" for any other layer."""
 
     @property
     def owner(self) -> str:
-        """The path of the layer, such as "12.body.3"; inside of a TorchModule, of its layer."""
+        """The path of the layer, such as "12.body.3"; inside a TorchModule, of the inner layer."""
         return self.path.rpartition(".")[0]
 
     @property
     def step(self) -> str:
-        """The path of the layer of the architecture."""
+        """The path of the architecture's layer."""
         return self.module or self.owner
 
     @property
     def name_in_step(self) -> str:
-        """The name within the layer of the architecture."""
+        """The name within the architecture's layer."""
         return self.path[len(self.step) + 1 :]
 
     @property
@@ -83,7 +83,7 @@ class ParameterSlice(NamedTuple):
 def walk(architecture: Architecture, input_shape: Shape, prefix: str = "") -> Iterator[Placed]:
     """Yield every layer in the order of parameters; a Residual precedes body and shortcut.
 
-    Raises ValueError at the first layer that cannot take the shape it is given.
+    Raises ValueError at the first layer that does not accept its input shape.
     """
     _check_shape(input_shape)
     for index, layer in enumerate(architecture):
@@ -130,7 +130,7 @@ def parameter_shapes(layer: Layer, input_shape: Shape) -> dict[str, Shape]:
 def running_shapes(layer: Layer, input_shape: Shape) -> dict[str, Shape]:
     """Return the layer's running statistics by name; they are not trained.
 
-    Those of a TorchModule are all its buffers that are not frozen.
+    For a TorchModule these are all its buffers that are not frozen.
     """
     if isinstance(layer, TorchModule):
         return dict(_parts(layer).moving)
@@ -140,18 +140,18 @@ def running_shapes(layer: Layer, input_shape: Shape) -> dict[str, Shape]:
 
 
 def parameter_slices(architecture: Architecture, input_shape: Shape) -> tuple[ParameterSlice, ...]:
-    """Return the place of each parameter in a flat weight vector.
+    """Return the position of each parameter in a flat weight vector.
 
-    Layers in order of appearance, weight before bias, body before shortcut.
+    Layers are in order of appearance, weight before bias, body before shortcut.
     """
     return _slices(architecture, input_shape, parameter_shapes)
 
 
 def running_slices(architecture: Architecture, input_shape: Shape) -> tuple[ParameterSlice, ...]:
-    """Return where each running statistic lies in a flat vector of them.
+    """Return the position of each running statistic in a flat vector of them.
 
-    Behind them, if a layer is an AnalyticNorm: mean and variance of the network's inputs per
-    channel, "input.mean" and "input.variance".
+    If a layer is an AnalyticNorm, they are followed by the mean and variance of the network's
+    inputs per channel, "input.mean" and "input.variance".
     """
     slices = _slices(architecture, input_shape, running_shapes)
     layers = (placed.layer for placed in walk(architecture, input_shape))

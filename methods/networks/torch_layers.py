@@ -1,9 +1,9 @@
-"""Rules by which layers compute, for several members (networks of different weights) at once.
+"""Computation rules of layers, for several members (networks of different weights) at once.
 
 A rule takes a layer, its parameters and its input, both with a leading axis of members, and
 returns the output. No member's result depends on another, to the last bit: products are
-batched, and where a library's rounding depends on the batch, members are taken one by one.
-Images lie in memory channels last, which is what makes convolutions fast.
+batched, and if a library's rounding depends on the batch, members are computed one by one.
+Images are stored channels last, which makes convolutions fast.
 """
 
 import math
@@ -45,11 +45,12 @@ def affine(
 ) -> NewVectors:
     """Return x Wᵀ + b.
 
-    MKL rounds a product by where its operands lie, so points and features are filled up with
-    zeros to multiples of 4, which puts every member's matrices on 16-byte boundaries.
+    MKL's rounding of a product depends on the operands' addresses. Points and features are
+    therefore padded with zeros to multiples of 4, which aligns every member's matrices to 16
+    bytes.
     """
     points, (outputs, features) = x.shape[1], weight.shape[1:]
-    if outputs == 1:  # rounded one way alone, another in a batch
+    if outputs == 1:  # a product of one output rounds differently in a batch
         product = (x * weight).sum(-1, keepdim=True)
         return product if bias is None else product + bias.unsqueeze(1)
     if points % 4 or features % 4:
@@ -59,7 +60,7 @@ def affine(
     elif weight.storage_offset() % 4 or (len(weight) > 1 and weight.stride(0) % 4):
         weight = weight.clone()
     if outputs % 4 == 0 and outputs * features >= LARGE:
-        # The gradient of the weights comes out untransposed, which saves its copy.
+        # The gradient of the weights is then untransposed, which saves a copy.
         product = _product(weight, x.mT, bias, 2).mT.contiguous()
     else:
         product = _product(x, weight.mT, bias, 1)
@@ -97,18 +98,18 @@ def is_strided_pointwise(layer: vocabulary.Conv2d) -> bool:
     """Return whether a 1 x 1 kernel skips pixels.
 
     oneDNN's gradient of such kernels, channels last, writes outside its memory on processors
-    without AVX-512 (uxlfoundation/oneDNN 6035): take the pixels first, then convolve them all.
+    without AVX-512 (uxlfoundation/oneDNN 6035): select the pixels first, then convolve them all.
     """
     return layer.kernel == 1 and layer.stride > 1
 
 
 def strided(images: Float[Tensor, "points channels height width"], stride: int) -> Tensor:
-    """Return every `stride`-th row and column of pixels, beginning with the first."""
+    """Return every `stride`-th row and column of pixels, starting with the first."""
     return images[..., ::stride, ::stride]
 
 
 def pad(images: Float[Tensor, "points channels height width"], layer: vocabulary.Conv2d) -> Tensor:
-    """Return images with the layer's borders around them."""
+    """Return images padded with the layer's borders."""
     before, after = layer.borders
     if before == after == 0:
         return images
@@ -156,7 +157,7 @@ def _normalise(
 def analytic_norm(
     layer: vocabulary.AnalyticNorm, stacks: Sequence[Parameters], x: Tensor, _: Pass
 ) -> Tensor:
-    """Return (x - m)/√(v + ε) scaled and shifted, with m and v that follow from the weights."""
+    """Return (x - m)/√(v + ε) scaled and shifted, with m and v determined by the weights."""
     (parameters,) = stacks
     if "mean" not in parameters:
         raise ValueError("needed buffers: AnalyticNorm starts from the statistics of the inputs")
@@ -164,13 +165,13 @@ def analytic_norm(
 
 
 def channel_map(parameters: Parameters, epsilon: float) -> tuple[Tensor, Tensor]:
-    """Return scale and offset of a norm whose "mean" and "variance" are given."""
+    """Return scale and offset of a norm with given "mean" and "variance"."""
     scale = parameters["weight"] * (parameters["variance"] + epsilon).rsqrt()
     return scale, parameters["bias"] - parameters["mean"] * scale
 
 
 def per_channel(x: Tensor, scale: Tensor, offset: Tensor | None = None) -> Tensor:
-    """Return scale x + offset of one member, channels being the second axis of `x`."""
+    """Return scale x + offset for one member; channels are the second axis of `x`."""
     sides = (1,) * (x.dim() - 2)
     scaled = x * scale.view(-1, *sides)
     return scaled if offset is None else scaled + offset.view(-1, *sides)
@@ -188,7 +189,7 @@ def channel_moments(
 def feature_response_norm(
     layer: vocabulary.FeatureResponseNorm, stacks: Sequence[Parameters], x: Images, _: Pass
 ) -> Images:
-    """Return max(γ x / √(ν² + ε) + β, τ), ν² the mean of x² over one image's positions."""
+    """Return max(γ x / √(ν² + ε) + β, τ), with ν² the mean of x² over one image's positions."""
     (parameters,) = stacks
     return one_by_one(partial(_filter_response, layer.epsilon), x, *parameters.values())
 
@@ -200,7 +201,7 @@ def _filter_response(epsilon: float, x: Tensor, *parameters: Tensor) -> Tensor:
 
 
 def dropout(layer: vocabulary.Dropout, _: Sequence[Parameters], x: Tensor, context: Pass) -> Tensor:
-    """Return x times a mask of 0 and 1/(1 - rate), or x itself when noise is off."""
+    """Return x times a mask of 0 and 1/(1 - rate), or x itself if noise is off."""
     if context.noise == "off" or layer.rate == 0:
         return x
     keep = 1 - layer.rate
@@ -211,7 +212,7 @@ def dropout(layer: vocabulary.Dropout, _: Sequence[Parameters], x: Tensor, conte
 def gaussian_noise(
     layer: vocabulary.GaussianNoise, _: Sequence[Parameters], x: Tensor, context: Pass
 ) -> Tensor:
-    """Return x plus a normal draw, or x itself when noise is off."""
+    """Return x plus a normal draw, or x itself if noise is off."""
     if context.noise == "off" or layer.variance == 0:
         return x
     noise = context.draw(x, lambda row, rng: row.normal_(generator=rng))
@@ -223,7 +224,7 @@ def logistic_bernoulli(
 ) -> Tensor:
     """Return 1 where a uniform draw is below sigmoid(x), otherwise 0; no gradient.
 
-    With noise "off" it is its mean given x, sigmoid(x), which has one.
+    With noise "off" it is the mean given x, sigmoid(x), which has a gradient.
     """
     if context.noise == "off":
         return one_by_one(torch.sigmoid, x)
@@ -234,7 +235,7 @@ def logistic_bernoulli(
 def one_by_one(function: Callable[..., Tensor], x: Tensor, *tensors: Tensor) -> Tensor:
     """Return `function` of each member's input and tensors, stacked."""
     if len(x) == 1 and x.dim() == 5:
-        # Saves copies. Stacked images stay channels last, but stacking can transpose vectors.
+        # Avoids copies. Stacked images stay channels last, but stacking can transpose vectors.
         return function(x.squeeze(0), *(tensor.squeeze(0) for tensor in tensors)).unsqueeze(0)
     rows = zip(*(tensor.unbind() for tensor in (x, *tensors)), strict=True)
     return torch.stack(
@@ -246,7 +247,7 @@ def one_by_one(function: Callable[..., Tensor], x: Tensor, *tensors: Tensor) -> 
 
 
 def realigned(row: Tensor) -> Tensor:
-    """Return the row where library code rounds it, and its gradient, as it would alone."""
+    """Return the row at an address where library code rounds it as in a stack of one."""
     return row if row.numel() % 16 == 0 else row * 1
 
 
@@ -262,7 +263,7 @@ def _elementwise(function: Callable[[Tensor], Tensor]) -> Rule:
 
 
 def _elementwise_one_by_one(function: Callable[[Tensor], Tensor]) -> Rule:
-    # Vectorised and remaining elements are rounded differently.
+    # Vectorised and remaining elements round differently.
     return lambda layer, _, x, __: one_by_one(function, x)
 
 

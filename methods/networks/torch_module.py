@@ -1,4 +1,4 @@
-"""A network of one's own, or a part of one, as a layer of an architecture."""
+"""A custom network, or a part of one, as a layer of an architecture."""
 
 import hashlib
 import inspect
@@ -16,37 +16,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class TorchModule:
-    """A `torch.nn.Module`; an architecture of this layer alone is a network of one's own.
+    """A `torch.nn.Module`; an architecture with only this layer is a custom network.
 
-    `TorchModule(ResNet, outputs=10)` is a whole network; with another layer behind it, such as
+    `TorchModule(ResNet, outputs=10)` is a whole network; followed by another layer, as in
     `(TorchModule(backbone, outputs=512, frozen=("*",)), Linear(10))`, it is the part before a head.
-    Its weights start as the module's own constructor draws them, from the stream of the run.
+    The module's own constructor draws its initial weights, from the stream of the run.
 
-    Patterns are those of shells (`*`, `?`, `[...]`), for the names of parameters and buffers; one
-    that begins with `!` takes back what the patterns before it named, as `("*", "!*lora*")`.
+    Patterns are shell patterns (`*`, `?`, `[...]`) for the names of parameters and buffers. A
+    pattern that begins with `!` excludes names that earlier patterns select, as in
+    `("*", "!*lora*")`.
     """
 
     factory: "str | Callable[..., nn.Module]"
     """Function or class that returns the module, or its name, as "package.module:function" or
-    "file.py:function". It is kept as a name, so that worker processes find it."""
+    "file.py:function". It is stored as a name, so that worker processes find it."""
     outputs: int | tuple[int, ...]
-    """Shape of the output of one input; a number stands for a vector."""
+    """Shape of the output of one input; a number means a vector."""
     inputs: tuple[int, ...] = ()
     """Shape of one input, `()` if it follows from the data."""
     arguments: Mapping[str, Any] | tuple[tuple[str, Any], ...] = ()
     """Keyword arguments of the factory: numbers, strings, and tuples of them."""
     frozen: tuple[str, ...] = ()
-    """Patterns of what is not trained. It has the values of `weights`, or those that the factory
-    gives with seed 0: the same in every run."""
+    """Patterns of tensors that are not trained. Their values come from `weights`, or from the
+    factory with seed 0: the same in every run."""
     weights: str = ""
-    """File with a state dictionary, saved by `torch.save`, from which all values start."""
+    """File with a state dictionary, saved by `torch.save`, that gives all initial values."""
     fresh: tuple[str, ...] = ()
-    """Patterns of what does not start from that file, such as a new head."""
+    """Patterns of tensors that do not start from that file, such as a new head."""
     weights_sha256: str = ""
-    """Checksum of that file, filled in; a file with another one is refused."""
+    """Checksum of that file, filled in; a file with another checksum is rejected."""
     stacked: bool = False
-    """True if several fits of this network are computed together, by `torch.vmap`, where that
-    works. It is faster for small networks, but a fit then depends on its company by rounding."""
+    """True if several fits of this network are computed together, by `torch.vmap`, if that works.
+    It is faster for small networks, but a fit's rounding then depends on the fits next to it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "factory", name_of_factory(self.factory))
@@ -99,9 +100,9 @@ class TorchModule:
 
 
 def name_of_factory(factory: object) -> str:
-    """Return "package.module:function" of a factory that can be imported by that name.
+    """Return "package.module:function" for a factory that can be imported by that name.
 
-    Raises ValueError for any other, such as a lambda or a function inside of a function.
+    Raises ValueError for any other, such as a lambda or a function inside a function.
     """
     if isinstance(factory, str):
         place, colon, name = factory.rpartition(":")

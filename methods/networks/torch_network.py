@@ -31,15 +31,15 @@ from bnnbench.methods.networks.shapes import (
 from bnnbench.methods.networks.torch_layers import RULES, channel_moments
 
 _Slices = tuple[tuple[str, int], ...]
-"""A layer's slices: the name of each, and its number in flat vectors."""
+"""The slices of one layer: name of each, and its index in flat vectors."""
 
 
 class _Step(NamedTuple):
-    """One layer: its rules, and the numbers of its parameters and running statistics."""
+    """One layer: its rules, and the indices of its parameters and running statistics."""
 
     rule: Rule
     statistic: Rule | None
-    """The rule for the statistic of a single pixel, where an AnalyticNorm further on needs it."""
+    """The rule for the statistic of a single pixel, if a later AnalyticNorm needs it."""
     layer: Layer
     parameters: _Slices
     buffers: _Slices
@@ -57,7 +57,7 @@ _Program = tuple[_Step | _Fork, ...]
 
 @runtime_checkable
 class Activations(Protocol):
-    """Values that flow through a network: a tensor, or a type that a method's own rules take."""
+    """Values that flow through a network: a tensor, or a type for a method's own rules."""
 
     def __len__(self) -> int: ...
 
@@ -72,12 +72,12 @@ class Activations(Protocol):
 class TorchNetwork:
     """An architecture as a function of flat weight vectors, one per member.
 
-    Member `m` of a call equals the call with member `m` alone: bit for bit where one CPU thread
-    computes, up to rounding elsewhere, since threads divide a batch of products otherwise.
+    Member `m` of a call equals a call with only member `m`: bit for bit on one CPU thread, up to
+    rounding elsewhere, since threads divide a batch of products differently.
 
-    `rules` replace the built-in ones, for a method whose layers compute otherwise; such a
+    `rules` replace the built-in ones, for a method whose layers compute differently. Such a
     method may pass several stacks of weights (a mean and a standard deviation, say), and its
-    rules get the layer's parameters out of each.
+    rules get the layer's parameters from each stack.
     """
 
     def __init__(
@@ -119,12 +119,12 @@ class TorchNetwork:
     ) -> Any:
         """Return each member's outputs, `members points *outputs`.
 
-        What has a leading axis of 1 is shared by all members; with `rngs`, there are as many
-        members as generators. `training` takes batch statistics and moves `buffers` in place.
-        `noise` is "per_example" in training and otherwise "off" unless given; member `m`
-        draws from `rngs[m]` alone. `momentum` replaces that of every BatchNorm.
-        AnalyticNorm takes the inputs' statistics from `buffers`, the rest from the weights.
-        Inputs that are no tensor pass through the network as they are, and the rules see them.
+        Arguments with a leading axis of 1 are shared by all members; with `rngs`, there are as many
+        members as generators. `training` uses batch statistics and updates `buffers` in place.
+        `noise` defaults to "per_example" in training and to "off" otherwise; member `m` draws only
+        from `rngs[m]`. `momentum` replaces every BatchNorm's. AnalyticNorm takes the inputs'
+        statistics from `buffers`, the rest from the weights. Inputs that are not tensors pass
+        through the network unchanged, for the rules to handle.
         """
         stacks = (weights,) if isinstance(weights, Tensor) else tuple(weights)
         members = max(len(inputs), len(rngs or ()), *map(len, stacks))
@@ -151,9 +151,9 @@ class TorchNetwork:
         rule: Initialisation = "torch",
         dtype: torch.dtype = torch.float32,
     ) -> Float[Tensor, "members parameters"]:
-        """Return one weight vector per generator, drawn from it alone, where it lives.
+        """Return one weight vector per generator, drawn only from it and on its device.
 
-        A TorchModule draws its own as its constructor says, whatever the rule.
+        A TorchModule's own constructor draws its weights, whatever the rule.
         """
         weights = torch.empty(len(rngs), self.parameter_count, dtype=dtype, device=rngs[0].device)
         for row, rng in zip(weights, rngs, strict=True):
@@ -173,10 +173,10 @@ class TorchNetwork:
         weights: Float[Tensor, "members parameters"],
         inputs: Sequence[Float[Tensor, "points *features"]] = (),
     ) -> Float[Tensor, "members buffers"]:
-        """Return the statistics of no data, mean 0 and variance 1, beside these weights.
+        """Return initial statistics for these weights: mean 0 and variance 1.
 
-        Those of the network's inputs are taken from `inputs`, one set per member, if given; those
-        of a TorchModule are as its constructor or its file says.
+        The statistics of the network's inputs are taken from `inputs`, one set per member, if
+        given; a TorchModule's come from its constructor or its file.
         """
         buffers = weights.new_zeros(len(weights), self.buffer_count)
         for part in self.buffers:
@@ -221,7 +221,7 @@ def _run(
     statistics: Sequence[Tensor],
     context: Pass,
 ) -> tuple[Any, Any]:
-    """Return the outputs, and the single pixel's statistic after the network if there is one."""
+    """Return the outputs, and the single pixel's statistic after the network, if any."""
     for step in program:
         if isinstance(step, _Fork):
             body = _run(step.body, x, pixel, stacks, statistics, context)
@@ -241,7 +241,7 @@ def _run(
 
 
 def _normed(architecture: Architecture) -> bool:
-    """Return whether a layer, inside branches too, is an AnalyticNorm."""
+    """Return whether any layer, including those in branches, is an AnalyticNorm."""
     return any(
         isinstance(layer, AnalyticNorm)
         or (isinstance(layer, Residual) and _normed(layer.body + layer.shortcut))
@@ -256,7 +256,7 @@ def _pixel_rules() -> Mapping[type[Layer], Rule]:
 
 
 def _numbers(slices: Sequence[ParameterSlice]) -> dict[str, _Slices]:
-    """Return every layer's own slices, by its path."""
+    """Return the slices of every layer, by its path."""
     groups = groupby(enumerate(slices), key=lambda pair: pair[1].step)
     return {
         step: tuple((part.name_in_step, number) for number, part in numbered)
@@ -267,7 +267,7 @@ def _numbers(slices: Sequence[ParameterSlice]) -> dict[str, _Slices]:
 def _views(
     flat: Float[Tensor, "members parameters"], slices: Sequence[ParameterSlice]
 ) -> list[Tensor]:
-    """Return each parameter with its shape after the axis of members."""
+    """Return each parameter in its shape, after the axis of members."""
     parts = flat.split([part.size for part in slices], 1)
     return [
         piece.view(len(flat), *part.shape) if len(part.shape) != 1 else piece

@@ -1,1 +1,1 @@
-"""Methods that correct the predictions of another method by rows that it was not fitted to."""
+"""Methods that correct another method's predictions with rows that it was not fitted to."""

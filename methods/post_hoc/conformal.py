@@ -1,9 +1,9 @@
-"""Split conformal prediction: sets or intervals that hold a stated share of new targets.
+"""Split conformal prediction: sets or intervals that contain a stated share of new targets.
 
-The method is fitted to four fifths of the training rows. Scores of the last fifth, which say how
-badly a target fits its prediction, give the threshold up to which targets belong to a set. If rows
-are exchangeable, a set holds the next target with at least the stated probability, whatever the
-method believes. Source: Vovk, Gammerman and Shafer (2005), "Algorithmic Learning in a Random
+The method is fitted to four fifths of the training rows. Scores of the last fifth measure how badly
+a target fits its prediction; their quantile is the maximum score of targets in a set. If rows are
+exchangeable, a set contains the next target with at least the stated probability, whatever the
+method predicts. Source: Vovk, Gammerman and Shafer (2005), "Algorithmic Learning in a Random
 World"; for the scores see `scores.py`.
 """
 
@@ -37,13 +37,13 @@ from bnnbench.methods.tuning.space import Space, compose, space_of
 
 @dataclass(frozen=True)
 class ConformalPosterior:
-    """A posterior, and the score up to which targets belong to a set or interval."""
+    """A posterior, and the maximum score of targets in a set or interval."""
 
     posterior: Posterior
     case: HeldOut
     method: "Conformal"
     threshold: Float64[Tensor, " outputs"]
-    """One number for classes."""
+    """A single number for classes."""
 
     @property
     def diagnostics(self) -> Mapping[str, float]:
@@ -66,19 +66,19 @@ class ConformalPosterior:
 
 @dataclass(frozen=True)
 class Conformal(Batched):
-    """A method whose sets or intervals hold a share `level` of targets."""
+    """A method whose sets or intervals contain a share `level` of targets."""
 
     method: Method = field(default_factory=AdamW)
-    """The method whose predictions are corrected, with settings of its own."""
+    """The method whose predictions are corrected, and its settings."""
     level: float = 0.9
-    """The share of new targets that sets or intervals hold."""
+    """The share of new targets that sets or intervals contain."""
     classes: scores.ClassScore = "aps"
-    """aps: add classes from the likeliest down (Romano, Sesia and Candès, 2020), without the random
-    number that makes coverage exact. probability: all classes above one probability (Sadinle, Lei
-    and Wasserman, 2019)."""
+    """aps: add classes from the most probable down (Romano, Sesia and Candès, 2020), without the
+    random number that makes coverage exact. probability: all classes above one probability
+    (Sadinle, Lei and Wasserman, 2019)."""
     intervals: scores.IntervalScore = "quantiles"
     """quantiles: widen the method's own central interval equally on both sides (Romano, Patterson
-    and Candès, 2019). residuals: around the mean, in units of the predictive deviation."""
+    and Candès, 2019). residuals: around the mean, in predictive standard deviations."""
 
     def __post_init__(self) -> None:
         require_between(self, 0.0, 1.0, "level")
@@ -88,12 +88,12 @@ class Conformal(Batched):
 
     @property
     def prior_use(self) -> PriorUse | None:
-        """The prior use of the method inside."""
+        """The prior use of the inner method."""
         return prior_use(self.method)
 
     @property
     def space(self) -> Space:
-        """The search space of the method."""
+        """The search space of the inner method."""
         return compose("method", space_of(self.method))
 
     def fit_many(
@@ -130,7 +130,7 @@ def predicted(
     inputs: Float[Tensor, "points *features"],
     rng: torch.Generator,
 ) -> Predictive:
-    """Return predictions of inputs and targets in units of all rows, by a fit to a part of them."""
+    """Return predictions by a fit to some rows, with inputs and targets in units of all rows."""
     return case.in_original_units(posterior.predict(case.standardised(inputs), rng))
 
 

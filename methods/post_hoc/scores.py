@@ -1,4 +1,4 @@
-"""Scores of conformal prediction, which say how badly a target fits its prediction."""
+"""Scores of conformal prediction, which measure how badly a target fits its prediction."""
 
 from typing import Any, Literal, get_args
 
@@ -17,7 +17,7 @@ INTERVAL_SCORES: tuple[IntervalScore, ...] = get_args(IntervalScore)
 def of_classes(name: ClassScore, prediction: Any) -> Float64[Tensor, "points classes"]:
     """Return the score of every class.
 
-    aps: the probability of the class and of all that are likelier. probability: 1 minus its own.
+    aps: the probability of the class plus all more probable ones. probability: 1 minus its own.
     """
     require(prediction, "mixture_log_probs")
     probabilities = prediction.mixture_log_probs.double().exp()
@@ -35,7 +35,7 @@ def of_targets(
 ) -> Float64[Tensor, "points outputs"]:
     """Return the score of each target.
 
-    quantiles: how far it lies outside the central interval of mass `level`, negative inside.
+    quantiles: its distance outside the central interval of mass `level`, negative inside.
     residuals: its distance from the mean in predictive standard deviations.
     """
     targets = targets.double()
@@ -49,9 +49,9 @@ def of_targets(
 def interval(
     name: IntervalScore, prediction: Any, level: float, threshold: Float64[Tensor, " outputs"]
 ) -> tuple[Float64[Tensor, "points outputs"], Float64[Tensor, "points outputs"]]:
-    """Return the least and greatest target whose score is at most the threshold.
+    """Return the minimum and maximum target whose score is at most the threshold.
 
-    An interval that a negative threshold would turn around is the point in its middle.
+    If a negative threshold would reverse an interval, it becomes its midpoint.
     """
     if name == "residuals":
         reach = threshold * prediction.variance.sqrt()

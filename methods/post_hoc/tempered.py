@@ -35,21 +35,21 @@ from bnnbench.methods.tuning.temperature import (
 class Tempered(Batched):
     """A classifier with one number that sharpens or flattens its probabilities.
 
-    The temperature has the least log loss on a fifth of the training rows, predicted by a fit to
+    The temperature minimises the log loss on a fifth of the training rows, predicted by a fit to
     the other rows; the method is then fitted to all. Order of classes and accuracy do not change.
     """
 
     method: Method = field(default_factory=AdamW)
-    """The classifier, with settings of its own."""
+    """The classifier and its settings."""
 
     @property
     def prior_use(self) -> PriorUse | None:
-        """The prior use of the method inside."""
+        """The prior use of the inner method."""
         return prior_use(self.method)
 
     @property
     def space(self) -> Space:
-        """The search space of the method."""
+        """The search space of the inner method."""
         return compose("method", space_of(self.method))
 
     def fit_many(

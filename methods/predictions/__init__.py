@@ -1,4 +1,4 @@
-"""Predictive distributions, and the names under which predictions are stored."""
+"""Predictive distributions, and the names used for stored predictions."""
 
 from collections.abc import Mapping
 
@@ -16,6 +16,6 @@ PREDICTIVES: Mapping[str, str] = {
     "affine_box": "bnnbench.methods.ciber.predictive:AffinePredictive",
     "rectified_box": "bnnbench.methods.ciber.predictive:RectifiedPredictive",
 }
-"""Name → "module:Class" of a `base.Predictive`. A class that is not listed is stored under its own
-"module:Class".
+"""Name → "module:Class" of a `base.Predictive`. A class that is not listed is stored under its
+"module:Class" path.
 """

@@ -1,10 +1,10 @@
 """The protocols of predictive classes, with the attributes that metrics need.
 
 Any class is a predictive if it has a length, in points, and packs itself into arrays. It supports
-the metrics for whose attributes it has a method; others are "not scored". Optional attributes:
-`of_classes`, whether targets are classes (True) or real numbers (False); `summary()`, a smaller
-predictive that is stored where this one is too large; `may_be_infinite`, the names of packed arrays
-in which an infinity is meant, as in the log of a probability of 0.
+the metrics whose attributes it has; others are "not scored". Optional attributes: `of_classes`,
+True if targets are classes and False if they are real numbers; `summary()`, a smaller predictive to
+store if this one is too large; `may_be_infinite`, the names of packed arrays that may contain
+infinities, such as the log of a probability of 0.
 """
 
 import dataclasses
@@ -21,34 +21,34 @@ Kind = TypeVar("Kind")
 class CannotAnswer(AttributeError):
     """A predictive cannot give an attribute's value; the message names the cause.
 
-    A property that raises it is an attribute that the object lacks, by `hasattr`.
+    If a property raises it, `hasattr` reports that the object lacks this attribute.
     """
 
 
 @runtime_checkable
 class Predictive(Protocol):
-    """A predictive distribution, or part of one, of every requested point."""
+    """A predictive distribution, or part of one, for every requested point."""
 
     def __len__(self) -> int: ...
 
     def pack(self) -> Mapping[str, np.ndarray | Tensor]:
         """Return arrays of numbers from which `unpack` makes an equal predictive.
 
-        A NaN among them says that inference has diverged.
+        A NaN in them means that inference has diverged.
         """
         ...
 
     @classmethod
     def unpack(cls, arrays: Mapping[str, Tensor]) -> "Predictive":
-        """Return the predictive that was packed; the arrays come as tensors on one device."""
+        """Return the predictive that was packed; all arrays are tensors on one device."""
         ...
 
 
 class Packed:
-    """Packing of a frozen dataclass whose fields are tensors, or None."""
+    """Packing for a frozen dataclass whose fields are tensors or None."""
 
     def pack(self) -> Mapping[str, Tensor]:
-        """Return the fields by name, those of None left out."""
+        """Return the fields by name, without those that are None."""
         fields = dataclasses.fields(self)  # pyright: ignore[reportArgumentType]
         tensors = {field.name: getattr(self, field.name) for field in fields}
         return {name: tensor for name, tensor in tensors.items() if tensor is not None}
@@ -120,12 +120,12 @@ class HasExpectedEntropy(Protocol):
 
 @runtime_checkable
 class HasDraws(HasProbabilities, HasExpectedEntropy, Protocol):
-    """A predictive whose uncertainty divides into that of draws and that between them."""
+    """A predictive whose uncertainty splits into uncertainty within draws and between draws."""
 
 
 @runtime_checkable
 class HasSpread(HasProbabilities, Protocol):
-    """A predictive with the distance of its draws from their mean; None where it was not stored."""
+    """A predictive with the distance of its draws from their mean; None if it was not stored."""
 
     @property
     def reverse_mutual_information(self) -> Float[Tensor, " points"] | None: ...
@@ -135,7 +135,7 @@ class HasSpread(HasProbabilities, Protocol):
 class HasDrawLogProbs(Protocol):
     """A predictive with the log probability of each target under each of its draws.
 
-    A draw is one function of the input, under which targets of several points are independent.
+    A draw is one function of the input; given it, targets of different points are independent.
     """
 
     def draw_log_probs(self, target: Any) -> Float[Tensor, "draws points"]: ...
@@ -162,7 +162,7 @@ class HasSamples(Protocol):
 
 @runtime_checkable
 class HasInterval(Protocol):
-    """A predictive with an interval that is to hold a share `level` of the targets."""
+    """A predictive with an interval intended to contain a share `level` of the targets."""
 
     @property
     def level(self) -> float: ...

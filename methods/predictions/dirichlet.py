@@ -1,7 +1,7 @@
 """Dirichlet distributions over class probabilities: fit to draws, divergence, uncertainty.
 
 The fit keeps the mean of the draws and finds the precision, the sum of the concentrations, by
-maximum likelihood. All is float64 but where steps are counted.
+maximum likelihood. Everything is float64, except when steps are counted.
 
 Sources: paper 003, section 3 and appendices A and B; Minka (2000), "Estimating a Dirichlet
 distribution".
@@ -15,28 +15,28 @@ from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
 SMOOTHING = 1e-4
-"""Share of every draw that is made uniform before its logarithm is taken. Source: paper 003."""
+"""Share of every draw that is replaced by the uniform before taking logs. Source: paper 003."""
 TOLERANCE = 1e-5
-"""Relative change of the precision below which no further step is taken."""
+"""Relative change of the precision at which the iteration stops."""
 ITERATIONS = 100
 
 
 def smoothed(probs: Float[Tensor, "*points classes"]) -> Float64[Tensor, "*points classes"]:
-    """Return the probabilities moved towards uniform, by which their logarithms are bounded."""
+    """Return the probabilities moved towards uniform, which bounds their logarithms."""
     return (1 - SMOOTHING) * probs.double() + SMOOTHING / probs.shape[-1]
 
 
 def mean_of(draws: Float64[Tensor, "draws *points"]) -> Float64[Tensor, "*points"]:
-    """Return the mean over draws, rounded alike for a point whatever the other points."""
+    """Return the mean over draws; a point's rounding does not depend on other points."""
     return draws[0] if len(draws) == 1 else reduce(torch.add, draws.unbind()) / len(draws)
 
 
 def reverse_mutual_information(
     draws: Float64[Tensor, "draws *points classes"],
 ) -> Float64[Tensor, "*points"]:
-    r"""Return $\tfrac1M \sum_m KL[\bar a \| f_m]$, of draws around their mean, in nats.
+    r"""Return $\tfrac1M \sum_m KL[\bar a \| f_m]$ of draws around their mean, in nats.
 
-    With the mean it is all that the fit depends on. Source: Malinin and Gales (2021),
+    The fit depends only on this and the mean. Source: Malinin and Gales (2021),
     "Uncertainty Estimation in Autoregressive Structured Prediction".
     """
     mean = mean_of(draws)
@@ -51,14 +51,14 @@ def fitted_precision(
 ) -> Float64[Tensor, "*points"]:
     """Return the most likely precision in [lowest, highest] of a Dirichlet with this mean.
 
-    `spread` is the draws' `reverse_mutual_information`. Where it is 0, the likelihood grows
-    without bound and the result is `highest`.
+    `spread` is the draws' `reverse_mutual_information`. If it is 0, the likelihood grows without
+    bound and the result is `highest`.
     """
     return fit_of_precision(mean, spread, lowest, highest).precision
 
 
 class Fit(NamedTuple):
-    """The most likely precision at each point, and the steps that it took."""
+    """The most likely precision at each point, and the number of steps to find it."""
 
     precision: Float[Tensor, "*points"]
     steps: Int64[Tensor, "*points"]
@@ -71,7 +71,7 @@ def fit_of_precision(
     lowest: float,
     highest: float,
 ) -> Fit:
-    r"""Return `fitted_precision` and the number of steps, at most `ITERATIONS`, in any arithmetic.
+    r"""Return `fitted_precision` and the number of steps, at most `ITERATIONS`, in any float type.
 
     $$ \tfrac1z \leftarrow \tfrac1z + \frac{\psi(z) - \sum_k \bar a_k \psi(z \bar a_k)
        + \sum_k \bar a_k c_k}{z^2 (\psi'(z) - \sum_k \bar a_k^2 \psi'(z \bar a_k))} $$
@@ -90,7 +90,7 @@ def fit_of_precision(
         # A step beyond infinity ends at the highest precision.
         new = torch.where(inverse > 0, 1 / inverse, highest).clamp(lowest, highest)
         converged = (new - z).abs() <= TOLERANCE * z
-        # A point that has converged stays, whatever the others need.
+        # A point that has converged stays, even while others continue.
         z = torch.where(moving, new, z)
         steps += moving
         moving &= ~converged
@@ -104,13 +104,13 @@ def kl_estimate(
     prior: Float64[Tensor, " classes"],
     highest: float,
 ) -> Float64[Tensor, "*points"]:
-    r"""Return an estimate of KL[Dir(α) || Dir(β)], in nats, α fitted to the draws, β the prior.
+    r"""Return an estimate of KL[Dir(α) || Dir(β)], in nats, for α fitted to draws and prior β.
 
     $$ \tfrac1M \sum_m \log Dir(f_m | \alpha) - \log Dir(f_m | \beta) $$
 
-    Precisions lie between the number of classes and `highest`, which is that of a single
-    draw. Gradients pass through the draws alone. Where the precision meets a bound, this
-    differs from the divergence and may be negative. Source: paper 003, eq. 5.
+    Precisions lie between the number of classes and `highest`, which is used for a single draw.
+    Gradients pass only through the draws. If the precision is at a bound, this differs from the
+    divergence and may be negative. Source: paper 003, eq. 5.
     """
     draws = smoothed(log_probs.double().exp())
     logs = draws.log()
@@ -121,7 +121,7 @@ def kl_estimate(
         else:
             z = fitted_precision(mean, reverse_mutual_information(draws), classes, highest)
             alpha = z.unsqueeze(-1) * mean
-    # A single draw is its own mean, where the derivative of Σ α_k log f_k is 0.
+    # A single draw equals its mean, where the derivative of Σ α_k log f_k is 0.
     held = logs.detach() if len(draws) == 1 else logs
     gap = mean_of((alpha * held - prior * logs).sum(-1))
     return _log_normaliser(alpha) - _log_normaliser(prior) + gap
@@ -130,7 +130,7 @@ def kl_estimate(
 def log_density(
     logs: Float64[Tensor, "*points classes"], alpha: Float64[Tensor, "*#points classes"]
 ) -> Float64[Tensor, "*points"]:
-    r"""Return $\log Dir(f | \alpha)$ from log f."""
+    r"""Return $\log Dir(f | \alpha)$, given log f."""
     return _log_normaliser(alpha) + ((alpha - 1) * logs).sum(-1)
 
 
@@ -163,7 +163,7 @@ def expected_entropy(alpha: Float64[Tensor, "*points classes"]) -> Float64[Tenso
 
 
 def mutual_information(alpha: Float64[Tensor, "*points classes"]) -> Float64[Tensor, "*points"]:
-    """Return entropy less expected entropy: what the probabilities tell about the class."""
+    """Return entropy minus expected entropy: the information of the probabilities on the class."""
     return (entropy(alpha) - expected_entropy(alpha)).clamp_min(0)
 
 

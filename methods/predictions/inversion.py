@@ -16,12 +16,12 @@ MOST_STEPS = 200
 def quantile(prediction: Any, level: float) -> Float64[Tensor, "points outputs"]:
     """Return the value below which a share `level` of the predictive mass lies.
 
-    By the prediction's own `quantile` where it has one, in closed form for a single Gaussian,
-    otherwise a root of the cdf. Raises ValueError unless 0 < level < 1, and `CannotAnswer` for a
-    prediction with neither.
+    It comes from the prediction's own `quantile` if it has one, from the closed form for a single
+    Gaussian, otherwise from a root of the cdf. Raises ValueError unless 0 < level < 1, and
+    `CannotAnswer` for a prediction with neither `quantile` nor cdf.
     """
     if not 0 < level < 1:
-        raise ValueError(f"a quantile needs a level between 0 and 1, not {level}")
+        raise ValueError(f"a quantile needs a level between 0 and 1; got {level}")
     if hasattr(prediction, "quantile"):
         return prediction.quantile(level).double()
     if isinstance(prediction, GaussianPredictive) and len(prediction.means) == 1:
@@ -41,9 +41,9 @@ def central_interval(
 
 
 def _root_of_cdf(prediction: Any, level: float) -> Tensor:
-    """Return the quantile by bisection, or by inverse quadratic interpolation where it is safe.
+    """Return the quantile by bisection, or by inverse quadratic interpolation if that is safe.
 
-    Cantelli's inequality gives the bracket: no distribution has a quantile outside.
+    Cantelli's inequality gives the bracket: no distribution has a quantile outside it.
     Source: Chandrupatla (1997), "A new hybrid quadratic/bisection algorithm".
     """
     mean, std = prediction.mean.double(), prediction.variance.double().sqrt()

@@ -1,8 +1,8 @@
-"""Mixtures whose components are no functions of the input: right at each point by itself.
+"""Mixtures whose components are not functions of the input, but valid at each single point.
 
-A component has integrated over some weights at every point apart, so that targets of several points
-depend on one another given the component. Scores of single points need no more; joint scores of
-several points cannot be had.
+A component integrates over some weights separately at every point, so that targets of different
+points depend on one another given the component. This suffices to score single points; joint scores
+of several points are not available.
 """
 
 from typing import Any

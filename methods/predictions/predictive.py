@@ -1,4 +1,4 @@
-"""Predictive distributions. Metrics know these and no methods."""
+"""Predictive distributions. Metrics depend on these and not on methods."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ from bnnbench.methods.predictions.base import (
 from bnnbench.methods.predictions.dirichlet import reverse_mutual_information, smoothed
 
 CHUNK_VALUES = 2**18
-"""Draws are reduced in chunks of points of about this many values, to bound memory
+"""Draws are reduced in chunks of points with about this many values, to bound memory
 (and to stay in cache, which is three times faster than 2**22)."""
 
 
@@ -33,7 +33,7 @@ def _point_chunks(values: Tensor) -> "list[Tensor]":
 
 def _reduced(values: Tensor, reduce: Callable[[Tensor], Tensor], shape: tuple[int, ...]) -> Tensor:
     """Return `reduce` of all draws, some points at a time, in float64."""
-    # Filled in place: pieces kept between large temporaries would fragment the heap.
+    # Filled in place: pieces stored between large temporaries would fragment the heap.
     result = torch.empty(shape, dtype=torch.float64, device=values.device)
     chunks = _point_chunks(values)
     pieces = result.split([chunk.shape[1] for chunk in chunks])
@@ -77,7 +77,7 @@ class CategoricalPredictive(Packed):
     def reverse_mutual_information(self) -> Float[Tensor, " points"]:
         r"""$\tfrac1S \sum_s KL[p \| p_s]$ of smoothed draws around their mean p, in nats, float64.
 
-        The only number besides the mean that a Dirichlet fit needs.
+        A Dirichlet fit needs only this number and the mean.
         """
         points = self.log_probs.shape[1:2]
         return _reduced(self.log_probs, _reverse_mutual_information, points)
@@ -92,7 +92,7 @@ class CategoricalPredictive(Packed):
         return self.log_probs.gather(2, index).squeeze(2).double()
 
     def summary(self) -> "CategoricalSummary":
-        """Return the summary that remains without the single draws."""
+        """Return a summary without the single draws."""
         return CategoricalSummary(
             self.mixture_log_probs, self.expected_entropy, self.reverse_mutual_information
         )
@@ -100,7 +100,7 @@ class CategoricalPredictive(Packed):
 
 @dataclass(frozen=True)
 class CategoricalSummary(Packed):
-    """The mixture and the spread of its draws: all that scores need, without the draws."""
+    """The mixture and the spread of its draws, without the draws; scores need nothing else."""
 
     mixture_log_probs: Float[Tensor, "points classes"]
     expected_entropy: Float[Tensor, " points"]
@@ -128,12 +128,12 @@ def _entropy(log_probs: Tensor) -> Tensor:
 
 @runtime_checkable
 class ClassPredictive(Predictive, HasProbabilities, Protocol):
-    """A distribution over classes, whatever it is a mixture of."""
+    """A distribution over classes, mixed in any way."""
 
 
 @runtime_checkable
 class RealPredictive(Predictive, HasMoments, HasLogProb, HasCdf, Protocol):
-    """A distribution over real targets, whatever its shape; outputs are independent."""
+    """A distribution of any shape over real targets; outputs are independent."""
 
     def rescaled(self, mean: float, std: float) -> "RealPredictive":
         """Return the distribution of mean + std * y."""
@@ -144,7 +144,7 @@ class RealPredictive(Predictive, HasMoments, HasLogProb, HasCdf, Protocol):
 class GaussianPredictive(Packed):
     """An equal-weight mixture of Gaussians, one component per posterior draw.
 
-    `variances` contain the observation noise. Everything is computed in float64.
+    `variances` include the observation noise. Everything is computed in float64.
     """
 
     means: Float[Tensor, "draws points outputs"]
@@ -167,7 +167,7 @@ class GaussianPredictive(Packed):
         return self.variances.double().mean(0) + means.var(0, correction=0)
 
     def log_prob(self, target: Float[Tensor, "points outputs"]) -> Float[Tensor, " points"]:
-        """Return the log density of each target, a row of outputs being one event."""
+        """Return the log density of each target; a row of outputs is one event."""
         return torch.cat(
             [_log_mean_exp(_log_density(*piece).sum(-1)) for piece in self._pieces(target)]
         )
@@ -198,7 +198,7 @@ class GaussianPredictive(Packed):
 
 
 def _log_density(target: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
-    """Return log N(target; mean, variance); of no variance, that of a point mass: ±inf."""
+    """Return log N(target; mean, variance); for variance 0 a point mass: ±inf."""
     error = target - mean
     density = -0.5 * (error**2 / variance + variance.log() + math.log(2 * math.pi))
     point_mass = torch.where(error == 0, math.inf, -math.inf)
@@ -206,16 +206,16 @@ def _log_density(target: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
 
 
 def _cdf(target: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
-    """Return P(y ≤ target) under N(mean, variance); of no variance, a step at the mean."""
+    """Return P(y ≤ target) under N(mean, variance); for variance 0 a step at the mean."""
     error = target - mean
     at_step = (error == 0) & (variance == 0)
     return torch.where(at_step, 1.0, torch.special.ndtr(error / variance.sqrt()))
 
 
 def mixture(predictives: Sequence[Predictive]) -> Predictive:
-    """Return the mixture of all draws: of equally many draws each, it weighs predictives equally.
+    """Return the mixture of all draws; with equal numbers of draws, predictives weigh equally.
 
-    Raises TypeError for predictives whose mixture has no class of its own.
+    Raises TypeError for predictives whose mixture has no class.
     """
     if _all_are(predictives, CategoricalPredictive):
         return type(predictives[0])(torch.cat([p.log_probs for p in predictives]))

@@ -10,12 +10,13 @@ from torch import Tensor
 from bnnbench.methods.predictions.base import CannotAnswer, Packed
 
 SAME_LEVEL = 1e-6
-"""Levels closer than this are one: 0.05 in single precision and (1 - 0.9) / 2 in double."""
+"""Levels closer than this are equal, such as 0.05 in single and (1 - 0.9) / 2 in double precision.
+"""
 
 
 @dataclass(frozen=True)
 class QuantilePredictive(Packed):
-    """Quantiles of each output at levels that all points share.
+    """Quantiles of each output at levels shared by all points.
 
     Raises ValueError unless levels strictly increase within (0, 1) and values do not decrease.
     """
@@ -53,7 +54,7 @@ class QuantilePredictive(Packed):
         return len(self.values)
 
     def quantile(self, level: float) -> Float64[Tensor, "points outputs"]:
-        """Return the quantiles at a level of the grid; raises `CannotAnswer` at another."""
+        """Return the quantiles at a level of the grid; raises `CannotAnswer` at any other level."""
         distances = (self.levels.double() - level).abs()
         nearest = int(distances.argmin())
         if distances[nearest] > SAME_LEVEL:

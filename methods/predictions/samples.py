@@ -15,8 +15,8 @@ from bnnbench.methods.predictions.base import Packed
 class SamplePredictive(Packed):
     """The empirical distribution of equally likely samples of each target.
 
-    It has no density. Samples are of the target, noise included, and those of different points are
-    not taken to belong together.
+    It has no density. Samples are of the target, including noise. Samples of different points are
+    not assumed to belong together.
     """
 
     samples: Float[Tensor, "draws points outputs"]
@@ -33,7 +33,7 @@ class SamplePredictive(Packed):
 
     @property
     def variance(self) -> Float64[Tensor, "points outputs"]:
-        """The variance of the empirical distribution: the sum of squares over their number."""
+        """The variance of the empirical distribution: the mean of the squared deviations."""
         return self.samples.double().var(0, correction=0)
 
     def cdf(self, target: Float[Tensor, "points outputs"]) -> Float64[Tensor, "points outputs"]:

@@ -14,9 +14,9 @@ from bnnbench.methods.predictions.quantiles import SAME_LEVEL
 
 @dataclass(frozen=True)
 class IntervalPredictive:
-    """An interval for each output, meant to hold a share `level` of the targets.
+    """An interval for each output, intended to contain a share `level` of the targets.
 
-    Its ends belong to it. Raises ValueError unless 0 < level < 1 and low ≤ high.
+    It includes its ends. Raises ValueError unless 0 < level < 1 and low ≤ high.
     """
 
     level: float
@@ -54,9 +54,9 @@ class IntervalPredictive:
     def interval(
         self, mass: float
     ) -> tuple[Float64[Tensor, "points outputs"], Float64[Tensor, "points outputs"]]:
-        """Return both ends; raises `CannotAnswer` for another mass than the stated level."""
+        """Return both ends; raises `CannotAnswer` if `mass` is not the stated level."""
         if abs(mass - self.level) > SAME_LEVEL:
-            raise CannotAnswer(f"it states intervals of {self.level:.6g} alone, not of {mass:.6g}")
+            raise CannotAnswer(f"it states only intervals of {self.level:.6g}, not of {mass:.6g}")
         return self.low.double(), self.high.double()
 
     def rescaled(self, mean: float, std: float) -> "IntervalPredictive":
@@ -67,7 +67,7 @@ class IntervalPredictive:
 
 @dataclass(frozen=True)
 class SetPredictive:
-    """A set of classes for each point, meant to hold a share `level` of the targets.
+    """A set of classes for each point, intended to contain a share `level` of the targets.
 
     Raises ValueError unless 0 < level < 1 and members are true or false.
     """

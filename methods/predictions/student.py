@@ -44,7 +44,7 @@ class StudentPredictive(Packed):
         return (self.scales.double().square() * factors).mean(0) + between
 
     def log_prob(self, target: Float[Tensor, "points outputs"]) -> Float64[Tensor, " points"]:
-        """Return the log density of each target, a row of outputs being one event."""
+        """Return the log density of each target; a row of outputs is one event."""
         degrees, scales = self.degrees.double(), self.scales.double()
         z = (target.double() - self.locations) / scales
         half = (degrees + 1) / 2

@@ -1,1 +1,1 @@
-"""Methods that update a perceptron after every row, compiled."""
+"""Compiled methods that update a perceptron after every row."""

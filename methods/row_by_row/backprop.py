@@ -1,12 +1,12 @@
-"""Backpropagation: stochastic gradient descent whose settings are chosen by validation.
+"""Backpropagation: stochastic gradient descent with settings chosen by validation.
 
-Weights move after every row, with momentum and weight decay; learning rate, momentum and decay
-are those of the best of 30 trials of Bayesian optimisation on a fifth of the training rows, and
-the network is then fitted to all of them.
+Weights move after every row, with momentum and weight decay. Learning rate, momentum and decay come
+from the best of 30 trials of Bayesian optimisation on a fifth of the training rows; the network is
+then fitted to all rows.
 
 Source: Hernández-Lobato and Adams (2015), "Probabilistic Backpropagation for Scalable Learning
-of Bayesian Neural Networks", section 5.1. It prints no ranges, no initial weights and no
-predictive density: these are ours.
+of Bayesian Neural Networks", section 5.1. It prints no ranges, initial weights or predictive
+density: these are ours.
 """
 
 import math
@@ -30,25 +30,25 @@ from bnnbench.methods.row_by_row.perceptron import RowPerceptron
 from bnnbench.methods.tuning.space import Space
 
 RANGES: Mapping[str, Range] = {
-    # Standardised features give gradients whose squared length is about their number: above 0.1
-    # one row's step overshoots, below 1e-5 forty epochs of a thousand rows stay where they start.
+    # With standardised features, a gradient's squared length is about their number. Above 0.1 one
+    # row's step overshoots; below 1e-5 weights barely move in forty epochs of a thousand rows.
     "learning_rate": Range(1e-5, 1e-1, log=True),
-    # From none to an average over a hundred rows.
+    # From no momentum to an average over a hundred rows.
     "momentum": Range(0.0, 0.99),
-    # Of a row's share of the prior, noise variance * prior precision / rows: from the largest
-    # sets to twenty noisy rows.
+    # A row's share of the prior, noise variance * prior precision / rows: from the largest sets
+    # to twenty noisy rows.
     "weight_decay": Range(1e-7, 1e-1, log=True),
 }
 LEAST_VARIANCE = 1e-10
-"""Least variance of the residuals, in standardised units: single precision resolves no less."""
+"""Minimum residual variance, in standardised units: the resolution of single precision."""
 
 
 @dataclass(frozen=True)
 class Backprop(Batched):
     """A point estimate by row-wise gradient descent on half the squared error.
 
-    Decay is on all weights, biases too. A regression's noise variance is the mean squared
-    error on the validation rows at the chosen settings, unless it is known; a classifier
+    Decay applies to all weights, including biases. A regression's noise variance is the mean
+    squared error on the validation rows at the chosen settings, unless it is known; a classifier
     descends on its cross-entropy.
     """
 
@@ -117,14 +117,14 @@ class Backprop(Batched):
 
 
 def baseline_loss(problem: Problem) -> float:
-    """Return the validation loss of predicting 0, or all labels alike, on the training rows."""
+    """Return the validation loss on the training rows when predicting 0 or uniform labels."""
     if isinstance(problem.likelihood, Categorical):
         return math.log(problem.likelihood.classes)
     return math.log(float(problem.train.targets.double().square().mean()) + LEAST_VARIANCE)
 
 
 def validation_loss(posterior: NetworkPosterior, validation: Split, rng: torch.Generator) -> float:
-    """Return the log of the mean squared error, or of labels the mean log loss in nats."""
+    """Return the log of the mean squared error, or for labels the mean log loss in nats."""
     prediction = posterior.predict(validation.inputs, rng)
     if not isinstance(prediction, GaussianPredictive):
         assert isinstance(prediction, HasLogProb)

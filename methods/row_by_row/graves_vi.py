@@ -1,8 +1,8 @@
 r"""Stochastic variational inference with one draw of the weights per row.
 
-The posterior is an independent Gaussian for every weight, and so is the prior, whose one mean
-and one variance maximise the bound in closed form. Derivatives in the means are gradients at
-drawn weights; those in the variances take squared gradients for the curvature:
+The posterior is an independent Gaussian for every weight. So is the prior, whose common mean and
+variance maximise the bound in closed form. Derivatives with respect to the means are gradients at
+drawn weights; derivatives with respect to the variances use squared gradients as the curvature:
 
 $$ \partial L / \partial \mu_i = \sum_n g_{ni} + (\mu_i - \mu) / \sigma^2, \qquad
    2\, \partial L / \partial \sigma_i^2 = \sum_n g_{ni}^2 + 1 / \sigma^2 - 1 / \sigma_i^2 $$
@@ -11,17 +11,17 @@ Source: Graves (2011), "Practical Variational Inference for Neural Networks"; ru
 Hernández-Lobato and Adams (2015), section 5.1: an update after every row, learning rate and
 momentum by 30 trials on a fifth of the training rows.
 
-Open there, and taken here:
+The sources leave open the following; the choices here are:
 
-- Steps in the means are scaled by the noise variance, so that learning rates mean what they
-  mean for squared errors.
-- The precisions 1 / σᵢ² move by natural gradient, a running average over one pass of what makes
-  the derivative zero. A plain step in σᵢ² is stable only for rates below about σᵢ⁴ times rows
-  over noise variance, and can make a variance negative; `steps="plain"` takes plain steps in
+- Steps in the means are scaled by the noise variance, so that learning rates mean the same as
+  for squared errors.
+- The precisions 1 / σᵢ² move by natural gradient: a running average, over one pass, of the value
+  that makes the derivative zero. A plain step in σᵢ² is stable only for rates below about σᵢ⁴ times
+  rows over noise variance, and can make a variance negative; `steps="plain"` takes plain steps in
   log σᵢ instead, at the rate and momentum of the means, by the gradient of the sampled bound.
 - Prior and noise variance are set after every pass, the latter to the mean squared residual of
   the pass.
-- The search looks for the best log likelihood of the validation rows.
+- The search maximises the log likelihood of the validation rows.
 """
 
 import math
@@ -60,7 +60,7 @@ TUNED = {name: RANGES[name] for name in ("learning_rate", "momentum")}
 class GravesVi(Batched):
     """Variational inference by row-wise gradients; ReLU and tanh perceptrons.
 
-    `draws` weight vectors are averaged when predicting.
+    A prediction averages `draws` weight vectors.
     """
 
     prior_use: ClassVar[PriorUse] = "own"
@@ -72,7 +72,7 @@ class GravesVi(Batched):
     initial_std: float = 0.05
     draws: int = 100
     steps: Steps = field(default="natural", metadata=earlier("natural"))
-    """Steps in the deviations: by natural gradient, or plain ones in their logarithms."""
+    """Steps in the standard deviations: by natural gradient, or plain ones in their logarithms."""
 
     def __post_init__(self) -> None:
         require_count(self, "epochs", "trials", "draws")
@@ -108,7 +108,7 @@ class GravesVi(Batched):
     ) -> DiagonalGaussianPosterior:
         """Return the posterior for one learning rate and momentum, by name, without a search.
 
-        Raises `InferenceDiverged` when the loss explodes.
+        Raises `InferenceDiverged` if the loss explodes.
         """
         from bnnbench.methods.compiled.normal import initial_state
         from bnnbench.methods.row_by_row.kernels.graves_vi import vary_epoch
@@ -161,7 +161,7 @@ def best_prior(
     Source: Graves (2011), section 4.
     """
     center = float(mean.mean())
-    with np.errstate(over="ignore"):  # of a fit that is about to be given up
+    with np.errstate(over="ignore"):  # in a fit that is about to fail
         return center, float((variance + np.square(mean - center)).mean())
 
 
@@ -178,7 +178,7 @@ def kl(
 
 
 def baseline_loss(problem: Problem) -> float:
-    """Return the negative log likelihood per row of N(0, mean square), or of all labels alike."""
+    """Return the negative log likelihood per row of N(0, mean square), or of uniform labels."""
     if isinstance(problem.likelihood, Categorical):
         return math.log(problem.likelihood.classes)
     targets = problem.train.targets.double()

@@ -6,12 +6,13 @@ diagonal of the Gauss-Newton Hessian of half the squared errors and N targets,
 $$ \gamma = \sum_i \beta h_i / (\beta h_i + \alpha), \qquad \alpha = \gamma / |w|^2, \qquad
    \beta = (N - \gamma) / \sum_n |y_n - f(x_n)|^2 $$
 
-by turns until they stay. The posterior is N(w, diag(β h + α)⁻¹); outputs are linearised in the
-weights. A classifier has no β, h of its cross-entropy, and probits in place of its softmax.
+alternate with training until they converge. The posterior is N(w, diag(β h + α)⁻¹); outputs are
+linearised in the weights. A classifier has no β, uses h of its cross-entropy, and probits instead
+of its softmax.
 
 Sources: MacKay (1992), "A Practical Bayesian Framework for Backpropagation Networks"; the
-diagonal as in Hernández-Lobato and Adams (2015), section 5.4, which finds that it spoils the
-choice of the precisions: γ counts each weight as if it were alone, so that it may exceed N.
+diagonal as in Hernández-Lobato and Adams (2015), section 5.4, which finds that it impairs the
+choice of the precisions: γ counts each weight independently of the others and may exceed N.
 """
 
 import math
@@ -41,14 +42,14 @@ from bnnbench.methods.row_by_row.perceptron import RowPerceptron
 from bnnbench.methods.tuning.space import Space
 
 PRECISIONS = 1e-6, 1e8
-"""Least and largest value of both precisions, in standardised units."""
+"""Minimum and maximum value of both precisions, in standardised units."""
 STAYS = 1e-3
-"""The precisions are settled when none changes by more than this factor."""
+"""The precisions have converged when the log of neither changes by more than this."""
 
 
 @dataclass(frozen=True)
 class LaplacePosterior:
-    """A Gaussian over weights, of which a linearised perceptron makes predictions."""
+    """A Gaussian over weights, from which a linearised perceptron predicts."""
 
     likelihood: Likelihood
     widths: Int[np.ndarray, " layers"]
@@ -84,11 +85,11 @@ class LaplaceDiagonal(Batched):
     space: ClassVar[Space] = Space()
 
     evidence_updates: int = 100
-    """Largest number of updates; `converged` says whether the precisions settled before, and within
-    bounds.
+    """Maximum number of updates; `converged` reports whether the precisions settled earlier, and
+    within bounds.
     """
     iterations: int = 200
-    """Largest number of L-BFGS iterations between two updates."""
+    """Maximum number of L-BFGS iterations between two updates."""
     initial_prior_precision: float = 1.0
     initial_noise_precision: float = 1.0
 
@@ -161,8 +162,8 @@ def better_precisions(
 ) -> tuple[tuple[float, float], bool]:
     """Return alpha and beta after an evidence update, and whether a bound limited either.
 
-    Without a number of targets beta stays. One degree of freedom is left to the noise where the
-    effective parameters take all.
+    If `targets` is None, beta stays. If the effective parameters use all degrees of freedom, one
+    is left to the noise.
     """
     tiny, (low, high) = np.finfo(float).tiny, PRECISIONS
     alpha = effective / max(float(np.square(weights).sum()), tiny)

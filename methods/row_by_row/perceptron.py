@@ -21,7 +21,7 @@ from bnnbench.methods.networks.perceptron import Perceptron, as_perceptron
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
 EXPLODED = 1e3
-"""A mean loss of this many times that of predicting nothing is not going to recover."""
+"""A fit with a mean loss of this many times the baseline's will not recover."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class RowPerceptron:
 
     @property
     def tanh(self) -> bool:
-        """True if hidden units are hyperbolic tangents; otherwise they are rectified."""
+        """True if hidden units are hyperbolic tangents, False if they are rectified."""
         return isinstance(self.perceptron.activation, Tanh)
 
     @cached_property
@@ -69,7 +69,7 @@ class RowPerceptron:
 
     @cached_property
     def targets(self) -> Float[np.ndarray, "points outputs"]:
-        """The training targets; labels one-hot."""
+        """The training targets, with labels one-hot."""
         targets = self.problem.train.targets.detach().cpu()
         if self.categorical:
             targets = torch.nn.functional.one_hot(targets.long(), int(self.widths[-1]))
@@ -77,7 +77,7 @@ class RowPerceptron:
 
     @cached_property
     def order(self) -> Int[np.ndarray, " parameters"]:
-        """Position of each weight of a kernel in a torch network's flat vector."""
+        """Position of each kernel weight in a torch network's flat vector."""
         parts, offset = [], 0
         for sources, units in zip(self.widths[:-1], self.widths[1:], strict=True):
             weight = offset + np.arange(sources * units).reshape(units, sources)
@@ -89,7 +89,7 @@ class RowPerceptron:
 
     @property
     def baseline_loss(self) -> float:
-        """The mean loss of the outputs 0: half the squared targets, or log classes."""
+        """The mean loss of outputs of 0: half the squared targets, or log classes."""
         if self.categorical:
             return math.log(self.widths[-1])
         return float(0.5 * np.square(self.targets).sum(1).mean())
@@ -102,7 +102,7 @@ class RowPerceptron:
     def epochs(self, epochs: int, rng: Generator, *changing: np.ndarray) -> "Iterator[Epoch]":
         """Yield the epochs, each with an order of the rows; the caller sets their losses.
 
-        `changing` are the parts that change from epoch to epoch, for checkpoints.
+        `changing` are the parts that an epoch changes, for checkpoints.
         """
         for number in checkpoint.epochs(epochs, rng, *changing):
             epoch = Epoch(torch.randperm(len(self.inputs), generator=rng).numpy())
@@ -113,7 +113,7 @@ class RowPerceptron:
             progress.report(number + 1, epochs, epoch.loss)
 
     def in_torch(self, values: Float[np.ndarray, " parameters"]) -> Float[Tensor, " parameters"]:
-        """Return weights, or numbers beside them, in torch's order, type and device."""
+        """Return weights, or other numbers per weight, in torch's order, type and device."""
         reference = self.problem.train.inputs
         flat = torch.empty(len(values), dtype=torch.float64)
         flat[torch.from_numpy(self.order)] = torch.from_numpy(values)
@@ -146,7 +146,7 @@ class RowPerceptron:
 
 @dataclass
 class Epoch:
-    """An order of the rows, and the mean loss in that epoch."""
+    """An order of the rows, and the epoch's mean loss."""
 
     order: Int[np.ndarray, " points"]
     loss: float = math.nan

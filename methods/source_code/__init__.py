@@ -1,9 +1,9 @@
 """The source code behind a method, and its digest.
 
-A number belongs to the code that computed it. The digest kept with each number is one of meaning:
-it changes with anything that can change a result, and not when code is moved, renamed, formatted or
-documented. It covers the definitions that the method's classes reach, in this project and in the
-package or folder of a third-party method, and the kernels in other languages beside them.
+A result belongs to the code that computed it. The digest recorded with each result is one of
+meaning: it changes with anything that can change a result, but not when code is moved, renamed,
+formatted or documented. It covers the definitions that the method's classes reach, in this project
+and in the package or folder of a third-party method, and kernels in other languages next to them.
 """
 
 from bnnbench.methods.source_code.definitions import Sources

@@ -1,8 +1,8 @@
 """A definition in canonical form: what it computes, without layout, comments and project names.
 
-Texts and references to other definitions alternate. A name of this project stands for what it
-refers to, a name of another package for its full dotted name. `ast.dump` is of no use here: it
-differs between versions of Python.
+Texts and references to other definitions alternate. A name of this project is replaced by a
+reference to its definition, a name of another package by its full dotted name. `ast.dump` is not
+used, since it differs between versions of Python.
 """
 
 import ast
@@ -32,7 +32,7 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 WITHOUT_MEANING = frozenset(
     {"annotation", "returns", "type_comment", "type_params", "type_ignores", "kind", "ctx"}
 )
-"""Fields of syntax nodes that change no result."""
+"""Fields of syntax nodes that cannot change a result."""
 
 FIELD_KINDS = ("ClassVar", "InitVar", "KW_ONLY")
 """Annotations that decide whether, or how, a dataclass has a field."""
@@ -56,7 +56,7 @@ def canonical(sources: Sources, definition: Definition) -> tuple[Part, ...]:
 
 
 def canonical_effects(sources: Sources, source: Source) -> tuple[Part, ...]:
-    """Return a module's statements that bind no name in canonical form."""
+    """Return a module's statements that bind no name, in canonical form."""
     writer = _Writer(sources, source, None)
     for statement in source.effects:
         writer.node(statement)
@@ -155,7 +155,7 @@ class _Writer:
         self._write(f"{type(value).__name__}:{value!r}")
 
     def _modules_named(self, module: str) -> Iterator[Definition]:
-        """Yield a module that a text names and, if it is a package, all modules directly in it."""
+        """Yield the module that a text names and, if it is a package, its direct submodules."""
         yield Definition(module, WHOLE)
         file = self._sources.file(module)
         if file and file.name == "__init__.py" and module.count(".") > 1:
@@ -183,11 +183,11 @@ class _Writer:
                 yield f"external:{target.name}"
             case Module():
                 yield "module"
-                if target.name.count("."):  # all of it: attributes may be looked up by name
+                if target.name.count("."):  # the whole module: attributes may be looked up by name
                     yield Definition(target.name, WHOLE)
 
     def _target(self, node: ast.AST) -> Target | None:
-        """Return what a name or dotted name stands for outside of the definition, or None."""
+        """Return what a name or dotted name refers to outside the definition, or None."""
         if isinstance(node, ast.Name):
             return self._looked_up(node.id)
         if not isinstance(node, ast.Attribute):
@@ -229,7 +229,7 @@ class _Writer:
         self._write(")")
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
-        """Write what other packages are imported; at the top level also what of this project."""
+        """Write imports of other packages; at the top level also imports within this project."""
         for bound in imports(node, self._source.package).values():
             target = self._sources.followed(bound)
             if isinstance(target, External) or not self._scopes:
@@ -263,7 +263,7 @@ class _Writer:
         for base in [*node.bases, *node.keywords]:
             self.node(base)
         self._write("){")
-        # Names that a class binds are no scope of its methods, and may stand for outer ones first.
+        # A class's names are not in the scope of its methods, and may first refer to outer ones.
         self._body(node.body)
         self._write("}")
 
@@ -276,7 +276,7 @@ class _Writer:
         self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
     ) -> None:
         self._write("first(")
-        self.node(node.generators[0].iter)  # the only part that is evaluated outside
+        self.node(node.generators[0].iter)  # only this is evaluated in the outer scope
         self._write(")")
         targets = [generator.target for generator in node.generators]
         with self._scope(dict.fromkeys(bindings(targets))):

@@ -1,4 +1,4 @@
-"""The top-level definitions of modules, and what a name in one of them stands for."""
+"""The top-level definitions of modules, and what the names in a module refer to."""
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bnnbench.methods.source_code.files import origin_of
 
 WHOLE, EFFECTS, KERNELS = "*", "!", "#"
-"""In place of a definition's name: all of its module; the module's statements that bind no name;
+"""Special names of definitions: the whole module; the module's statements that bind no name;
 the sources in other languages in its folder."""
 
 
@@ -23,7 +23,7 @@ class Definition(NamedTuple):
 
 @dataclass(frozen=True)
 class Module:
-    """A module whose source counts."""
+    """A module whose source counts towards digests."""
 
     name: str
 
@@ -37,7 +37,7 @@ class External:
 
 @dataclass(frozen=True)
 class Imported:
-    """`from module import name`, before it is followed; `name` "" is the module itself."""
+    """`from module import name`, before it is resolved; if `name` is "", the module itself."""
 
     module: str
     name: str
@@ -87,7 +87,7 @@ class Source:
 
 
 def _is_nothing(statement: ast.stmt) -> bool:
-    """Return whether a statement is a bare string, `__all__` or what a script alone carries out."""
+    """Return whether a statement is a bare string, `__all__` or the main block of a script."""
     if isinstance(statement, ast.Expr):
         return isinstance(statement.value, ast.Constant)
     if isinstance(statement, ast.If):
@@ -96,7 +96,7 @@ def _is_nothing(statement: ast.stmt) -> bool:
 
 
 class Sources:
-    """Modules that count, parsed when first asked for."""
+    """Modules whose sources count, parsed on first use."""
 
     def __init__(self, find: Callable[[str], Path | None]) -> None:
         """`find` returns the file of a module whose source counts, None for any other."""
@@ -123,7 +123,7 @@ class Sources:
         return self.resolved(bound.module, bound.name) if bound.name else Module(bound.module)
 
     def resolved(self, module: str, name: str) -> Target | None:
-        """Return what a name of a module stands for, through any number of re-exports."""
+        """Return what a module's name refers to, through any number of re-exports."""
         source = self.source(module)
         bound = source.bound.get(name) if source else None
         if isinstance(bound, list):
@@ -135,7 +135,7 @@ class Sources:
 
 
 def imports(statement: ast.Import | ast.ImportFrom, package: str) -> dict[str, Imported]:
-    """Return name → what an import binds to it."""
+    """Return name → origin, for each name that an import binds."""
     if isinstance(statement, ast.ImportFrom):
         origin = origin_of(statement, package)
         return {a.asname or a.name: Imported(origin, a.name) for a in statement.names}
@@ -147,7 +147,7 @@ def imports(statement: ast.Import | ast.ImportFrom, package: str) -> dict[str, I
 
 
 def bindings(statements: Sequence[ast.AST]) -> Iterator[str]:
-    """Yield the names that statements bind in their own scope, not in functions inside."""
+    """Yield the names that statements bind in their own scope, not in nested functions."""
     waiting: list[ast.AST] = list(reversed(statements))
     while waiting:
         node = waiting.pop()
@@ -176,7 +176,7 @@ def bindings(statements: Sequence[ast.AST]) -> Iterator[str]:
 def scope_of(
     function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, source: Source
 ) -> Mapping[str, Imported | None]:
-    """Return the names of a function's own scope: its imports and, as None, its variables."""
+    """Return the names in a function's own scope: its imports and, as None, its variables."""
     body = [function.body] if isinstance(function, ast.Lambda) else list(function.body)
     own: dict[str, Imported | None] = {argument.arg: None for argument in arguments(function.args)}
     own |= dict.fromkeys(bindings(body))

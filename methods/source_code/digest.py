@@ -1,8 +1,8 @@
-"""The digest of meaning: equal for equal code wherever it stands, different for any other.
+"""The digest of meaning: equal for equal code wherever it is defined, different for other code.
 
-The unit is the top-level definition. A definition's colour is first empty, then the hash of its
-canonical form with each reference replaced by the colour of what it refers to, and so on until no
-more definitions are told apart (colour refinement); recursion needs no special case. The digest
+The unit is the top-level definition. A definition's colour is initially empty, then the hash of its
+canonical form with each reference replaced by the colour of its target, and so on until no more
+definitions are distinguished (colour refinement); recursion needs no special case. The digest
 hashes the colours of all definitions that the given classes reach.
 """
 
@@ -26,11 +26,11 @@ from bnnbench.methods.source_code.files import PROJECT, counted_file, is_ours, k
 from bnnbench.methods.source_code.kernels import digests_of_kernels
 
 SCHEME = "m1:"
-"""The beginning of each digest; values without it were computed by an earlier scheme."""
+"""The prefix of each digest; values without it were computed by an earlier scheme."""
 
 
 class Class(NamedTuple):
-    """A class or function by its module and name; the name "" stands for the whole module."""
+    """A class or function, by module and name; the name "" means the whole module."""
 
     module: str
     name: str
@@ -42,11 +42,11 @@ CONTRACT = (
     Class(f"{PROJECT}.datasets.base", "Gaussian"),
     Class(f"{PROJECT}.datasets.base", "Categorical"),
 )
-"""Classes whose instances every method is given."""
+"""Classes whose instances are passed to every method."""
 
 
 def classes_of(method: object) -> tuple[Class, ...]:
-    """Return a method's class and the classes in its settings, its own first."""
+    """Return a method's class and the classes in its settings, its own class first."""
     classes: list[Class] = []
     inner: Iterable[object] = ()
     if isinstance(method, Mapping):
@@ -60,19 +60,19 @@ def classes_of(method: object) -> tuple[Class, ...]:
 
 
 def method_digest(method: object) -> str:
-    """Return the digest of meaning of a method, with its settings' classes and its contract's."""
+    """Return the digest of meaning of a method, including its settings' and contract's classes."""
     return digest_of(*classes_of(method), *CONTRACT)
 
 
 @functools.cache
 def digest_of(*classes: Class) -> str:
-    """Return the digest of meaning of some classes, as they are at the first call in a process."""
+    """Return the digest of meaning of some classes, computed at the first call in a process."""
     return digest_in(_sources_of(classes), classes)
 
 
 def is_other_code(recorded: str | None, today: str) -> bool:
-    """Return whether a recorded digest is known to be of other code; those of an earlier scheme,
-    or none, tell nothing."""
+    """Return whether a recorded digest certainly belongs to other code; None, or a digest of an
+    earlier scheme, decides nothing."""
     return recorded is not None and recorded.startswith(SCHEME) and recorded != today
 
 
@@ -93,7 +93,7 @@ def digest_in(sources: Sources, classes: Iterable[Class]) -> str:
 
 
 def _colour(parts: Iterable[Part], colours: Mapping[Definition, str], ordered: bool) -> str:
-    """Return the hash of a canonical form; the order of definitions in a module means nothing."""
+    """Return the hash of a canonical form; unless `ordered`, its parts are sorted first."""
     texts = (colours[part] if isinstance(part, Definition) else part for part in parts)
     return _hash(*(texts if ordered else sorted(texts)))
 
@@ -115,7 +115,7 @@ def _sources_of(classes: Iterable[Class]) -> Sources:
 
 @functools.cache
 def _sources(first: frozenset[str]) -> Sources:
-    """Return the sources of this project and of the modules that others' classes stand in."""
+    """Return the sources of this project and of the modules with third-party classes."""
 
     def find(name: str) -> Path | None:
         return next((file for f in first if (file := counted_file(name, f))), None)
@@ -136,7 +136,7 @@ def _definitions_of(sources: Sources, classes: Iterable[Class]) -> list[Definiti
 
 
 def _reached(sources: Sources, roots: Iterable[Definition]) -> dict[Definition, tuple[Part, ...]]:
-    """Return the canonical form of every definition that the roots refer to at any remove."""
+    """Return the canonical form of every definition that the roots reach, at any distance."""
     parts: dict[Definition, tuple[Part, ...]] = {}
     waiting = list(roots)
     while waiting:
@@ -167,8 +167,8 @@ def _parts(sources: Sources, definition: Definition) -> tuple[Part, ...]:
 def _effects(sources: Sources, module: str) -> tuple[Definition, ...]:
     """Return the effects of importing a module.
 
-    A module of this project has only its own. A third-party one may set anything, such as torch's
-    default type, in the packages around it and in modules that it imports and never names again.
+    A module of this project has only its own. A third-party module may set anything, such as
+    torch's default type, in its enclosing packages and in modules that it imports and never uses.
     """
     source = sources.source(module)
     if source is None or is_ours(module):

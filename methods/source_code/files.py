@@ -14,17 +14,17 @@ import bnnbench
 PROJECT = "bnnbench"
 
 KERNELS = (".c", ".h", ".cu", ".cuh")
-"""File name endings of sources in other languages; they count with the modules beside them."""
+"""File name endings of sources in other languages; they count with the modules next to them."""
 
 MODULE_IN_TEXT = re.compile(rf"{PROJECT}(\.\w+)+")
-"""A string that names a module of this project, as `importlib.import_module` takes it."""
+"""A string that names a module of this project, as passed to `importlib.import_module`."""
 
 
 def own_sources(module: str) -> frozenset[Path]:
     """Return the files of a third-party module and of all that it imports, directly or indirectly.
 
-    These are the modules of its own package and, if it belongs to none, the files beside it, with
-    the kernels in their folders. Installed ones are left out.
+    These are the modules of its package or, without a package, the files next to it, and the
+    kernels in their folders. Installed modules are excluded.
     """
     files: dict[str, Path] = {}
     waiting = [module]
@@ -39,7 +39,7 @@ def own_sources(module: str) -> frozenset[Path]:
 
 
 def packages_behind(module: str) -> Mapping[str, str]:
-    """Return distribution → version, of the packages that a module's own file imports."""
+    """Return distribution → version of the packages that a module's own file imports."""
     file = file_of(module)
     names = {name.partition(".")[0] for name in _imports(file, module)} if file else set()
     distributions = _distributions()
@@ -68,15 +68,15 @@ def counted_file(name: str, first: str) -> Path | None:
 
 
 def kernels_in(folder: Path) -> tuple[Path, ...]:
-    """Return the sources in other languages in a folder."""
+    """Return a folder's sources in other languages."""
     return tuple(path for path in sorted(folder.iterdir()) if path.suffix in KERNELS)
 
 
 @functools.cache
 def file_of(name: str) -> Path | None:
-    """Return the file of a module; None for one that is built in or missing.
+    """Return the file of a module; None if it is built in or missing.
 
-    Modules of this project are found without importing the packages around them, which may need
+    Modules of this project are found without importing their parent packages, which may need
     packages that this machine lacks.
     """
     if is_ours(name):
@@ -99,7 +99,7 @@ def _file_in(folder: Path, name: str) -> Path | None:
 
 
 def _is_beside(file: Path, name: str, first: str) -> bool:
-    """Return whether a file belongs with a third-party module, and not to an installed package."""
+    """Return whether a file belongs to a third-party module, and not to an installed package."""
     package = first.partition(".")[0]
     if name.partition(".")[0] == package:
         return True
@@ -111,7 +111,7 @@ def _is_beside(file: Path, name: str, first: str) -> bool:
 
 @functools.cache
 def _imports(file: Path, name: str) -> tuple[str, ...]:
-    """Return the names that a module imports: of modules, or of parts of modules."""
+    """Return the names that a module imports, of modules or of parts of modules."""
     return tuple(dict.fromkeys(_imported(ast.parse(file.read_bytes()), file, name)))
 
 
@@ -127,7 +127,7 @@ def _imported(tree: ast.AST, file: Path, name: str) -> Iterator[str]:
 
 
 def origin_of(node: ast.ImportFrom, package: str) -> str:
-    """Return the module that a `from ... import` names, relative ones by the importing package."""
+    """Return the module named in a `from ... import`, resolving relative imports."""
     parents = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
     return ".".join([*parents, *([node.module] if node.module else [])])
 

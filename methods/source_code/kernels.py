@@ -7,7 +7,7 @@ from pathlib import Path
 from bnnbench.methods.source_code.files import kernels_in
 
 _PROJECT_HEADER = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"[^"\n]*"[^\n]*$', re.MULTILINE)
-"""Headers of this project count by themselves, whatever they are called."""
+"""Headers of this project count as separate sources, whatever their names."""
 
 _COMMENT_OR_TEXT = re.compile(
     r"""//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')""", re.DOTALL
@@ -15,17 +15,17 @@ _COMMENT_OR_TEXT = re.compile(
 
 
 _PLACE = "\ue000"
-"""A character of no meaning, in place of a text in quotes."""
+"""A character without meaning that replaces quoted text."""
 
 
 def digests_of_kernels(folder: Path) -> list[str]:
-    """Return the sorted SHA-256 of the sources in a folder, which do not depend on their names."""
+    """Return the sorted SHA-256 of the sources in a folder, independently of their names."""
     texts = (plain(path.read_text(encoding="utf-8")) for path in kernels_in(folder))
     return sorted(hashlib.sha256(text.encode()).hexdigest() for text in texts)
 
 
 def plain(text: str) -> str:
-    """Return a C source without comments and layout; directives keep their lines."""
+    """Return a C source without comments and layout; directives keep their own lines."""
     quoted: list[str] = []
 
     def replaced(match: re.Match[str]) -> str:

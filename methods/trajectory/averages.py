@@ -1,4 +1,4 @@
-"""The base of methods that build on the average of the iterates."""
+"""Shared parts of methods that use the average of the iterates."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ def averaged(
     descent: Descent,
     rank: int = 0,
 ) -> tuple[Stack, Moments]:
-    """Return the stack at the average of the iterates kept, and their moments."""
+    """Return the stack at the average of the recorded iterates, and their moments."""
     moments = Moments(rank)
     stack = follow(
         problems,
@@ -41,7 +41,7 @@ def posterior_of(
     draws: Float[Tensor, "draws parameters"],
     details: dict[str, float],
 ) -> NetworkPosterior:
-    """Return the mixture of weight vectors of one member, each with its own batch statistics."""
+    """Return the mixture of one member's weight vectors, each with separate batch statistics."""
     trained = stack.posterior(member)
     buffers = recomputed(
         stack.network, draws, problem.train.inputs, trained.buffers, stack.batches.batch_size

@@ -1,4 +1,4 @@
-"""Stochastic gradient descent whose iterates are kept at the ends of epochs."""
+"""Stochastic gradient descent whose iterates are recorded at the ends of epochs."""
 
 import math
 from collections import deque
@@ -38,10 +38,11 @@ from bnnbench.methods.tuning.space import Log, Space
 
 @dataclass(frozen=True)
 class Descent:
-    """The settings of a descent, and the epochs at whose end an iterate is kept.
+    """The settings of a descent, and the epochs after which an iterate is recorded.
 
-    Weights decay by an L2 term in the loss, biases too. A regression of unknown noise learns a
-    variance that depends on the input, or, if not `heteroscedastic`, one number as `Sgd` does.
+    All weights, including biases, decay by an L2 term in the loss. A regression of unknown noise
+    learns a variance that depends on the input or, if not `heteroscedastic`, one number as `Sgd`
+    does.
     """
 
     learning_rate: float = 0.05
@@ -51,11 +52,11 @@ class Descent:
     batch_size: int = 128
     schedule: Schedule = field(default_factory=Constant)
     start: float = 0.5
-    """Share of the epochs before the first iterate that may be kept."""
+    """Share of the epochs before the first iterate that may be recorded."""
     every: int = 1
-    """Number of epochs per kept iterate."""
+    """Number of epochs per recorded iterate."""
     bias_rate: float = 1.0
-    """Learning rate of biases, relative to that of the other weights."""
+    """Learning rate of biases, relative to the other weights'."""
     heteroscedastic: bool = True
     initialisation: Initialisation = field(default="torch", metadata=LATER)
 
@@ -68,7 +69,7 @@ class Descent:
 
     @property
     def space(self) -> Space:
-        """The search space; the end of the schedule is in it where it is high, then low."""
+        """The search space; for a high-then-low schedule it includes the low rate."""
         low = {"schedule.low": Log(0.05, 1.0)} if isinstance(self.schedule, HighThenLow) else {}
         return Space(
             {"learning_rate": Log(1e-3, 1e-1), "weight_decay": Log(1e-5, 1e-1)} | low,
@@ -83,32 +84,32 @@ class Descent:
 
     @property
     def start_epoch(self) -> int:
-        """Number of epochs before the first iterate that may be kept."""
+        """Number of epochs before the first iterate that may be recorded."""
         return round(self.start * self.epochs)
 
     @property
     def iterate_count(self) -> int:
-        """Number of iterates that are kept."""
+        """Number of recorded iterates."""
         return (self.epochs - self.start_epoch) // self.every
 
     def keeps(self, done: int) -> bool:
-        """Return whether an iterate is kept after this many epochs."""
+        """Return whether an iterate is recorded after this many epochs."""
         return done > self.start_epoch and (done - self.start_epoch) % self.every == 0
 
 
 class Descending(Stacked):
-    """A method that starts with a descent; with early stops, each problem's is alone."""
+    """A method that starts with a descent; with early stops, problems are fitted one by one."""
 
     training: Descent
 
     @property
     def side_by_side(self) -> bool:
-        """False where each problem is a stack of its own."""
+        """False if each problem has a separate stack."""
         return not self.training.stops_early
 
 
 def require_iterates(method: object, descent: Descent, least: int) -> None:
-    """Raise ValueError unless at least this number of iterates is kept."""
+    """Raise ValueError unless at least this number of iterates is recorded."""
     if descent.iterate_count < least:
         raise ValueError(
             f"{type(method).__name__} needs at least {least} iterates; epochs={descent.epochs}, "
@@ -118,7 +119,7 @@ def require_iterates(method: object, descent: Descent, least: int) -> None:
 
 @dataclass(frozen=True)
 class Trajectory:
-    """Descents of several problems and their kept iterates, oldest first."""
+    """Descents of several problems and their recorded iterates, oldest first."""
 
     stack: Stack
     """Network, noise and, in `weights`, the last iterate of each member."""
@@ -133,9 +134,10 @@ def collect(
     descent: Descent,
     last: int | None = None,
 ) -> Trajectory:
-    """Return the trajectories of the problems, with the `last` iterates of those kept, or all.
+    """Return the trajectories of the problems, with the `last` recorded iterates, or all.
 
-    Members are fitted side by side and each is what it is alone (see `batched.fit_in_stacks`).
+    Members are fitted side by side, and their results equal separate fits (see
+    `batched.fit_in_stacks`).
     """
     iterates: deque[tuple[Tensor, Tensor]] = deque(maxlen=last)
 
@@ -156,14 +158,14 @@ def follow(
     visit: Callable[[Stack], object],
     changing: Sequence[Part] | None = None,
 ) -> Stack:
-    """Return the stack at the end of the descent; `visit` sees it at every iterate to be kept.
+    """Return the stack at the end of the descent; `visit` is called at every iterate to record.
 
     `changing` are the parts that `visit` changes; without it there are no checkpoints. Raises
-    ValueError for several problems of a descent that may stop early.
+    ValueError for several problems if the descent may stop early.
     """
     schedule, validation = descent.schedule, None
     if descent.stops_early and len(problems) > 1:
-        raise ValueError(f"needed one problem, to stop early; got {len(problems)}")
+        raise ValueError(f"needed one problem for early stopping; got {len(problems)}")
     if isinstance(schedule, Plateau):
         parts = [
             held_out(problem.train, schedule.validation_share, rng)
@@ -202,7 +204,7 @@ def follow(
         if not steps:
             start_epoch(epoch)
         loss = stack.loss(weights, inputs, targets)
-        # Half the squared error: steps would grow without bound as learned noise gets small.
+        # Half the squared error: steps would grow without bound as learned noise shrinks.
         scaled = loss * stack.noise.variance if stack.noise else loss
         (gradient,) = torch.autograd.grad(scaled.sum(), weights)
         with torch.no_grad():
@@ -229,7 +231,7 @@ def follow(
 
 
 def peak_rates(stack: Stack, descent: Descent) -> Float[Tensor, "#members #parameters"]:
-    """Return the highest learning rate of every weight, one number where it is that of all."""
+    """Return the peak learning rate of every weight, as one number if it is the same for all."""
     rates = stack.weights.detach().new_full((1, 1), descent.learning_rate)
     if descent.bias_rate == 1:
         return rates

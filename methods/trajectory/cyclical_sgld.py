@@ -1,10 +1,10 @@
 r"""Cyclical stochastic gradient Langevin dynamics: warm restarts that find several modes.
 
-Step t = 1, 2, ... of cycles of C steps has the learning rate
+With cycles of C steps, step t = 1, 2, ... has the learning rate
 
 $$ \tfrac12 l_0 \bigl(\cos(\pi\, \mathrm{mod}(t - 1, C) / C) + 1\bigr) $$
 
-Noise is added in the last part of each cycle alone, where the weight vectors are kept.
+Noise is added only in the last part of each cycle, where weight vectors are recorded.
 
 Source: Zhang et al. (2020), "Cyclical Stochastic Gradient MCMC for Bayesian Deep Learning",
 equation 1 and algorithm 1.
@@ -29,7 +29,7 @@ from bnnbench.methods.tuning.space import Log, Space
 
 @dataclass(frozen=True)
 class CyclicalSgld(Stacked):
-    """One chain of several cycles, each of which gives up to `draws_per_cycle` weight vectors."""
+    """One chain of several cycles, each with up to `draws_per_cycle` weight vectors."""
 
     space: ClassVar[Space] = Space(
         {
@@ -41,10 +41,10 @@ class CyclicalSgld(Stacked):
     )
 
     learning_rate: float = 0.1
-    """Learning rate at the beginning of a cycle."""
+    """Learning rate at the start of a cycle."""
     cycles: int = 4
     explore: float = 0.8
-    """Share of a cycle without noise, in which no iterate is kept."""
+    """Share of a cycle without noise, during which no iterate is recorded."""
     prior_std: float = 1.0
     temperature: float = 1.0
     epochs: int = 50
@@ -60,7 +60,7 @@ class CyclicalSgld(Stacked):
 
     @property
     def prior_use(self) -> PriorUse:
-        """The problem's prior, unless the posterior is a cold one."""
+        """The problem's prior is used, unless the posterior is a cold one."""
         return "given" if self.temperature == 1 else "own"
 
     def fit_stack(
@@ -73,7 +73,7 @@ class CyclicalSgld(Stacked):
         return outcomes(stack, problems, chains(stack, self.epochs, stds, rate, sampled_steps))
 
     def plan(self, steps: int) -> tuple[Rate, set[int]]:
-        """Return rate and temperature of each step, and the steps whose weights are kept.
+        """Return rate and temperature of each step, and the steps whose weights are recorded.
 
         The former are counted from 0, the latter from 1.
         """

@@ -1,4 +1,4 @@
-"""Elliptical slice sampling of a density times a Gaussian: no settings, no rejections.
+"""Elliptical slice sampling of a density times a Gaussian, without settings or rejections.
 
 Source: Murray, Adams and MacKay (2010), "Elliptical Slice Sampling", figure 2.
 """
@@ -23,8 +23,8 @@ def elliptical_slices(
 ) -> tuple[Float[Tensor, "draws coordinates"], int]:
     """Return `count` states of the chain after `start`, and the number of evaluations.
 
-    The chain leaves exp(log_likelihood(z)) N(z; 0, s² I) as it is. Raises `InferenceDiverged`
-    where the log likelihood of the start is not finite.
+    The chain leaves exp(log_likelihood(z)) N(z; 0, s² I) invariant. Raises `InferenceDiverged`
+    if the log likelihood of the start is not finite.
     """
     states, values, evaluations = [start], [log_likelihood(start)], [1]
     if not math.isfinite(values[0]):

@@ -1,11 +1,11 @@
-r"""Langevin dynamics on minibatches, without a correction of its discretisation.
+r"""Langevin dynamics on minibatches, without correcting for its discretisation.
 
 With L the mean loss of a batch, N training rows, prior N(0, p²) and learning rate l, a step is
 
 $$ w \leftarrow w - l\, \nabla\bigl(L + |w|^2 / (2 N p^2)\bigr) + \sqrt{2 l T / N}\; z,
    \qquad z \sim N(0, I) $$
 
-whose stationary law tends, for small l and T = 1, to the posterior. Source: Welling and Teh
+Its stationary distribution tends, for small l and T = 1, to the posterior. Source: Welling and Teh
 (2011), "Bayesian Learning via Stochastic Gradient Langevin Dynamics", with step 2 l / N.
 """
 
@@ -34,7 +34,7 @@ def chains(
 ) -> Float[Tensor, "members samples parameters"]:
     """Return the weights after the steps whose numbers are in `sampled_steps`, counted from 1.
 
-    Afterwards the stack has the last of all.
+    Afterwards the stack has the weights of the last step.
     """
     weights, rows = stack.weights.requires_grad_(), stack.batches.rows
     samples: list[Tensor] = []
@@ -60,13 +60,13 @@ def chains(
 
 
 def prior_stds(prior_std: float, problem: Problem) -> float | Float[Tensor, " parameters"]:
-    """Return the standard deviations of the problem's prior, or the one of all weights."""
+    """Return the standard deviations of the problem's prior, or one value for all weights."""
     stds = problem.prior_stds
     return prior_std if stds is None else stds
 
 
 def evenly(first: int, behind: int, count: int) -> set[int]:
-    """Return at most `count` numbers of steps, the last of each of so many equal parts."""
+    """Return at most `count` step numbers: the ends of that many equal parts."""
     length = behind - first
     return {first + -(-length * part // count) for part in range(1, count + 1)} if length else set()
 

@@ -1,7 +1,7 @@
-"""Stochastic gradient descent, of which the last iterate predicts: a point estimate.
+"""Stochastic gradient descent whose last iterate predicts: a point estimate.
 
 `Sgd` is the same for networks whose noise does not depend on the input; this one shares
-settings and networks with the methods that keep more of the iterates.
+settings and networks with the methods that record more of the iterates.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from bnnbench.methods.tuning.space import Space, compose
 
 @dataclass(frozen=True)
 class LastIterate(Descending):
-    """The weights at the end of a descent; none of those on the way are kept."""
+    """The weights at the end of a descent; no earlier iterates are recorded."""
 
     prior_use: ClassVar[PriorUse] = "none"
 
@@ -26,7 +26,7 @@ class LastIterate(Descending):
 
     @property
     def space(self) -> Space:
-        """The search space, that of the wrapped training first."""
+        """The search space; the wrapped training's settings come first."""
         return compose("training", self.training.space)
 
     def fit_stack(

@@ -1,4 +1,4 @@
-"""The negative log likelihood of rows, under the outputs of any network of a trajectory."""
+"""The negative log likelihood of rows, given the outputs of any network of a trajectory."""
 
 import math
 

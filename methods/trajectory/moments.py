@@ -12,7 +12,7 @@ from bnnbench.methods.checkpoints.parts import Attributes, Part
 class Moments:
     """Mean and variance of the added iterates, and the last deviations from the running mean.
 
-    A deviation is that of an iterate from the mean of all so far, itself included.
+    A deviation is an iterate minus the mean of all iterates up to and including it.
     """
 
     def __init__(self, rank: int = 0) -> None:
@@ -28,7 +28,7 @@ class Moments:
             self._mean, self._squares = weights.clone(), torch.zeros_like(weights)
             deviation = torch.zeros_like(weights)
         else:
-            # Welford: differences of squares of nearly equal numbers would be mere rounding.
+            # Welford: a difference of squares of nearly equal numbers would be mere rounding.
             change = weights - self._mean
             self._mean = self._mean + change / self.count
             deviation = weights - self._mean

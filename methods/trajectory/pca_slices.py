@@ -1,7 +1,7 @@
 r"""PCA subspace inference by elliptical slice sampling (PCA+ESS).
 
-Coordinates z have the prior N(0, s² I) and the likelihood $p(D \mid m + P^T z)^{1/T}$: few
-coordinates and all the data would leave nothing uncertain at T = 1.
+Coordinates z have the prior N(0, s² I) and the likelihood $p(D \mid m + P^T z)^{1/T}$: with few
+coordinates and all the data, almost no uncertainty would be left at T = 1.
 
 Source: Izmailov et al. (2019), "Subspace Inference for Bayesian Deep Learning", sections 3, 4.
 """
@@ -31,15 +31,15 @@ class PcaSlices(Descending):
 
     training: Descent = field(default_factory=Descent)
     rank: int = 20
-    """Largest number of principal directions."""
+    """Maximum number of principal directions."""
     deviations: int = 20
     """Number of last iterates whose deviations span the directions."""
     temperature: float | None = None
     """Temperature; None: a twentieth of the number of training rows."""
     prior_std: float = math.exp(0.5)
-    """Standard deviation of the prior; the source's code has exp(1) as the variance."""
+    """Standard deviation of the prior; the source's code uses exp(1) as the variance."""
     burn_in: int = 0
-    """Number of states before the first that is kept."""
+    """Number of states before the first that is recorded."""
     draws: int = 30
 
     def __post_init__(self) -> None:
@@ -53,7 +53,7 @@ class PcaSlices(Descending):
 
     @property
     def space(self) -> Space:
-        """The search space, that of the wrapped training first."""
+        """The search space; the wrapped training's settings come first."""
         return compose("training", self.training.space, Space({"temperature": Log(1.0, 1e4)}))
 
     def fit_stack(

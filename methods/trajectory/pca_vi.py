@@ -1,8 +1,8 @@
 r"""PCA subspace inference by mean-field variational inference (PCA+VI).
 
 Coordinates z have the prior N(0, s² I), the posterior N(μ, diag(σ²)) and the likelihood
-$p(D \mid m + P^T z)^{1/T}$; per training row, the mean loss of a batch at a draw of z plus
-T / N times the divergence of posterior and prior is minimised.
+$p(D \mid m + P^T z)^{1/T}$. The objective per training row is the mean loss of a batch at a draw of
+z plus T / N times the divergence of the posterior from the prior.
 
 Source: Izmailov et al. (2019), "Subspace Inference for Bayesian Deep Learning", sections 3, 4.
 """
@@ -37,7 +37,7 @@ class PcaVi(Descending):
 
     training: Descent = field(default_factory=Descent)
     rank: int = 20
-    """Largest number of principal directions."""
+    """Maximum number of principal directions."""
     deviations: int = 20
     """Number of last iterates whose deviations span the directions."""
     temperature: float | None = None
@@ -59,7 +59,7 @@ class PcaVi(Descending):
 
     @property
     def space(self) -> Space:
-        """The search space, that of the wrapped training first."""
+        """The search space; the wrapped training's settings come first."""
         return compose("training", self.training.space, Space({"temperature": Log(1.0, 1e4)}))
 
     def fit_stack(

@@ -1,4 +1,4 @@
-"""Batch-norm statistics of weights without training steps of their own, such as an average."""
+"""Batch-norm statistics of weights that had no training steps themselves, such as an average."""
 
 import torch
 from jaxtyping import Float
@@ -15,10 +15,9 @@ def recomputed(
     buffers: Float[Tensor, "#draws buffers"],
     batch_size: int,
 ) -> Float[Tensor, "draws buffers"]:
-    """Return the running statistics after one pass over the inputs, each point counting alike.
+    """Return the running statistics after one pass over the inputs, with equally weighted points.
 
-    What `buffers` hold besides running statistics stays. A batch's variance has its Bessel
-    correction, as in training.
+    Other contents of `buffers` stay. A batch's variance has Bessel's correction, as in training.
     """
     fresh = buffers.expand(len(weights), -1).clone()
     if not any(part.name.startswith("running") for part in network.buffers):

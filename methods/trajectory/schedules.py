@@ -1,4 +1,4 @@
-"""Schedules of the learning rate while iterates are made, epoch by epoch."""
+"""Schedules of the learning rate by epoch, while iterates are made."""
 
 import math
 from dataclasses import dataclass, field
@@ -16,33 +16,33 @@ from bnnbench.methods.fitting.settings import (
 )
 
 FEWEST_EPOCHS = 40
-"""Epochs before an early stop, if two thirds of all are fewer."""
+"""Minimum number of epochs before an early stop, if two thirds of all are fewer."""
 
 
 @dataclass(frozen=True)
 class Constant:
-    """The peak in all epochs."""
+    """The peak rate in all epochs."""
 
     def factor(self, epoch: int, start: int, epochs: int) -> float:
-        """Return the factor of the peak in epoch 0, 1, ..., of which `start` come first."""
+        """Return an epoch's rate as a factor of the peak; `start` epochs precede the iterates."""
         return 1.0
 
 
 @dataclass(frozen=True)
 class Cosine:
-    """Half a cosine, to 0 after the last epoch."""
+    """Half a cosine, reaching 0 after the last epoch."""
 
     def factor(self, epoch: int, start: int, epochs: int) -> float:
-        """Return the factor of the peak in an epoch."""
+        """Return an epoch's rate as a factor of the peak."""
         return 0.5 * (1 + math.cos(math.pi * epoch / epochs))
 
 
 @dataclass(frozen=True)
 class HighThenLow:
-    """The peak, a straight line down, and `low` times the peak from then on.
+    """The peak rate, then a linear decrease, then `low` times the peak.
 
-    With t the share of the epochs before iterates are kept, the line goes from t = 0.5 to 0.9;
-    where none come before, t is the share of all epochs. Source: the public code of Izmailov et
+    With t as a share of the epochs before iterates are recorded, the decrease lasts from t = 0.5
+    to 0.9; if there are none, t is a share of all epochs. Source: the public code of Izmailov et
     al. (2018), "Averaging Weights Leads to Wider Optima and Better Generalization".
     """
 
@@ -52,7 +52,7 @@ class HighThenLow:
         require_positive(self, "low")
 
     def factor(self, epoch: int, start: int, epochs: int) -> float:
-        """Return the factor of the peak in epoch 0, 1, ..., of which `start` come first."""
+        """Return an epoch's rate as a factor of the peak; `start` epochs precede the iterates."""
         share = epoch / (start or epochs)
         down = min(max((share - 0.5) / 0.4, 0.0), 1.0)
         return 1 - (1 - self.low) * down
@@ -60,18 +60,18 @@ class HighThenLow:
 
 @dataclass(frozen=True)
 class Plateau:
-    """A factor more whenever the loss of held-out training rows has not improved for long.
+    """One more factor `cut` whenever the loss of held-out training rows has stopped improving.
 
-    As `ReduceLROnPlateau` of torch: a loss is better if it is less than the best by a relative
-    1e-4, and the epoch after `patience` others without a better one cuts the rate.
+    As in torch's `ReduceLROnPlateau`, a loss improves if it is below the best by a relative 1e-4;
+    after more than `patience` epochs without improvement the rate is cut.
     """
 
     cut: float = 0.8
     patience: int = 40
     validation_share: float = 1 / 9
-    """Share of training rows held out for the losses; they are never trained on."""
+    """Share of training rows held out for these losses; they are never trained on."""
     early_stop: bool = field(default=False, metadata=LATER)
-    """End training by the rule of `EarlyStop`; each problem is then fitted alone."""
+    """End training by the rule of `EarlyStop`; problems are then fitted one by one."""
 
     def __post_init__(self) -> None:
         require_positive(self, "cut", "validation_share")
@@ -83,7 +83,7 @@ Schedule = Constant | Cosine | HighThenLow | Plateau
 
 
 class PlateauFactors:
-    """The factor of each member, which its own losses move."""
+    """The factor of each member, updated by its own losses."""
 
     def __init__(self, rule: Plateau, weights: Float[Tensor, "members parameters"]) -> None:
         self.rule = rule
@@ -98,7 +98,7 @@ class PlateauFactors:
 
     def update(self, losses: Float[Tensor, " members"]) -> None:
         """Update the factors by the validation losses at the end of an epoch."""
-        # As in torch, a loss slightly above a best that is negative counts as better too.
+        # As in torch, if the best is negative, a slightly higher loss also counts as better.
         better = losses < self._best * (1 - 1e-4)
         self._best = torch.where(better, losses, self._best)
         self._bad = torch.where(better, 0, self._bad + 1)
@@ -108,11 +108,12 @@ class PlateauFactors:
 
 
 class EarlyStop:
-    """The end of a descent whose held-out loss has not improved, by the public code of CIBER.
+    """Early stopping of a descent by its held-out loss, as in the public code of CIBER.
 
-    It ends when the lowest loss so far is exactly `patience` epochs old, after more than two thirds
-    of the epochs and more than 40. A loss that gets too old before then ends nothing, until a lower
-    one starts the count anew. Weights stay those of the last epoch, not of the lowest loss.
+    The descent stops when the lowest loss so far is exactly `patience` epochs old, after more than
+    two thirds of the epochs and more than 40. If the lowest loss reaches that age earlier, nothing
+    happens until a lower loss restarts the count. The weights are the last epoch's, not those of
+    the lowest loss.
     """
 
     def __init__(self, patience: int, epochs: int) -> None:
@@ -125,7 +126,7 @@ class EarlyStop:
         return Attributes(self, "_lowest", "_age")
 
     def ends(self, done: int, loss: float) -> bool:
-        """Return whether to end after this many epochs, with the loss at the end of the latest."""
+        """Return whether to stop after this many epochs, given the loss after the latest."""
         self._age = 0 if loss < self._lowest else self._age + 1
         self._lowest = loss if not self._age else self._lowest
         return done > self.least and self._age == self.patience

@@ -27,10 +27,10 @@ from bnnbench.methods.tuning.space import Log, Space
 
 @dataclass(frozen=True)
 class Sgld(Stacked):
-    """One chain, of which up to `draws` weight vectors are kept after the burn-in.
+    """One chain with up to `draws` weight vectors, recorded after the burn-in.
 
-    They lie evenly between the end of the burn-in and that of the chain. After t times the steps
-    of the burn-in, or of the chain without one, the learning rate is divided by (1 + t)^`decay`.
+    They are evenly spaced between the end of the burn-in and the end of the chain. After t times
+    the steps of the burn-in (without one, of the chain), the rate is divided by (1 + t)^`decay`.
     """
 
     space: ClassVar[Space] = Space(
@@ -44,12 +44,12 @@ class Sgld(Stacked):
 
     learning_rate: float = 0.05
     decay: float = 0.0
-    """0.55 is customary; draws weigh alike whatever the rate was."""
+    """Decay of the learning rate; 0.55 is customary. Draws have equal weight, whatever the rate."""
     prior_std: float = 1.0
     temperature: float = 1.0
-    """Temperature of the posterior: less than 1 is a cold one, and 0 descends without noise."""
+    """Temperature of the posterior: below 1 it is a cold one, and 0 descends without noise."""
     burn_in: float = 0.5
-    """Share of the steps before any is kept."""
+    """Share of the steps before the first recorded draw."""
     epochs: int = 50
     batch_size: int = 128
     draws: int = 30
@@ -65,7 +65,7 @@ class Sgld(Stacked):
 
     @property
     def prior_use(self) -> PriorUse:
-        """The problem's prior, unless the posterior is a cold one."""
+        """The problem's prior is used, unless the posterior is a cold one."""
         return "given" if self.temperature == 1 else "own"
 
     def fit_stack(

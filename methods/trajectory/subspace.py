@@ -1,7 +1,7 @@
 r"""The affine subspace of weights in which the iterates of SGD vary most.
 
-$w = m + P^T z$ with the average m of the iterates; the rows of P are the principal directions
-of the last K deviations, times the standard deviations of the iterates along them.
+$w = m + P^T z$, where m is the average of the iterates and the rows of P are the principal
+directions of the last K deviations, times the standard deviations of the iterates along them.
 
 Source: Izmailov et al. (2019), "Subspace Inference for Bayesian Deep Learning", section 4.2.
 """
@@ -25,13 +25,13 @@ from bnnbench.methods.trajectory.likelihood import row_losses
 
 @dataclass(frozen=True)
 class Subspace:
-    """An origin and directions, of which z = 0 and unit vectors are the coordinates."""
+    """An origin, at coordinates z = 0, and directions, the unit vectors of z."""
 
     origin: Float[Tensor, " parameters"]
     directions: Float[Tensor, "coordinates parameters"]
 
     def weights(self, z: Float[Tensor, "draws coordinates"]) -> Float[Tensor, "draws parameters"]:
-        """Return the weights at coordinates."""
+        """Return the weights at these coordinates."""
         return torch.addmm(self.origin, z, self.directions)
 
 
@@ -40,8 +40,8 @@ def principal_directions(
 ) -> Float[Tensor, "coordinates parameters"]:
     """Return the first right singular vectors of D / √(K - 1), times their singular values.
 
-    At most `rank`, and none without length, so that coordinates of any prior are in use. The
-    vectors of a matrix with many more columns than rows are found from its Gram matrix.
+    There are at most `rank`, and none of length 0, so that no coordinate is without effect. For a
+    matrix with many more columns than rows they are found from its Gram matrix.
     """
     wide = deviations.double() / math.sqrt(max(len(deviations) - 1, 1))
     squares, left = torch.linalg.eigh(wide @ wide.T)
@@ -52,7 +52,7 @@ def principal_directions(
 
 @dataclass(frozen=True)
 class Task:
-    """Inference in the subspace of one problem."""
+    """Inference in one problem's subspace."""
 
     subspace: Subspace
     average: NetworkPosterior
@@ -74,7 +74,7 @@ def fit_in_subspaces(
     rank: int,
     infer: Inference,
 ) -> list[Posterior | InferenceDiverged]:
-    """Return the posterior of each problem that `infer` finds in the subspace of its descent."""
+    """Return the posterior that `infer` finds for each problem in the subspace of its descent."""
     stack, moments = averaged(problems, rngs, descent, deviations)
 
     def member(m: int, problem: Problem) -> Posterior | InferenceDiverged:
@@ -99,7 +99,7 @@ def losses(
 ) -> Float[Tensor, "draws points"]:
     """Return the negative log likelihood of each row under other weights, with gradient.
 
-    Networks with batch norm take the statistics of these rows.
+    Networks with batch norm use the statistics of these rows.
     """
     running = any(
         part.name.startswith("running") or not isinstance(part.layer, TorchModule)
@@ -130,5 +130,5 @@ def total_loss(
 
 
 def temperature_of(given: float | None, rows: int) -> float:
-    """Return the temperature: a twentieth of the rows unless given, as the source's code has it."""
+    """Return the temperature: if not given, a twentieth of the rows, as in the source's code."""
     return rows / 20 if given is None else given

@@ -1,6 +1,6 @@
 """Stochastic weight averaging: the mean of the iterates of SGD at a high learning rate.
 
-Batch-norm statistics are taken anew, on the training data, at the average.
+Batch-norm statistics are recomputed at the average, on the training data.
 
 Source: Izmailov et al. (2018), "Averaging Weights Leads to Wider Optima and Better
 Generalization".
@@ -21,7 +21,7 @@ from bnnbench.methods.tuning.space import Space, compose
 
 @dataclass(frozen=True)
 class Swa(Descending):
-    """A point estimate at the average of the iterates that the descent keeps."""
+    """A point estimate at the average of the iterates that the descent records."""
 
     prior_use: ClassVar[PriorUse] = "none"
 
@@ -32,7 +32,7 @@ class Swa(Descending):
 
     @property
     def space(self) -> Space:
-        """The search space, that of the wrapped training first."""
+        """The search space; the wrapped training's settings come first."""
         return compose("training", self.training.space)
 
     def fit_stack(

@@ -1,13 +1,13 @@
 r"""SWAG: a Gaussian around the average of SGD's iterates, diagonal plus low rank.
 
-With mean m and variances v of all iterates kept and D the last K deviations of an iterate from
-the mean of those before it and itself, the posterior is
+With mean m and variances v of all recorded iterates and D the last K deviations of an iterate from
+the mean of all iterates up to and including it, the posterior is
 
 $$ N\bigl(m,\; c\,\mathrm{diag}(v) + \tfrac{c}{K - 1} D D^T\bigr) $$
 
 Source: Maddox et al. (2019), "A Simple Baseline for Bayesian Uncertainty in Deep Learning",
-equation 1 and algorithm 1, where c = 1/2. Its code divides by K - 1 as well when fewer than K
-iterates were kept; here K is their number then.
+equation 1 and algorithm 1, where c = 1/2. If fewer than K iterates were recorded, its code still
+divides by K - 1; here K is then their number.
 """
 
 import math
@@ -30,13 +30,13 @@ from bnnbench.methods.tuning.space import Log, Space, compose
 
 @dataclass(frozen=True)
 class Swag(Descending):
-    """`draws` weight vectors, drawn once; each has batch-norm statistics of its own."""
+    """`draws` weight vectors, drawn once, each with separate batch-norm statistics."""
 
     prior_use: ClassVar[PriorUse] = "none"
 
     training: Descent = field(default_factory=lambda: Descent(schedule=HighThenLow()))
     rank: int = 20
-    """The number of deviations; 0 for a diagonal covariance."""
+    """Number of deviations; 0 for a diagonal covariance."""
     scale: float = 0.5
     """Scale of the covariance; 1 is customary without deviations."""
     draws: int = 30
@@ -49,7 +49,7 @@ class Swag(Descending):
 
     @property
     def space(self) -> Space:
-        """The search space, that of the wrapped training first."""
+        """The search space; the wrapped training's settings come first."""
         return compose("training", self.training.space, Space({"scale": Log(0.05, 2.0)}))
 
     def fit_stack(
@@ -80,7 +80,7 @@ def gaussian_draws(
     count: int,
     rng: torch.Generator,
 ) -> Float[Tensor, "draws parameters"]:
-    """Return draws of SWAG's Gaussian; without deviations, a diagonal one."""
+    """Return draws of SWAG's Gaussian, which is diagonal without deviations."""
     (noise,) = normal([rng], count, len(mean), dtype=mean.dtype)
     noise.mul_(std)
     if len(deviations):

@@ -13,24 +13,24 @@ from bnnbench.methods.tuning.stacks import Variants
 
 @dataclass(frozen=True)
 class Fits:
-    """The result of each fit, and the seconds that it is charged with."""
+    """The result of each fit, and the seconds attributed to it."""
 
     results: list[Posterior | InferenceDiverged]
     seconds: list[float]
 
 
 def fits_as_one_call(method: Method) -> bool:
-    """Return whether fits at several settings are one call."""
+    """Return whether fits at several settings take a single call."""
     return isinstance(method, Variants)
 
 
 def fit_all(
     methods: Sequence[Method], problems: Sequence[Problem], rngs: Sequence[torch.Generator]
 ) -> Fits:
-    """Return `methods[m].fit(problems[m], rngs[m])` of every member, and leave streams as they are.
+    """Return `methods[m].fit(problems[m], rngs[m])` of every member, without advancing streams.
 
-    Members with the same stream draw the same numbers. What is fitted in one call shares its time
-    equally. Any exception but `InferenceDiverged` is raised.
+    Members with the same stream draw the same numbers. Fits in one call share its time equally. Any
+    exception but `InferenceDiverged` is raised.
     """
     results: dict[int, Posterior | InferenceDiverged] = {}
     seconds = [0.0] * len(methods)
@@ -68,7 +68,7 @@ def _fit(
     first = methods[0]
     if isinstance(first, Variants):
         return first.fit_variants(methods, problems, rngs)
-    copies = [_copy(rng) for rng in rngs]  # members with one stream must not take turns in it
+    copies = [_copy(rng) for rng in rngs]  # members with one stream must not draw from it in turn
     if isinstance(first, BatchedMethod):
         return first.fit_many(problems, copies)
     (problem,), (rng,) = problems, copies
@@ -79,7 +79,7 @@ def _fit(
 
 
 def _copies(rngs: Sequence[torch.Generator]) -> list[torch.Generator]:
-    """Return copies of streams in their states; members that share one share the copy."""
+    """Return copies of streams in their current states; shared streams share a copy."""
     copies = {id(rng): _copy(rng) for rng in rngs}
     return [copies[id(rng)] for rng in rngs]
 

@@ -1,19 +1,19 @@
-"""The lengths that a search tries: each twice the one before it."""
+"""Successive budgets of a search: lengths that double each time."""
 
 import math
 
 SHORTEST = 25
-"""Epochs of the shortest fit, where there are many steps of the ladder."""
+"""Epochs of the shortest fit, unless there are too few doublings."""
 MOST_DOUBLINGS = 5
 FEWEST = 4
-"""Least number of lengths."""
+"""Minimum number of lengths."""
 
 
 def ladder(rows: int, batch_size: int, updates: int) -> tuple[int, ...]:
-    """Return the numbers of epochs to try, for gradient descent on so many rows.
+    """Return the numbers of epochs to try, for gradient descent on this number of rows.
 
-    The longest has about `updates` gradient steps, but 25 to 800 epochs; the shortest has 25 epochs
-    or, for fewer than four lengths, an eighth of the longest, rounded up.
+    The longest fit has about `updates` gradient steps, within 25 to 800 epochs. The shortest has 25
+    epochs or, if that gives fewer than four lengths, an eighth of the longest, rounded up.
     """
     steps = math.ceil(rows / min(batch_size, rows))
     doublings = round(math.log2(max(updates / (SHORTEST * steps), 1e-9)))

@@ -1,7 +1,8 @@
 """A method whose settings and length are chosen on held-out rows of its training data.
 
-The same number of trials, drawn by the same rule, for every method. Each is fitted for every length
-to the rows without a block, several blocks held out in turn; the choice is refitted to all rows.
+Every method has the same number of trials, drawn by the same rule. Several blocks of rows are held
+out in turn, and each trial is fitted to the remaining rows for every length; the chosen trial is
+refitted to all rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,27 +32,27 @@ Noise = Literal["own", "held_out"]
 
 @dataclass(frozen=True)
 class Tuned(Batched):
-    """A method with the setting and the length that predict held-out training rows best.
+    """A method with the settings and the length that predict held-out training rows best.
 
-    Settings that the method's space does not name keep the values that they have in `method`.
+    Settings outside the method's space keep their values in `method`.
     """
 
     space: ClassVar[Space] = Space()
 
     method: Method = field(default_factory=AdamW)
     trials: int = 16
-    """Number of trials, a power of two. A method without settings to search has one."""
+    """Number of trials, a power of two; one trial if a method has no settings to search."""
     blocks: int | None = None
-    """Number of five blocks that are held out; None: one to three, with 2,000 rows if they can."""
+    """Number of held-out blocks out of five; None: one to three, with 2,000 rows if possible."""
     lengths: tuple[int, ...] = ()
-    """Lengths to try; empty: those of the space or, for gradient descent, a ladder of doublings."""
+    """Lengths to try; empty: the space's or, for gradient descent, successive doublings."""
     updates: int = 25_000
-    """About the most gradient steps of the longest fit on the ladder."""
+    """Approximate maximum number of gradient steps of the longest fit among these doublings."""
     noise: Noise = "held_out"
-    """Source of a regression's noise where it is one number: training, or the held-out rows. For
-    probabilities of classes: as they are, or with the temperature that held-out rows prefer."""
+    """Source of a regression's noise, if that is one number: training ("own") or held-out rows.
+    Class probabilities are unchanged ("own") or have the best temperature for held-out rows."""
     halving: bool = False
-    """Fit fewer trials for longer lengths: the better half each time."""
+    """If true, fit fewer trials for longer lengths: the better half each time."""
 
     def __post_init__(self) -> None:
         require_count(self, "trials", "updates")
@@ -75,7 +76,7 @@ class Tuned(Batched):
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem at its choice, or the failure of its inference.
 
-        Problems of equal rows share one search, which draws no number from `rngs`.
+        Problems with equal rows share one search, which does not draw from `rngs`.
         """
         plan = self._plan(problems[0])
         distinct = {checksum(problem.train): problem for problem in problems}
@@ -100,7 +101,7 @@ class Tuned(Batched):
 
 
 def searched(plan: Plan, problems: Sequence[Problem]) -> list[Search | None]:
-    """Return the search of each problem, or None where nothing is to be chosen."""
+    """Return the search of each problem, or None if there is nothing to choose."""
     if plan.is_empty:
         return [None] * len(problems)
     tables = [Tables(plan, problem) for problem in problems]
@@ -128,8 +129,8 @@ def refitted(
 ) -> list[Posterior | InferenceDiverged]:
     """Return the posterior of each problem at its chosen trial and length.
 
-    All trials are fitted at their best lengths, for curves; in a search by halving, which has no
-    such curves, the preferred one alone, or the next where it diverges.
+    All trials are fitted at their best lengths, for curves. A search by halving has no such curves:
+    only the preferred trial is fitted or, if it diverges, the next.
     """
     fitted: list[dict[int, Posterior | InferenceDiverged]] = [{} for _ in problems]
     for attempt in range(ATTEMPTS if plan.halving else 1):
@@ -158,7 +159,7 @@ def _to_refit(
     attempt: int,
     before: Mapping[int, Posterior | InferenceDiverged],
 ) -> list[tuple[int, int]]:
-    """Return the trials to be fitted to all rows, each with the place of its best length."""
+    """Return the trials to be fitted to all rows, each with the index of its best length."""
     if search is None:
         return [] if before else [(0, 0)]
     best = [(trial, rung) for trial, rung in enumerate(search.best_lengths) if rung is not None]
@@ -170,12 +171,12 @@ def _to_refit(
 
 
 def _steps(plan: Plan) -> int:
-    """Return the number of calls of fits in the search."""
+    """Return the number of fit calls in the search."""
     return len(plan.lengths) * (1 if fits_as_one_call(plan.method) else plan.trials)
 
 
 def _fit_cells(plan: Plan, rung: int, cells: Sequence[tuple[Tables, int]]) -> None:
-    """Fit trials to problems without each of their blocks, and score them."""
+    """Fit trials to problems without each held-out block, and score them."""
     members = [(table, trial, block) for table, trial in cells for block in range(plan.blocks)]
     streams = {(id(t), b): t.stream("fit", b) for t, _, b in members}
     fits = fit_all(

@@ -1,7 +1,7 @@
-"""The noise of a regression that held-out rows have, for methods that learn it in training.
+"""Noise of a regression estimated on held-out rows, for methods that learn it in training.
 
-A network that fits well believes in too little noise: the residuals of rows that it was fitted to
-are smaller than those of others.
+A network that fits well underestimates the noise: its residuals on fitted rows are smaller than on
+other rows.
 """
 
 import math
@@ -16,21 +16,21 @@ from bnnbench.methods.base import Posterior
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 
 SPAN = math.log(100.0)
-"""Range of the logarithm of a variance that is searched on either side of a first estimate."""
+"""Half-width of the search range for the log variance around a first estimate."""
 TOLERANCE = 1e-4
 """Tolerance of the logarithm of the variance."""
 SMALLEST = 1e-12
-"""Least variance, for residuals that are all 0."""
+"""Minimum variance, for residuals that are all 0."""
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def best_noise(errors: Float[Tensor, "draws rows outputs"], start: float) -> float:
-    """Return the noise variance under which held-out rows are most likely.
+    """Return the noise variance with the maximum likelihood of held-out rows.
 
     `errors` are targets minus the means of an equal-weight mixture of draws. For a single draw the
-    result is the mean squared error; else it is found by golden-section search within a factor of
-    100 of `start`.
+    result is the mean squared error; otherwise it is found by golden-section search within a factor
+    of 100 of `start`.
     """
     errors = errors.double()
     if len(errors) == 1:
@@ -68,7 +68,7 @@ def densities(
 
 @dataclass(frozen=True)
 class WithNoise:
-    """A posterior of a regression whose noise variance is replaced."""
+    """A regression posterior with its noise variance replaced."""
 
     posterior: Posterior
     variance: float
@@ -76,7 +76,7 @@ class WithNoise:
 
     @property
     def diagnostics(self) -> Mapping[str, float]:
-        """Diagnostics of the fit, with the noise that predictions have."""
+        """Diagnostics of the fit, with the noise of predictions."""
         return dict(self.posterior.diagnostics) | {"noise_std": math.sqrt(self.variance)}
 
     def predict(

@@ -17,13 +17,13 @@ class Plan:
     settings: tuple[Mapping[str, object], ...]
     """Settings of each trial, by path."""
     lengths: tuple[int | None, ...]
-    """Lengths, ascending; None alone for a method without a length."""
+    """Lengths, ascending; a single None for a method without a length."""
     blocks: int
-    """Number of the five blocks that are held out."""
+    """Number of held-out blocks, out of five."""
     held_out_noise: bool
-    """True if predictions of a regression have the noise of held-out rows."""
+    """True if a regression's predictions use the noise of held-out rows."""
     held_out_temperature: bool
-    """True if class probabilities have the temperature that held-out rows prefer."""
+    """True if class probabilities use the best temperature for held-out rows."""
     halving: bool
 
     @property
@@ -37,7 +37,7 @@ class Plan:
         return self.space.is_empty and not (self.held_out_noise or self.held_out_temperature)
 
     def variant(self, trial: int, rung: int) -> Method:
-        """Return the method of a trial, at the length of this place in `lengths`."""
+        """Return the method of a trial, at the length with this index in `lengths`."""
         chosen, length = dict(self.settings[trial]), self.lengths[rung]
         if length is not None:
             assert self.space.length
@@ -54,7 +54,7 @@ class Plan:
 def lengths(
     method: Method, space: Space, given: tuple[int, ...], rows: int, updates: int
 ) -> tuple[int | None, ...]:
-    """Return the lengths to try on so many rows: those given, else the space's, else a ladder."""
+    """Return the lengths to try: those given, else the space's, else successive doublings."""
     if space.length is None:
         return (None,)
     if stated := given or space.lengths:

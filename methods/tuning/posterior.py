@@ -1,4 +1,4 @@
-"""The posterior at the setting that held-out rows prefer."""
+"""The posterior at the settings that held-out rows prefer."""
 
 import math
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ from bnnbench.methods.tuning.search import Search
 from bnnbench.methods.tuning.temperature import TemperedPosterior
 
 ATTEMPTS = 4
-"""Number of settings that are tried in turn where the preferred ones diverge on all rows."""
+"""Maximum number of settings to try if the preferred ones diverge on all rows."""
 
 
 @dataclass(frozen=True)
 class TunedPosterior:
-    """The posterior of the chosen trial, and those of the others for curves of reports."""
+    """The posterior of the chosen trial, and the other trials' for curves in reports."""
 
     chosen: Posterior
     search: Search
@@ -30,7 +30,7 @@ class TunedPosterior:
     skipped: int
     """Number of better settings that diverged when fitted to all rows."""
     trials: Mapping[int, Posterior]
-    """Each trial that did not diverge, fitted to all rows at its own best length."""
+    """Every trial that did not diverge, fitted to all rows at its own best length."""
 
     @property
     def diagnostics(self) -> Mapping[str, float]:
@@ -57,9 +57,9 @@ class TunedPosterior:
 
 
 def choose(search: Search) -> tuple[int, int]:
-    """Return the trial and the place in `lengths` that held-out rows prefer.
+    """Return the trial, and the index in `lengths`, that held-out rows prefer.
 
-    Raises `InferenceDiverged` where all trials failed.
+    Raises `InferenceDiverged` if all trials failed.
     """
     if not (ranking := search.ranking):
         raise InferenceDiverged(f"each of {len(search.settings)} trials diverged on held-in rows")
@@ -93,7 +93,7 @@ def as_chosen(
 
 
 def _corrected(posterior: Posterior, search: Search, cell: tuple[int, int | None]) -> Posterior:
-    """Return the posterior with the noise or the temperature of held-out rows, if there is one."""
+    """Return the posterior, with the noise or temperature of held-out rows if there is one."""
     variance, temperature = float(search.noise_variance[cell]), float(search.temperature[cell])
     if not math.isnan(variance):
         return WithNoise(posterior, variance)

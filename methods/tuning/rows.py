@@ -15,9 +15,9 @@ from bnnbench.methods.predictions.base import Predictive, require
 from bnnbench.methods.predictions.predictive import RealPredictive
 
 PARTS = 5
-"""A block is this part of the rows."""
+"""Number of parts of the rows; a block is one of them."""
 ENOUGH_ROWS = 2000
-"""Rows that are held out together, where there are so many."""
+"""Total number of rows to hold out, if there are enough."""
 MOST_BLOCKS = 3
 FEWEST_ROWS = 2 * PARTS
 
@@ -26,8 +26,8 @@ FEWEST_ROWS = 2 * PARTS
 class HeldOut:
     """A problem without a block of its rows, and that block.
 
-    Where inputs are features and targets one number, those of `problem` are standardised by the
-    rows that it has left; `block` is as the whole problem has it.
+    Inputs that are features, and single targets, are standardised in `problem` by its remaining
+    rows; `block` is in the units of the whole problem.
     """
 
     problem: Problem
@@ -39,11 +39,11 @@ class HeldOut:
 
     @property
     def inputs(self) -> Tensor:
-        """The block's inputs, as `problem` is standardised."""
+        """The block's inputs, standardised like `problem`."""
         return self.standardised(self.block.inputs)
 
     def standardised(self, inputs: Tensor) -> Tensor:
-        """Return inputs of the whole problem as `problem` is standardised."""
+        """Return inputs of the whole problem, standardised like `problem`."""
         return (inputs - self.shift) / self.scale
 
     def in_original_units(self, prediction: Predictive) -> Predictive:
@@ -55,16 +55,16 @@ class HeldOut:
 
 
 def blocks_of(rows: int) -> int:
-    """Return how many of the five blocks to hold out: one to three, with 2,000 rows if they can."""
+    """Return how many of five blocks to hold out: one to three, with 2,000 rows if possible."""
     return min(MOST_BLOCKS, max(1, math.ceil(ENOUGH_ROWS / max(rows // PARTS, 1))))
 
 
 def held_out(problem: Problem, blocks: int) -> list[HeldOut]:
     """Return the problem without each of the first blocks of its rows.
 
-    Each block is a fifth of the rows, in an order that follows from the rows themselves; equal
-    inputs lie in one block. The rows of no block, mostly at most four, are fitted to each time.
-    Raises `Unsupported` for fewer than ten rows.
+    Each block is a fifth of the rows, in an order determined by the rows themselves; equal inputs
+    are in one block. Rows outside all blocks, usually at most four, are always fitted. Raises
+    `Unsupported` for fewer than ten rows.
     """
     count = len(problem.train)
     if count < FEWEST_ROWS:
@@ -75,7 +75,7 @@ def held_out(problem: Problem, blocks: int) -> list[HeldOut]:
 
 
 def stream(*names: object) -> torch.Generator:
-    """Return the stream of these names, on the CPU."""
+    """Return the stream determined by these names, on the CPU."""
     digest = hashlib.sha256(":".join(map(str, ("tuning", *names))).encode()).digest()
     return torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
 
@@ -88,8 +88,8 @@ def checksum(train: Split) -> str:
 def _blocks(train: Split) -> list[Tensor]:
     """Return the rows of each block, in ascending order.
 
-    A block takes whole groups of equal inputs, in random order, where they fit in. It is smaller
-    where none fits, and only where it would be empty does it take a part of one.
+    A block takes whole groups of equal inputs, in random order, if they fit. It is smaller if no
+    further group fits, and takes part of a group only if it would otherwise be empty.
     """
     inverse = torch.unique(train.inputs.flatten(1), dim=0, return_inverse=True)[1].cpu()
     members: list[list[int]] = [[] for _ in range(int(inverse.max()) + 1)]
@@ -139,5 +139,5 @@ def _standardisation(fitted: Tensor, of_all: Tensor) -> tuple[Tensor, Tensor]:
         return fitted.new_zeros(()), fitted.new_ones(())
     mean, std = fitted.mean(0), fitted.std(0, correction=0)
     constant = (fitted == fitted[:1]).all(0)
-    level = torch.where((of_all == of_all[:1]).all(0), 0.0, fitted[0])  # 0 or 1 on purpose
+    level = torch.where((of_all == of_all[:1]).all(0), 0.0, fitted[0])  # intentionally 0 or 1
     return torch.where(constant, level, mean), torch.where(constant, 1.0, std)

@@ -1,6 +1,6 @@
-"""The result of a search on held-out rows; its ranking is the choice that follows from it.
+"""The result of a search on held-out rows; its ranking determines the choice.
 
-Reports read it, and import no torch.
+Reports read it without importing torch.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float64
 
 TIE = 1e-4
-"""Scores, in nats, that are equal when rounded to a multiple of this are equal."""
+"""Scores, in nats, are equal if they round to the same multiple of this."""
 
 DIGITS = 9
 """Significant digits of stored numbers."""
@@ -19,42 +19,42 @@ DIGITS = 9
 
 @dataclass(frozen=True)
 class Search:
-    """Settings and lengths that were tried, and their scores on rows that were not fitted.
+    """The settings and lengths tried, and their scores on held-out rows.
 
-    Scores are in the units of the problem's targets, and NaN where a fit diverged or, in a search
+    Scores are in the units of the problem's targets. They are NaN if a fit diverged or, in a search
     by halving, was not made.
     """
 
     settings: tuple[Mapping[str, object], ...]
     """Settings of each trial, by path."""
     places: tuple[Mapping[str, float], ...]
-    """Place of each trial's settings in their laws, from 0 to 1, by path."""
+    """Position of each trial's settings in their distributions, from 0 to 1, by path."""
     lengths: tuple[int | None, ...]
-    """Epochs, passes or rounds, ascending; None alone for a method without a length."""
+    """Epochs, passes or rounds, ascending; a single None for a method without a length."""
     rows: tuple[int, ...]
-    """Number of rows in each block that is held out."""
+    """Number of rows in each held-out block."""
     log_likelihood: Float64[np.ndarray, "trials lengths blocks"]
     """Mean log density or probability of a block's rows, in nats, with the noise or temperature
     below."""
     error: Float64[np.ndarray, "trials lengths blocks"]
     """Mean squared error of a block's rows, or share of wrong labels."""
     noise_variance: Float64[np.ndarray, "trials lengths"]
-    """Noise of held-out rows, in squared target units; NaN where the method's own is used."""
+    """Noise of held-out rows, in squared target units; NaN if the method's own is used."""
     temperature: Float64[np.ndarray, "trials lengths"]
-    """Temperature of class probabilities; NaN where they are the method's own."""
+    """Temperature of class probabilities; NaN if the method's own probabilities are used."""
     seconds: Float64[np.ndarray, "trials lengths"]
-    """Wall seconds of the fits to all but each block."""
+    """Wall-clock seconds of the fits without each block."""
 
     @property
     def scores(self) -> Float64[np.ndarray, "trials lengths"]:
-        """The mean log likelihood over all held-out rows; minus infinity where it is not finite."""
+        """The mean log likelihood over all held-out rows; minus infinity if it is not finite."""
         weights = np.array(self.rows) / sum(self.rows)
         means = (self.log_likelihood * weights).sum(2)
         return np.where(np.isfinite(means), means, -np.inf)
 
     @property
     def best_lengths(self) -> list[int | None]:
-        """Place in `lengths` of the best length of each trial; None if all its fits diverged."""
+        """Index in `lengths` of each trial's best length; None if all its fits diverged."""
         return [
             int(np.argmax(row)) if np.isfinite(row).any() else None for row in _rounded(self.scores)
         ]
@@ -75,9 +75,9 @@ class Search:
 
     @classmethod
     def from_data(cls, data: Mapping[str, object]) -> "Search":
-        """Return the search of which these are the data; raises ValueError for any other data."""
+        """Return the search described by these data; raises ValueError for any other data."""
         try:
-            if "temperature" not in data:  # stored before there was one
+            if "temperature" not in data:  # stored before temperatures existed
                 data = dict(data) | {
                     "temperature": np.full_like(np.array(data["noise_variance"], float), np.nan)
                 }
@@ -87,12 +87,12 @@ class Search:
             search = cls(**plain | arrays)
             shape = len(search.settings), len(search.lengths), len(search.rows)
             if not all(isinstance(one, Mapping) for one in (*search.settings, *search.places)):
-                raise TypeError("settings and places are mappings")
+                raise TypeError("settings and places must be mappings")
             wrong = [n for n, a in arrays.items() if a.shape != shape[: a.ndim] or a.ndim < 2]
         except (KeyError, TypeError) as error:
             raise ValueError(f"not a search: {error!r}") from error
         if wrong:
-            raise ValueError(f"not a search: {', '.join(wrong)} of a wrong shape")
+            raise ValueError(f"not a search: wrong shape of {', '.join(wrong)}")
         return search
 
 

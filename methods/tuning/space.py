@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 Configured = TypeVar("Configured")
 
 MOST_FIELDS = 8
-"""Largest number of fields in a space: the dimensions of the sequence of trials."""
+"""Maximum number of fields in a space: the dimensions of the sequence of trials."""
 
 
 @dataclass(frozen=True)
@@ -20,40 +20,40 @@ class Log:
     high: float
 
     def at(self, u: float) -> float:
-        """Return the value at a place 0 <= u <= 1."""
+        """Return the value at a position 0 <= u <= 1."""
         return math.exp(math.log(self.low) + u * math.log(self.high / self.low))
 
     def place(self, value: float) -> float:
-        """Return the place of a value."""
+        """Return the position of a value."""
         return math.log(value / self.low) / math.log(self.high / self.low)
 
 
 @dataclass(frozen=True)
 class OneMinusLog:
-    """One minus a value that is uniform in the logarithm, as for momenta; bounds are its."""
+    """One minus a value that is uniform in the logarithm between the bounds, as for momenta."""
 
     low: float
     high: float
 
     def at(self, u: float) -> float:
-        """Return the value at a place 0 <= u <= 1."""
+        """Return the value at a position 0 <= u <= 1."""
         return 1 - Log(self.low, self.high).at(u)
 
     def place(self, value: float) -> float:
-        """Return the place of a value."""
+        """Return the position of a value."""
         return Log(self.low, self.high).place(1 - value)
 
 
 @dataclass(frozen=True)
 class Integers:
-    """Integers from `low` to `high`, both included, uniform in the logarithm or as they are."""
+    """Integers from `low` to `high`, inclusive, uniform in the logarithm or on the linear scale."""
 
     low: int
     high: int
     log: bool = True
 
     def at(self, u: float) -> int:
-        """Return the value at a place 0 <= u <= 1."""
+        """Return the value at a position 0 <= u <= 1."""
         if self.log:
             value = math.floor(Log(self.low, self.high + 1).at(u))
         else:
@@ -61,7 +61,7 @@ class Integers:
         return min(max(value, self.low), self.high)
 
     def place(self, value: int) -> float:
-        """Return a place of a value, the middle of all."""
+        """Return the midpoint of a value's positions."""
         if self.log:
             ends = [Log(self.low, self.high + 1).place(end) for end in (value, value + 1)]
             return sum(ends) / 2
@@ -75,45 +75,45 @@ class Choice:
     values: tuple[Any, ...]
 
     def at(self, u: float) -> Any:
-        """Return the value at a place 0 <= u <= 1."""
+        """Return the value at a position 0 <= u <= 1."""
         return self.values[min(math.floor(u * len(self.values)), len(self.values) - 1)]
 
     def place(self, value: Any) -> float:
-        """Return a place of a value, the middle of all."""
+        """Return the midpoint of a value's positions."""
         return (self.values.index(value) + 0.5) / len(self.values)
 
 
 @dataclass(frozen=True)
 class Single:
-    """A tuple that holds one value of another law."""
+    """A tuple with a single value from another distribution."""
 
     of: Log | OneMinusLog | Integers | Choice
 
     def at(self, u: float) -> tuple[Any]:
-        """Return the value at a place 0 <= u <= 1."""
+        """Return the value at a position 0 <= u <= 1."""
         return (self.of.at(u),)
 
     def place(self, value: tuple[Any]) -> float:
-        """Return the place of a value."""
+        """Return the position of a value."""
         return self.of.place(value[0])
 
 
 @dataclass(frozen=True)
 class Space:
-    """The settings of a method that are searched, and the law of each.
+    """The settings of a method that are searched, and the distribution of each.
 
-    Fixed for all methods, and in no space: batch size, schedule, draws, architecture, and whatever
-    defines the target of inference. No fields and no length: there is nothing to search.
+    Batch size, schedule, draws, architecture, and anything that defines the target of inference
+    are fixed for all methods and in no space. Without fields and length, nothing is searched.
     """
 
     fields: Mapping[str, Log | OneMinusLog | Integers | Choice | Single] = field(
         default_factory=dict
     )
-    """Path of a setting, such as "training.learning_rate" → its law."""
+    """Path of a setting, such as "training.learning_rate" → its distribution."""
     length: str | None = None
-    """Path of the number of epochs, passes or rounds, or of a tuple that holds it."""
+    """Path of the number of epochs, passes or rounds, or of a tuple with this number."""
     lengths: tuple[int, ...] = ()
-    """Lengths to try; empty for gradient descent, whose lengths follow from the number of rows."""
+    """Lengths to try; empty for gradient descent, whose lengths depend on the number of rows."""
     learned_noise: bool = False
     """True if a regression's noise is one number that is learned in training."""
 
@@ -145,7 +145,7 @@ def compose(path: str, inner: Space, outer: Space | None = None) -> Space:
 
 
 def space_of(method: object) -> Space:
-    """Return the space that a method declares; raises TypeError where there is none."""
+    """Return the space that a method declares; raises TypeError if there is none."""
     space = getattr(method, "space", None)
     if not isinstance(space, Space):
         name = type(method).__name__
@@ -153,7 +153,7 @@ def space_of(method: object) -> Space:
             f"{name} declares no search space. In class {name} write, for example,\n"
             '    space: ClassVar[Space] = Space({"learning_rate": Log(1e-4, 1e-1)}, '
             'length="epochs")\n'
-            "with Log and Space of bnnbench.methods.tuning.space; Space() is one without settings"
+            "with Log and Space from bnnbench.methods.tuning.space; Space() has no settings"
         )
     return space
 
@@ -171,9 +171,9 @@ def setting(method: Any, path: str) -> Any:
 
 
 def configured(method: Configured, settings: Mapping[str, Any]) -> Configured:
-    """Return the method with other settings, by their paths; raises what their checks raise.
+    """Return the method with other settings, by their paths; raises the errors of their checks.
 
-    A number for a setting that is a tuple becomes a tuple of that number.
+    A number for a setting that is a tuple becomes a tuple of this number.
     """
     for path, value in settings.items():
         method = _replaced(method, path, value)

@@ -1,4 +1,4 @@
-"""Methods that fit several of their settings side by side."""
+"""Methods that fit several settings side by side."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -15,5 +15,5 @@ class Variants(Protocol):
     def fit_variants(
         self, variants: Sequence[Any], problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
-        """Return each member's fit alone; members with the same stream draw the same numbers."""
+        """Return each member's separate fit; members with the same stream draw the same numbers."""
         ...

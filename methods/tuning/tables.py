@@ -1,4 +1,4 @@
-"""The scores of a search while it goes on."""
+"""The scores of a search in progress."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class _BlockScores:
 
 
 class Tables:
-    """The scores of all trials for one problem, filled in the course of its search."""
+    """The scores of all trials for one problem, filled in during its search."""
 
     def __init__(self, plan: Plan, problem: Problem) -> None:
         self.plan, self.problem = plan, problem
@@ -42,20 +42,20 @@ class Tables:
 
     @property
     def arrays(self) -> list[np.ndarray]:
-        """The arrays that fill, for checkpoints."""
+        """The arrays that are filled in, for checkpoints."""
         corrections = (self.noise_variance, self.temperature)
         return [self.log_likelihood, self.error, *corrections, self.seconds]
 
     def stream(self, use: str, block: int) -> torch.Generator:
-        """Return the stream of a block, which is the same for all trials and lengths."""
+        """Return a block's stream, which is the same for all trials and lengths."""
         device = self.problem.train.inputs.device
         seed = stream(use, self.name, block).initial_seed()
         return torch.Generator(device).manual_seed(seed)
 
     def alive(self, rung: int) -> list[int]:
-        """Return the trials to be fitted at a length: all, or by halving the best of those before.
+        """Return the trials to fit at a length: all or, by halving, the best of the length before.
 
-        A trial that diverged survives only while no other is left.
+        A trial that diverged survives only if no other is left.
         """
         count = self.plan.survivors(rung)
         if rung == 0 or count == self.plan.trials:
@@ -71,14 +71,14 @@ class Tables:
         posteriors: Sequence[Posterior | InferenceDiverged],
         seconds: float,
     ) -> None:
-        """Store the scores of a trial's fits to all rows but those of each block."""
+        """Store the scores of a trial's fits without each held-out block."""
         self.seconds[trial, rung] = seconds
         fitted = [p for p in posteriors if not isinstance(p, InferenceDiverged)]
         if len(fitted) < len(posteriors):
             return
         try:
             scores = self._scores(fitted)
-        except InferenceDiverged:  # found out in predicting; the trial has no score
+        except InferenceDiverged:  # detected in predicting; the trial has no score
             return
         self.log_likelihood[trial, rung] = scores.log_likelihood
         self.error[trial, rung] = scores.error
@@ -86,7 +86,7 @@ class Tables:
         self.temperature[trial, rung] = scores.temperature
 
     def search(self) -> Search:
-        """Return the search so far, as records hold it."""
+        """Return the search so far, in the form of records."""
         plan = self.plan
         names = tuple(plan.space.fields)
         search = Search(
@@ -96,7 +96,7 @@ class Tables:
             tuple(len(case.block) for case in self.cases),
             *self.arrays,
         )
-        return Search.from_data(search.as_data())  # a choice must not hang on digits not stored
+        return Search.from_data(search.as_data())  # a choice must not depend on unstored digits
 
     def _scores(self, posteriors: Sequence[Posterior]) -> _BlockScores:
         predictions = [
@@ -119,11 +119,11 @@ class Tables:
 
 
 def _require_log_prob(prediction: object) -> None:
-    """Raise `Unsupported` for predictions that no choice can be made by."""
+    """Raise `Unsupported` for predictions that do not allow a choice."""
     if not isinstance(prediction, HasLogProb):
         raise Unsupported(
             "Tuned chooses settings by the log likelihood of held-out rows, which "
-            f"{type(prediction).__name__} has not; use a profile with fixed settings"
+            f"{type(prediction).__name__} lacks; use a profile with fixed settings"
         )
 
 
@@ -139,7 +139,7 @@ def _error(prediction: object, targets: Tensor) -> float:
 def _with_held_out_temperature(
     predictions: Sequence[object], targets: Sequence[Tensor], errors: Sequence[float]
 ) -> _BlockScores:
-    """Return scores with one temperature, that under which all held-out rows are most likely."""
+    """Return scores with the one temperature of maximum likelihood on all held-out rows."""
     log_probs = []
     for prediction in predictions:
         assert isinstance(prediction, HasProbabilities)
@@ -156,7 +156,7 @@ def _with_held_out_temperature(
 def _with_held_out_noise(
     predictions: Sequence[object], targets: Sequence[Tensor], errors: Sequence[float]
 ) -> _BlockScores:
-    """Return scores with one noise variance, that under which all held-out rows are most likely."""
+    """Return scores with the one noise variance of maximum likelihood on all held-out rows."""
     residuals = []
     for prediction, target in zip(predictions, targets, strict=True):
         assert isinstance(prediction, GaussianPredictive)

@@ -1,4 +1,4 @@
-"""The power of class probabilities that held-out rows choose: temperature scaling.
+"""Temperature scaling: a power of class probabilities, chosen on held-out rows.
 
 Source: Guo, Pleiss, Sun and Weinberger (2017), "On Calibration of Modern Neural Networks". The
 probabilities of a mixture are averaged first (Rahaman and Thiery, 2021, "Uncertainty Quantification
@@ -18,7 +18,7 @@ from bnnbench.methods.predictions.base import HasProbabilities
 from bnnbench.methods.predictions.predictive import CategoricalPredictive
 
 WIDEST = 20.0
-"""Temperatures are sought between 1/20 and 20."""
+"""Temperatures are searched between 1/20 and 20."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class TemperedPosterior:
     def predict(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> CategoricalPredictive:
-        """Return one categorical per point, whatever the number of draws behind it."""
+        """Return one categorical per point, whatever the number of draws."""
         log_probs = mixture_log_probs(self.posterior, inputs, rng)
         return CategoricalPredictive(tempered(log_probs, self.temperature)[None])
 
@@ -66,9 +66,9 @@ def tempered(
 def best_temperature(
     log_probs: Float[Tensor, "rows classes"], targets: Int[Tensor, " rows"]
 ) -> float:
-    """Return the temperature with the least log loss of these rows.
+    """Return the temperature of minimal log loss on these rows.
 
-    Rows whose class has probability 0 are infinitely wrong at any temperature, and left out.
+    Rows whose class has probability 0 have infinite loss at any temperature and are omitted.
     """
     from scipy.optimize import minimize_scalar  # scipy.optimize takes long to load
 

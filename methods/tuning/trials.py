@@ -1,8 +1,8 @@
 """The trials of a search: a Sobol sequence, shifted by the names of the settings.
 
-The generator is the project's own, so that records replay: scrambled sequences of libraries change
-between releases. Direction numbers: Joe and Kuo (2008), "Constructing Sobol Sequences with Better
-Two-Dimensional Projections".
+The generator is the project's own, so that records can be replayed: libraries' scrambled sequences
+change between releases. Direction numbers: Joe and Kuo (2008), "Constructing Sobol Sequences with
+Better Two-Dimensional Projections".
 """
 
 import hashlib
@@ -27,11 +27,11 @@ assert len(_POLYNOMIALS) == MOST_FIELDS - 1
 
 
 def places(names: Sequence[str], trials: int) -> list[list[float]]:
-    """Return the places of the first trials, each between 0 and 1, one for every name.
+    """Return the positions of the first trials, each between 0 and 1, one for every name.
 
-    A name's place depends on its position and its last part alone, and the first trials of a longer
-    search are those of a shorter one. Where `trials` is a power of two, each name has one trial in
-    each of so many equal cells.
+    A position depends only on the name's index and its last part. The first trials of a longer
+    search are those of a shorter one. If `trials` is a power of two, each name has one trial in
+    each of that many equal cells.
     """
     columns = []
     for dimension, name in enumerate(names):
@@ -62,7 +62,7 @@ def _shift(name: str) -> int:
 
 
 def _directions(dimension: int) -> list[int]:
-    """Return the direction numbers, of 32 bits, of a dimension from 0."""
+    """Return the 32-bit direction numbers of a dimension, counted from 0."""
     if dimension == 0:
         return [1 << (BITS - 1 - bit) for bit in range(BITS)]
     degree, coefficients, first = _POLYNOMIALS[dimension - 1]

@@ -1,1 +1,1 @@
-"""Variational structured dropout: Gaussian noise at the inputs of dense layers, rotated."""
+"""Variational structured dropout: rotated Gaussian noise at the inputs of dense layers."""

@@ -1,13 +1,13 @@
 r"""Variational structured dropout (VSD).
 
-Every dense layer multiplies its inputs by Gaussian factors that Householder reflections
-correlate (`noise.py`). The factors are what is inferred, under the prior that is best
-for them; weights θ are learned beside. The evidence lower bound per training row is minus the
-mean expected loss minus KL / N.
+Every dense layer multiplies its inputs by Gaussian factors that Householder reflections correlate
+(`noise.py`). The factors are inferred, under the best prior for them; the weights θ are learned
+along with them. The evidence lower bound per training row is minus the mean expected loss minus
+KL / N.
 
-Factors that a layer's outputs share are one vector per layer; where every output has its own,
-each column of weights $w = \theta \circ \xi$ has a full-rank Gaussian posterior, and the
-divergence is that of all columns.
+If a layer's outputs share their factors, these are one vector per layer. If every output has its
+own, each column of weights $w = \theta \circ \xi$ has a full-rank Gaussian posterior, and the
+divergence sums over all columns.
 
 Source: Nguyen et al. (2021), "Structured Dropout Variational Inference for Bayesian Neural
 Networks".
@@ -36,7 +36,7 @@ from bnnbench.methods.vsd.noise import RotatedNoise, initial_numbers, noises_of
 
 @dataclass(frozen=True)
 class VsdPosterior:
-    """Weights, and the noise that multiplies them in every draw."""
+    """Weights, and the noise that multiplies them in each draw."""
 
     trained: NetworkPosterior
     noises: tuple[RotatedNoise, ...]
@@ -53,7 +53,7 @@ class VsdPosterior:
     def predict(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> Predictive:
-        """Return the mixture over draws; factors of a draw are the same at every point."""
+        """Return the mixture over draws; a draw's factors are the same at every point."""
         return mixture([self.trained.predict_with(part, inputs) for part in self._draws(rng)])
 
     def log_probs(
@@ -74,8 +74,8 @@ class VsdPosterior:
 class Vsd(Stacked):
     """VSD by Adam, with new factors for every example.
 
-    `draws` weight vectors are averaged when predicting. A regression's noise variance is
-    learned, the expected squared residual under the posterior.
+    A prediction averages `draws` weight vectors. A regression's noise variance is learned as the
+    expected squared residual under the posterior.
     """
 
     prior_use: ClassVar[PriorUse] = "own"
@@ -91,10 +91,10 @@ class Vsd(Stacked):
 
     learning_rate: float = 1e-2
     reflections: int = 2
-    """0 gives Gaussian dropout without structure, of a learned rate for each input."""
+    """Number of reflections; 0 is unstructured Gaussian dropout with a learned rate per input."""
     sharing: Sharing = "outputs"
     initial_variance: float = 0.01
-    """Variance of every factor, about a mean of 1 before the rotation."""
+    """Variance of every factor, around a mean of 1, before the rotation."""
     epochs: int = 40
     batch_size: int = 128
     schedule: Schedule = "cosine"

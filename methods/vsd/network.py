@@ -1,4 +1,4 @@
-"""A network whose dense layers see their inputs through rotated noise."""
+"""A network whose dense layers receive their inputs through rotated noise."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,12 +18,12 @@ from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.methods.vsd.noise import RotatedNoise, noises_of
 
 Sharing = Literal["outputs", "none"]
-"""The outputs of a layer share the factors of its inputs, or each has its own."""
+"""A layer's outputs share the factors of its inputs ("outputs"), or each has its own ("none")."""
 
 
 @dataclass(frozen=True)
 class NoisyActivations:
-    """Activations, and the noise at the dense layers that are still before them."""
+    """Activations, and the noise of the dense layers that they have not passed yet."""
 
     values: Tensor
     noises: tuple[RotatedNoise, ...]
@@ -40,12 +40,12 @@ class NoisyActivations:
         return self.values.shape
 
     def expand(self, *sizes: int) -> "NoisyActivations":
-        """Return the noise expanded to this number of members, without a copy."""
+        """Return the activations expanded to this number of members, without a copy."""
         return replace(self, values=self.values.expand(*sizes))
 
 
 class StructuredNetwork(TorchNetwork):
-    """The architecture as a function of weights and of the numbers of its noise."""
+    """The architecture as a function of weights and of the noise's parameters."""
 
     def __init__(
         self, architecture: Architecture, input_shape: Shape, reflections: int, sharing: Sharing
@@ -60,20 +60,20 @@ class StructuredNetwork(TorchNetwork):
         self.widths = [part.shape[1] for part in self.dense]
 
     def __call__(self, weights: Any, inputs: Any, **options: Any) -> Tensor:
-        """Return each member's outputs; `weights` are weights and numbers of noise."""
+        """Return each member's outputs; `weights` are the weights and the noise's parameters."""
         plain, numbers = weights
         noises = noises_of(numbers, self.widths, self.reflections)
         return super().__call__(plain, NoisyActivations(inputs, noises), **options).values
 
     def kl(self, numbers: Float[Tensor, "members numbers"]) -> Float[Tensor, " members"]:
-        """Return the divergence of all noise from its best prior, in nats."""
+        """Return the total divergence of the noise from its best prior, in nats."""
         noises = noises_of(numbers, self.widths, self.reflections)
         copies = [1 if self.sharing == "outputs" else part.shape[0] for part in self.dense]
         return torch.stack([n * noise.kl() for n, noise in zip(copies, noises, strict=True)]).sum(0)
 
 
 def dense_weights(network: TorchNetwork) -> list[ParameterSlice]:
-    """Return the places of the weights of dense layers; raises `Unsupported` without any."""
+    """Return the positions of dense layers' weights; raises `Unsupported` if there are none."""
     if any(isinstance(layer, Residual) for layer in network.architecture):
         raise Unsupported("needed a network without Residual for VSD; got one")
     parts = network.parameters
@@ -94,7 +94,7 @@ def drawn_weights(
     draws: int,
     rng: torch.Generator,
 ) -> Float[Tensor, "draws parameters"]:
-    """Return weights times factors, which are separate for each draw."""
+    """Return weights times factors, which are drawn separately for each draw."""
     repeated_weights = weights.repeat(draws, 1)
     for part, noise in zip(parts, noises, strict=True):
         outputs = 1 if sharing == "outputs" else part.shape[0]
@@ -112,7 +112,7 @@ def _beside_noise(rule: Rule) -> Rule:
 
 
 def _shared(layer: Linear, stacks: Sequence[Parameters], x: NoisyActivations, context: Pass) -> Any:
-    """Return the outputs for drawn factors of the inputs, new ones for every example."""
+    """Return the outputs for drawn factors of the inputs, drawn anew for every example."""
     noise, *rest = x.noises
     factors = noise.factors(context.draw(x.values, _standard))
     values = RULES[Linear](layer, stacks, x.values * factors, context)
@@ -122,9 +122,9 @@ def _shared(layer: Linear, stacks: Sequence[Parameters], x: NoisyActivations, co
 def _separate(
     layer: Linear, stacks: Sequence[Parameters], x: NoisyActivations, context: Pass
 ) -> Any:
-    r"""Return drawn outputs: independent, and normal, as each has factors of its own.
+    r"""Return drawn outputs. They are independent and normal, since each has its own factors.
 
-    That of weights θ has the mean $\sum_i x_i m_i \theta_i + b$ and the variance
+    For weights θ, an output has the mean $\sum_i x_i m_i \theta_i + b$ and the variance
     $\sum_k \alpha_k (U^T (x \circ \theta))_k^2$.
     """
     noise, *rest = x.noises

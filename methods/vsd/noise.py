@@ -2,16 +2,16 @@ r"""Gaussian noise rotated by Householder reflections, and its divergence from t
 
 The factors $\xi = U z$ of a layer's K inputs have $z \sim N(1, \mathrm{diag}(\alpha))$ and an
 orthogonal $U = H_1 \cdots H_T$ with $H_t = I - 2 v_t v_t^T / |v_t|^2$, hence means $m = U 1$
-and variances $s_i^2 = \sum_k U_{ik}^2 \alpha_k$. Among the priors N(0, diag(1/β)) the one of
-least divergence has $\beta_i = 1 / (m_i^2 + s_i^2)$, and with it
+and variances $s_i^2 = \sum_k U_{ik}^2 \alpha_k$. Among the priors N(0, diag(1/β)), the one of
+minimal divergence has $\beta_i = 1 / (m_i^2 + s_i^2)$, and with it
 
 $$ KL(q \| p) = \tfrac12 \sum_i \log(m_i^2 + s_i^2) - \tfrac12 \sum_k \log \alpha_k, $$
 
-since the determinant of $U \mathrm{diag}(\alpha) U^T$ is that of $\mathrm{diag}(\alpha)$. A
-weight $w_i = \theta_i \xi_i$ under a prior of its own has the same divergence, whatever θ.
+since $U \mathrm{diag}(\alpha) U^T$ and $\mathrm{diag}(\alpha)$ have equal determinants. A weight
+$w_i = \theta_i \xi_i$ with its own prior has the same divergence, whatever θ.
 
 Source: Nguyen et al. (2021), "Structured Dropout Variational Inference for Bayesian Neural
-Networks"; the divergence is worked out here.
+Networks"; the divergence is derived here.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class RotatedNoise:
     log_alpha: Float[Tensor, "members inputs"]
     """Log variances before the rotation."""
     vectors: tuple[Float[Tensor, "members inputs"], ...]
-    """Normals of the reflecting planes; none: no rotation."""
+    """Normals of the reflecting planes; if empty, there is no rotation."""
 
     @property
     def inputs(self) -> int:
@@ -81,7 +81,7 @@ def initial_numbers(
     rngs: Sequence[torch.Generator],
     dtype: torch.dtype,
 ) -> Float[Tensor, "members numbers"]:
-    """Return the numbers of noise at layers of these inputs: one variance, random planes."""
+    """Return initial noise parameters for layers of these widths: one variance, random planes."""
     parts = []
     for width in widths:
         planes = normal(rngs, reflections * width, dtype=dtype)
@@ -106,5 +106,5 @@ def _reflected(rows: Tensor, vector: Tensor) -> Tensor:
 
 
 def _beside(vector: Tensor, rows: Tensor) -> Tensor:
-    """Return one vector per member so that it broadcasts over the member's rows."""
+    """Return one vector per member, in a shape that broadcasts over the member's rows."""
     return vector.view(len(vector), *(1,) * (rows.dim() - 2), vector.shape[1])

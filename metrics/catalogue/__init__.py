@@ -1,1 +1,1 @@
-"""The metrics of every table, one line each, by what they score."""
+"""The metrics of every table, grouped by what they score."""

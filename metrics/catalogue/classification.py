@@ -1,4 +1,4 @@
-"""Scores of predicted classes: likelihood, calibration, rare classes, strange inputs, decisions."""
+"""Scores of predicted classes: likelihood, calibration, imbalance, detection, decisions."""
 
 from bnnbench.metrics.catalogue.entries import (
     CLASS_SET,

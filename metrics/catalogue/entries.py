@@ -1,6 +1,6 @@
-"""The parts of which the catalogue of metrics is made.
+"""Building blocks for the catalogue of metrics.
 
-A line has the better direction, the name, the function, the unit and the margin of a metric.
+An entry states a metric's better direction, name, function, unit and margin.
 """
 
 import importlib
@@ -23,17 +23,17 @@ CLASS_SET = ("members",)
 """Attributes of a prediction that metrics need."""
 
 INFINITE, MINUS_INFINITE, OF_ERRORS = ("inf",), ("-inf",), ("inf", "nan")
-"""Limits of scores: of a probability of 0, an unbounded interval, or no errors to average over."""
+"""Limits of scores: for a probability of 0, an unbounded interval, or no errors to average over."""
 
 HALF_A_POINT, ONE_POINT = Margin(0.005), Margin(0.01)
 """Margins of shares: 10 of 2,000 images; a hundredth of probability, or one pair in a hundred."""
 ONE_PERCENT_LIKELIER, LOG_OF_TWO_PERCENT = Margin(0.01), Margin(0.02)
-"""Margins in nats: a factor of 1.01 in the probability of a label; the worth of 2 % in RMSE for
+"""Margins in nats: a factor of 1.01 in a label's probability; the equivalent of 2 % in RMSE for
 a Gaussian."""
 TEN_POINTS_LIKELIER, TEN_POINTS_OF_TWO_PERCENT = Margin(0.1), Margin(0.2)
-"""The same of ten points together."""
+"""The same margins for ten points together."""
 TWO_PERCENT, FIVE_PERCENT = Margin(0.02, relative=True), Margin(0.05, relative=True)
-"""Margins of scores whose units differ; the larger one where a reference is itself a sample."""
+"""Margins of scores with different units; the larger one if a reference is itself a sample."""
 FOUR_PERCENT = Margin(0.04, relative=True)
 """Margin of squared errors: 2 % of their root."""
 
@@ -41,31 +41,31 @@ FOUR_PERCENT = Margin(0.04, relative=True)
 def higher(
     name: str, score: Score, unit: str, margin: Margin | None = None, **facts: Any
 ) -> Metric:
-    """Return a metric of which more is better; `facts` are further fields of it."""
+    """Return a metric for which higher is better; `facts` are its further fields."""
     return Metric(name, score, unit, True, margin=margin, **facts)
 
 
 def lower(name: str, score: Score, unit: str, margin: Margin | None = None, **facts: Any) -> Metric:
-    """Return a metric of which less is better; `facts` are further fields of it."""
+    """Return a metric for which lower is better; `facts` are its further fields."""
     return Metric(name, score, unit, False, margin=margin, **facts)
 
 
 def neither(name: str, score: Score, unit: str, **facts: Any) -> Metric:
-    """Return a diagnostic, which has no better direction; `facts` are further fields of it."""
+    """Return a diagnostic without a better direction; `facts` are its further fields."""
     return Metric(name, score, unit, None, **facts)
 
 
 def needing(attributes: tuple[str, ...], *metrics: Metric) -> tuple[Metric, ...]:
-    """Return the metrics with these attributes of a prediction as their needs."""
+    """Return the metrics with these attributes of a prediction as their requirements."""
     return tuple(replace(metric, needs=attributes) for metric in metrics)
 
 
 @dataclass(frozen=True)
 class Imported:
-    """A score by functions that are imported when it is called.
+    """A score computed by functions that are imported when it is called.
 
-    The first function takes a prediction, each further one what the one before it returned, and
-    the last one the targets too, if it is `of_targets`, and the options.
+    The first function takes a prediction, each further one the result of the previous one. The last
+    also takes the targets, if `of_targets`, and the options.
     """
 
     paths: tuple[str, ...]
@@ -82,17 +82,17 @@ class Imported:
 
 
 def at(path: str, **options: float) -> Imported:
-    """Return the score by a function of predictions and targets."""
+    """Return the score computed by a function of prediction and targets."""
     return Imported((path,), tuple(options.items()))
 
 
 def of(path: str, **options: float) -> Imported:
-    """Return the score that applies a function to a prediction, whatever the targets."""
+    """Return the score that applies a function only to a prediction, without targets."""
     return Imported((path,), tuple(options.items()), of_targets=False)
 
 
 def by(uncertainty: str, criterion: str) -> Imported:
-    """Return the score that evaluates an uncertainty by a criterion."""
+    """Return the score that evaluates an uncertainty with a criterion."""
     return Imported((uncertainty, criterion))
 
 

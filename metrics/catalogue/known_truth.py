@@ -1,4 +1,4 @@
-"""Scores against something other than targets: a reference, a posterior, a function, a gradient."""
+"""Scores against a reference, a posterior, a function or a gradient instead of targets."""
 
 from bnnbench.metrics.catalogue.entries import (
     FIVE_PERCENT,

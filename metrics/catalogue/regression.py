@@ -116,7 +116,7 @@ OF_NUMBERS = (
     ),
 )
 
-# Batches of ten points: the need of draws is stated with a reason by the metrics.
+# Batches of ten points: the metrics themselves check for draws, and give a reason.
 OF_BATCHES = (
     lower(
         "joint_log_loss",

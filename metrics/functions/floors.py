@@ -1,4 +1,4 @@
-"""The error that remains when a prediction consists of a few exact draws."""
+"""The error that remains if a prediction consists of a few exact draws."""
 
 from collections.abc import Callable
 
@@ -12,9 +12,9 @@ SUBSETS = 20
 
 
 def floor(score: Score, truth: Truth, draws: int, subsets: int = SUBSETS) -> float:
-    """Return the mean score of so many draws of the reference itself, taken with replacement.
+    """Return the mean score of this many draws from the reference itself, taken with replacement.
 
-    A method that gives as many draws cannot be expected to have less. Equal on every call.
+    A method with as many draws cannot be expected to score lower. Equal on every call.
     """
     rng = torch.Generator().manual_seed(draws)
     count = len(truth.functions.means)
@@ -26,9 +26,9 @@ def floor(score: Score, truth: Truth, draws: int, subsets: int = SUBSETS) -> flo
 
 
 def halves(score: Score, truth: Truth) -> float:
-    """Return the score of the reference's first half against its second, by draws in order.
+    """Return the score of the first half of the reference's draws against the second half.
 
-    Differences below it are not resolved by the reference.
+    The reference does not resolve smaller differences.
     """
     order = torch.arange(len(truth.functions.means))
     first, second = order.tensor_split(2)

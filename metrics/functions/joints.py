@@ -1,4 +1,4 @@
-"""Scores of several points together, which draws of whole functions alone can have."""
+"""Joint scores of several points, which need draws of whole functions."""
 
 import torch
 from jaxtyping import Float64, Int
@@ -12,7 +12,7 @@ Score = Float64[Tensor, ""]
 
 
 def joint_kl(prediction: FunctionValues, truth: Truth) -> Score:
-    """Return the mean over groups of KL[p || q] of their targets, as joint Gaussians, in nats.
+    """Return the mean over groups of KL[p || q] between joint Gaussians of their targets, in nats.
 
     Each is N(m, C + σ²I), with the mean m and the covariance C of the draws of functions and the
     variance σ² of the noise.
@@ -49,9 +49,9 @@ def sliced_w2(prediction: FunctionValues, truth: Truth) -> Score:
 
 
 def correlation_error(prediction: FunctionValues, truth: Truth) -> Score:
-    """Return the mean over pairs of points of the absolute difference of correlations.
+    """Return the mean over pairs of points of the absolute difference between correlations.
 
-    A point at which all draws of the prediction agree is correlated with none.
+    A point at which all draws of the prediction agree has correlation 0 with all others.
     """
     _require_functions(prediction, truth)
     p, q = (_correlations(functions.means) for functions in (truth.functions, prediction))
@@ -62,7 +62,7 @@ def correlation_error(prediction: FunctionValues, truth: Truth) -> Score:
 def _moments(
     functions: FunctionValues, groups: Int[Tensor, "groups size"]
 ) -> tuple[Float64[Tensor, "groups size"], Float64[Tensor, "groups size size"]]:
-    """Return mean and covariance of the targets of each group of points."""
+    """Return mean and covariance of each group's targets."""
     values = functions.means[:, groups]
     mean = values.mean(0)
     centred = values - mean

@@ -1,7 +1,7 @@
 """Scores of single points: how far a prediction's distribution is from the reference's.
 
-Scores of the function's values are relative to the reference's standard deviation there. Each
-returns one value a point, `std_ratio` one number.
+Scores of function values are relative to the reference's standard deviation at the point. Each
+returns one value per point, `std_ratio` a single number.
 """
 
 import math
@@ -15,21 +15,21 @@ from bnnbench.metrics.functions.values import FunctionValues, Truth, require_poi
 
 Points = Float64[Tensor, " points"]
 PIECES = 2**22
-"""Number of pairs of components that are compared at once, to bound memory."""
+"""Number of pairs of components compared at once, to bound memory."""
 LEAST_STD = 1e-12
-"""Least standard deviation in `std_ratio`, in those of the reference."""
+"""Minimum standard deviation in `std_ratio`, in units of the reference's."""
 
 
 def kl_from_truth(prediction: FunctionValues, truth: Truth) -> Points:
-    """Return KL[p || q] of targets with noise, p being the reference's, in nats."""
+    """Return KL[p || q] of noisy targets, p being the reference's distribution, in nats."""
     require_points(prediction, truth)
     return kl_divergence(Tabulated(prediction.predictive), truth.tabulated)
 
 
 def total_variation(prediction: FunctionValues, truth: Truth) -> Points:
-    r"""Return $\tfrac12 \int |p - q|$ of targets with noise.
+    r"""Return $\tfrac12 \int |p - q|$ between distributions of noisy targets.
 
-    By the trapezoid rule on the grids of both together.
+    The integral uses the trapezoidal rule on the union of both grids.
     """
     require_points(prediction, truth)
     p, q = truth.tabulated, Tabulated(prediction.predictive)
@@ -42,9 +42,9 @@ def total_variation(prediction: FunctionValues, truth: Truth) -> Points:
 
 
 def w2_relative(prediction: FunctionValues, truth: Truth) -> Points:
-    """Return the 2-Wasserstein distance of function values over the reference's deviation.
+    """Return the 2-Wasserstein distance of function values, divided by the reference's std.
 
-    Exact between draws, and between draws and one Gaussian; for other mixtures as in
+    Exact between draws, and between draws and one Gaussian; other mixtures as in
     `metrics.distances`.
     """
     require_points(prediction, truth)
@@ -61,10 +61,10 @@ def w2_relative(prediction: FunctionValues, truth: Truth) -> Points:
 def wasserstein2_of_draws(
     first: Float64[Tensor, "some points"], second: Float64[Tensor, "others points"]
 ) -> Points:
-    """Return the distance of two empirical distributions, exactly, at each point.
+    """Return the exact distance between two empirical distributions, at each point.
 
-    Their quantile functions are steps, and their difference is constant between all levels at which
-    one of them has a step.
+    Their quantile functions are step functions, and the difference is constant between levels at
+    which one of them steps.
     """
     ends = [torch.arange(1, len(x) + 1, dtype=torch.float64) / len(x) for x in (first, second)]
     levels = torch.cat(ends).sort().values
@@ -79,7 +79,7 @@ def wasserstein2_of_draws(
 def wasserstein2_of_gaussian(
     mean: Points, std: Points, draws: Float64[Tensor, "draws points"]
 ) -> Points:
-    r"""Return the distance of N(m, s²) from an empirical distribution, exactly, at each point.
+    r"""Return the exact distance between N(m, s²) and an empirical distribution, at each point.
 
     $$ W_2^2 = m^2 + s^2 + \tfrac1n \sum_i x_{(i)}^2
        - 2 \sum_i x_{(i)} \bigl(\tfrac mn + s (\varphi(z_{i-1}) - \varphi(z_i))\bigr),
@@ -96,9 +96,9 @@ def wasserstein2_of_gaussian(
 
 
 def energy_relative(prediction: FunctionValues, truth: Truth) -> Points:
-    r"""Return $2 E|X - Y| - E|X - X'| - E|Y - Y'|$ over the reference's standard deviation.
+    r"""Return $2 E|X - Y| - E|X - X'| - E|Y - Y'|$, divided by the reference's std.
 
-    X and Y are function values under both, all pairs of components with themselves.
+    X and Y are function values under both; the pairs of components include each one with itself.
     """
     require_points(prediction, truth)
     p, q = truth.functions, prediction
@@ -111,7 +111,7 @@ def energy_relative(prediction: FunctionValues, truth: Truth) -> Points:
 def energy_of_draws(
     first: Float64[Tensor, "some points"], second: Float64[Tensor, "others points"]
 ) -> Points:
-    r"""Return the energy distance of two empirical distributions, $2 \int (F - G)^2 dx$."""
+    r"""Return the energy distance between two empirical distributions, $2 \int (F - G)^2 dx$."""
     ordered = [x.T.contiguous().sort(1).values.contiguous() for x in (first, second)]
     x = torch.cat(ordered, 1).sort(1).values
     low = x[:, :-1].contiguous()
@@ -120,7 +120,7 @@ def energy_of_draws(
 
 
 def _mean_distance(first: FunctionValues, second: FunctionValues) -> Points:
-    """Return E|X - Y|: of Gaussians, the mean of a folded normal distribution."""
+    """Return E|X - Y|; for Gaussians, the mean of a folded normal distribution."""
     total = torch.zeros_like(first.mean)
     at_once = max(1, PIECES // second.means.numel())
     for means, variances in zip(
@@ -136,7 +136,7 @@ def _mean_distance(first: FunctionValues, second: FunctionValues) -> Points:
 
 
 def mean_error(prediction: FunctionValues, truth: Truth) -> Points:
-    """Return the absolute difference of means over the reference's standard deviation."""
+    """Return the absolute difference between means, divided by the reference's std."""
     require_points(prediction, truth)
     return (prediction.mean - truth.functions.mean).abs() / truth.functions.std
 
@@ -144,7 +144,7 @@ def mean_error(prediction: FunctionValues, truth: Truth) -> Points:
 def std_ratio(prediction: FunctionValues, truth: Truth) -> Float64[Tensor, ""]:
     """Return the geometric mean over points of the ratio of standard deviations; 1 is exact.
 
-    0 for a prediction without any spread.
+    It is 0 for a prediction without any spread.
     """
     require_points(prediction, truth)
     if not prediction.std.any():

@@ -1,4 +1,4 @@
-"""A prediction as a distribution of function values, apart from the noise of the targets."""
+"""A prediction as a distribution of function values, separated from the targets' noise."""
 
 import math
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.metrics.distances import Tabulated
 
 ROUNDING = 1e-4
-"""Share of the noise variance below which a component's own variance is rounding: predictions may
-be of single precision."""
+"""Fraction of the noise variance below which a component's own variance counts as rounding, since
+predictions may be in single precision."""
 
 
 @dataclass(frozen=True)
 class FunctionValues:
     """An equal-weight mixture of Gaussians for the noiseless function at each point.
 
-    Components of no variance are draws. All in standardised target units and float64.
+    Components without variance are draws. Everything is in standardised target units and float64.
     """
 
     means: Float64[Tensor, "components points"]
@@ -46,18 +46,18 @@ class FunctionValues:
 
     @property
     def predictive(self) -> GaussianPredictive:
-        """The distribution of targets: the function with its noise."""
+        """The distribution of targets: function plus noise."""
         variances = self.variances + self.noise_std**2
         return GaussianPredictive(self.means[..., None], variances[..., None])
 
     def of(self, draws: Int[Tensor, " draws"]) -> "FunctionValues":
-        """Return the mixture of these components alone."""
+        """Return the mixture of only these components."""
         return FunctionValues(self.means[draws], self.variances[draws], self.noise_std)
 
 
 @dataclass(frozen=True)
 class Truth:
-    """Draws of functions from a posterior, and what joint scores take together."""
+    """Draws of functions from a posterior, with the groups and directions of joint scores."""
 
     functions: FunctionValues
     groups: Int[Tensor, "groups size"]
@@ -71,15 +71,15 @@ class Truth:
         return Tabulated(self.functions.predictive)
 
     def of(self, draws: Int[Tensor, " draws"]) -> "Truth":
-        """Return the truth as these draws alone have it."""
+        """Return the truth with only these draws."""
         return Truth(self.functions.of(draws), self.groups, self.directions)
 
 
 def function_values(prediction: Predictive, noise_std: float) -> FunctionValues:
     """Return the function behind a prediction of noisy targets, in standardised units.
 
-    Raises `CannotAnswer` for a prediction that is no mixture of Gaussians, or has less variance
-    than the noise; ValueError for several outputs.
+    Raises `CannotAnswer` if the prediction is not a mixture of Gaussians or has less variance than
+    the noise; ValueError for several outputs.
     """
     if not isinstance(prediction, GaussianPredictive):
         kind: Any = type(prediction).__name__
@@ -101,7 +101,7 @@ def function_values(prediction: Predictive, noise_std: float) -> FunctionValues:
 
 
 def require_points(prediction: FunctionValues, truth: Truth) -> None:
-    """Raise ValueError unless both are of equally many points."""
+    """Raise ValueError unless both have equally many points."""
     given, needed = prediction.means.shape[1], truth.functions.means.shape[1]
     if given != needed:
-        raise ValueError(f"{given} predictions for {needed} of the reference")
+        raise ValueError(f"got {given} predictions; the reference has {needed}")

@@ -1,1 +1,1 @@
-"""Scores of the targets of several points together, from draws that are functions of the input."""
+"""Joint scores of the targets of several points, from draws that are functions of the input."""

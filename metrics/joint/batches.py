@@ -1,4 +1,4 @@
-"""Batches of test points, the same for every method and seed with as many points."""
+"""Batches of test points, equal for all methods and seeds with the same number of points."""
 
 import math
 
@@ -17,7 +17,8 @@ MOST_PAIRS = 20_000
 def batches(points: int, most: int = MOST_BATCHES) -> Int[Tensor, "batches size"]:
     """Return rows of batches of `SIZE` different points, from random partitions of all points.
 
-    A partition leaves out the points that fill no batch. Raises `CannotAnswer` for fewer points.
+    A partition leaves out the points that do not fill a batch. Raises `CannotAnswer` for fewer than
+    `SIZE` points.
     """
     per_round = points // SIZE
     if per_round == 0:
@@ -29,10 +30,10 @@ def batches(points: int, most: int = MOST_BATCHES) -> Int[Tensor, "batches size"
 
 
 def pairs(points: int) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"]]:
-    """Return both rows of pairs of different points.
+    """Return the first and second rows of pairs of different points.
 
-    These are all pairs where there are at most `MOST_PAIRS`. Otherwise they are about so many
-    random ones, of which every point has equally many. Raises `CannotAnswer` for a single point.
+    If there are at most `MOST_PAIRS` pairs, all are returned; otherwise about that many random
+    ones, in which every point occurs equally often. Raises `CannotAnswer` for a single point.
     """
     if points < 2:
         raise CannotAnswer(f"needed two test points for a pair; got {points}")

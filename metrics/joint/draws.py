@@ -1,4 +1,4 @@
-"""The draws of a prediction, where they are functions of the input."""
+"""The draws of a prediction, if they are functions of the input."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ SINGLE = (
 
 
 def draw_log_probs(prediction: Any, target: Tensor) -> Float64[Tensor, "draws points"]:
-    r"""Return $\log p(y_n \mid x_n, \theta_s)$ of two draws or more, in nats.
+    r"""Return $\log p(y_n \mid x_n, \theta_s)$ for two or more draws, in nats.
 
     Raises `CannotAnswer` for a prediction without draws that are functions of the input: the
-    product of its marginals would be the score of another prediction.
+    product of its marginals would score another prediction.
     """
     if not isinstance(prediction, HasDrawLogProbs):
         raise CannotAnswer(f"{type(prediction).__name__} has no draws, only marginals")

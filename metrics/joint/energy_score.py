@@ -1,6 +1,6 @@
-r"""The energy score $E\lVert Y - y \rVert - \tfrac12 E\lVert Y - Y' \rVert$ of vectors of targets.
+r"""The energy score $E\lVert Y - y \rVert - \tfrac12 E\lVert Y - Y' \rVert$ of target vectors.
 
-Of one target it is the CRPS. Source: Gneiting and Raftery (2007), "Strictly proper scoring rules,
+For one target it is the CRPS. Source: Gneiting and Raftery (2007), "Strictly proper scoring rules,
 prediction, and estimation", eq. 22.
 """
 
@@ -20,8 +20,8 @@ BATCHES = 20
 CHUNK_PAIRS = 2**12
 STEP = 0.5
 NODES = torch.arange(-28, 37, dtype=torch.float64) * STEP
-"""Logarithms of the variable of `expected_norm`'s integral, in units of one over the expected
-square: the trapezoidal rule errs by some exp(-π² / STEP), and beyond the ends the integrand is a
+"""Logarithms of the integration variable in `expected_norm`, in units of one over the expected
+square. The trapezoidal rule errs by some exp(-π² / STEP); beyond the ends the integrand is a
 power."""
 
 
@@ -30,8 +30,8 @@ def joint_energy_score(
 ) -> Float64[Tensor, ""]:
     """Return the mean energy score of the target vectors of ten different points.
 
-    In target units. The batches are the first of those of `joint_log_loss`. Raises `CannotAnswer`
-    for a prediction without draws, and for draws that are not Gaussian.
+    In target units. The batches are the first ones of `joint_log_loss`. Raises `CannotAnswer` for a
+    prediction without draws, and for draws that are not Gaussian.
     """
     draw_log_probs(prediction, target)
     if not isinstance(prediction, GaussianPredictive):
@@ -55,7 +55,7 @@ def energy_score(
 ) -> Float64[Tensor, ""]:
     """Return the score of a vector under an equal-weight mixture of Gaussians.
 
-    The elements of a vector are independent given a draw.
+    Given a draw, the elements of a vector are independent.
     """
     draws = len(means)
     error = expected_norm(target - means, variances).mean()
@@ -70,13 +70,13 @@ def energy_score(
 def expected_norm(
     mean: Float64[Tensor, "vectors size"], variance: Float64[Tensor, "vectors size"]
 ) -> Float64[Tensor, " vectors"]:
-    r"""Return $E\lVert Z \rVert$ of each Gaussian vector of independent elements.
+    r"""Return $E\lVert Z \rVert$ of each Gaussian vector with independent elements.
 
     $$ \tfrac{1}{2\sqrt\pi} \int_0^\infty \bigl(1 - E e^{-t \lVert Z \rVert^2}\bigr)
        t^{-3/2} dt, \qquad E e^{-t Z_i^2} = (1 + 2 t v_i)^{-1/2}
        \exp\Bigl(\frac{-t m_i^2}{1 + 2 t v_i}\Bigr) $$
 
-    By the trapezoidal rule in log t, to some 1e-8 of the norm.
+    The integral uses the trapezoidal rule in log t, with an error of some 1e-8 of the norm.
     """
     size, square = mean.shape[1], mean.square()
     if (variance == variance[:, :1]).all():  # one exponent for all elements
@@ -91,7 +91,7 @@ def expected_norm(
         width = 1 + 2 * node * variance
         exponent = (node * square / width + 0.5 * repeats * width.log()).sum(1)
         total -= torch.expm1(-exponent) / math.sqrt(node)
-    # Beyond the ends, 1 - E is proportional to t, or 1.
+    # Beyond the ends, 1 - E is proportional to t, or equal to 1.
     first, last = math.exp(NODES[0]), math.exp(NODES[-1])
     ratio = 1 / math.expm1(STEP / 2)
     total += ratio * (math.sqrt(first) + 1 / math.sqrt(last))

@@ -2,8 +2,8 @@ r"""The joint log loss of batches of test points.
 
 $$ -\log \tfrac1S \sum_s \prod_{n=1}^{\tau} p(y_n | x_n, \theta_s) $$
 
-It sees what marginal scores cannot: whether the draws agree on how errors at several points go
-together. Source: Osband et al. (2022), "The Neural Testbed: Evaluating Joint Predictions".
+Unlike marginal scores, it shows whether the draws agree on the correlation of errors at several
+points. Source: Osband et al. (2022), "The Neural Testbed: Evaluating Joint Predictions".
 """
 
 import math
@@ -21,7 +21,7 @@ CHUNK_VALUES = 2**20
 
 
 def joint_log_loss(prediction: Any, target: Tensor) -> Float64[Tensor, ""]:
-    """Return the mean joint log loss of batches of ten different points, in nats for a batch.
+    """Return the mean joint log loss of batches of ten different points, in nats per batch.
 
     Independent predictions score ten times their mean log loss. The batches are random, and the
     same for all methods. A density is per unit of every target. Raises `CannotAnswer` for a
@@ -33,15 +33,15 @@ def joint_log_loss(prediction: Any, target: Tensor) -> Float64[Tensor, ""]:
 
 
 def dyadic_joint_log_loss(prediction: Any, target: Tensor) -> Float64[Tensor, ""]:
-    r"""Return the mean joint log loss of ten points that repeat two anchors, in nats for a batch.
+    r"""Return the mean joint log loss of ten points that repeat two anchors, in nats per batch.
 
     $$ \mathbb{E}_{k \sim \mathrm{Bin}(10, 1/2)} \Bigl[ -\log \tfrac1S \sum_s
        p(y_i | x_i, \theta_s)^k \, p(y_j | x_j, \theta_s)^{10 - k} \Bigr] $$
 
-    Its mean over pairs of different test points i, j; the expectation over k is exact. The testbed
-    draws anchors with replacement and k at random. As in its scores on real data, an anchor's one
-    label is repeated with it, so that draws which are sure are favoured over those that predict
-    the noise of labels: compare beside `joint_log_loss`, which is proper.
+    The mean is over pairs of different test points i, j; the expectation over k is exact. The
+    testbed draws anchors with replacement and k at random. As in its scores on real data, an
+    anchor's single label is repeated with it, so that confident draws are favoured over draws that
+    predict label noise: compare it alongside `joint_log_loss`, which is proper.
     Source: Osband et al. (2022), "Evaluating High-Order Predictive Distributions in Deep
     Learning" (τ = 10, κ = 2 anchors), and `make_local_sampler` of its public code.
     """
@@ -60,14 +60,14 @@ def dyadic_joint_log_loss(prediction: Any, target: Tensor) -> Float64[Tensor, ""
 
 
 def _times(log_probs: Tensor, count: int) -> Tensor:
-    """Return the log of a power, with 0 to the power of 0 being 1."""
+    """Return the log of a power, taking 0 to the power of 0 as 1."""
     return count * log_probs if count else torch.zeros_like(log_probs)
 
 
 def _mean_loss(
     values_per_row: int, rows: Tensor, log_probs: Callable[[Tensor], Tensor]
 ) -> Float64[Tensor, ""]:
-    """Return the mean over rows of minus the log of the mean over draws."""
+    """Return minus the mean over rows of the log of the mean over draws."""
     losses = []
     for part in rows.split(max(1, CHUNK_VALUES // values_per_row)):
         joint = log_probs(part)

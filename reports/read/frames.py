@@ -15,8 +15,9 @@ from bnnbench.engine.store.tables import (
     cost_rows,
     metric_rows,
 )
-from bnnbench.reports.read.bundles import bundle_folders, holds_bundle, records_of
+from bnnbench.reports.read.bundles import bundle_folders, holds_bundle
 from bnnbench.reports.read.load import suite_folders
+from bnnbench.reports.read.table_cache import cached
 
 
 def results(folder: str | Path) -> pd.DataFrame:
@@ -28,7 +29,7 @@ def results(folder: str | Path) -> pd.DataFrame:
     their status. Raises ValueError for a folder without results, and `CorruptRecord`, with the
     remedy, for an unreadable record.
     """
-    return scores_of(_records(folder))
+    return _table(Path(folder), scores_of)
 
 
 def scores_of(records: Sequence[Record]) -> pd.DataFrame:
@@ -44,7 +45,7 @@ def costs(folder: str | Path) -> pd.DataFrame:
     fit_cpu_seconds, busy_elsewhere, predict_cpu_seconds, the units of work that methods count
     (`methods.fitting.work.UNITS`; all NaN if unknown), device and the run's key.
     """
-    return costs_of(_records(folder))
+    return _table(Path(folder), costs_of)
 
 
 def costs_of(records: Sequence[Record]) -> pd.DataFrame:
@@ -53,11 +54,14 @@ def costs_of(records: Sequence[Record]) -> pd.DataFrame:
     return table.assign(**{name: pd.to_numeric(table[name]) for name in COSTS})
 
 
-def _records(folder: str | Path) -> list[Record]:
-    path = Path(folder)
-    if holds_bundle(path):
-        return [record for place in bundle_folders(path) for record in records_of(place)]
-    return [record for place in suite_folders(path) for record in Store(place).current()]
+def _table(path: Path, table_of: Callable[[Sequence[Record]], pd.DataFrame]) -> pd.DataFrame:
+    if not holds_bundle(path):
+        return table_of([r for folder in suite_folders(path) for r in Store(folder).current()])
+    tables = [cached(folder, table_of) for folder in bundle_folders(path)]
+    if len(tables) == 1:
+        return tables[0]
+    whole = pd.concat(tables)
+    return whole.sort_values(list(whole.columns), ignore_index=True)
 
 
 def _frame(

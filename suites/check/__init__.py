@@ -1,1 +1,1 @@
-"""The contract that every method keeps, as checks on small problems."""
+"""The contract of all methods, as checks on small problems."""

@@ -1,4 +1,4 @@
-"""The checks, and where each applies."""
+"""The checks, and when each applies."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from bnnbench.suites.check import fit_checks, joint_fit_checks, method_checks
 
 @dataclass(frozen=True)
 class Check:
-    """A sentence of the contract; `run` raises `Broken` where a method does not keep it."""
+    """A sentence of the contract; `run` raises `Broken` if a method violates it."""
 
     run: Callable[[Any], None]
     applies: Callable[[str, Sequence[str]], bool] = lambda kind, covered: True
-    """True if the check applies to a kind of problem, given all kinds that the method takes."""
+    """True if the check applies to a kind of problem, given all kinds that the method accepts."""
 
     @property
     def title(self) -> str:
@@ -44,7 +44,7 @@ OF_FITS = (
     Check(fit_checks.says_that_it_has_no_gradient),
     Check(fit_checks.has_the_gradient_of_its_probabilities),
 )
-"""Checks of `Fits` of any method."""
+"""Checks of `Fits`, for any method."""
 
 OF_MANY = (
     Check(joint_fit_checks.equals_fits_alone),
@@ -54,4 +54,4 @@ OF_MANY = (
     Check(joint_fit_checks.shares_data_between_seeds, lambda kind, covered: kind == covered[0]),
     Check(joint_fit_checks.fails_alone),
 )
-"""Checks of `Fits` of a method that has `fit_many`."""
+"""Checks of `Fits`, for a method with `fit_many`."""

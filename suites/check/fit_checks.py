@@ -32,27 +32,27 @@ from bnnbench.suites.check.fits import (
 )
 from bnnbench.suites.check.problems import stream
 
-RNG = "draw all random numbers with the generator `rng` that fit and predict are given"
+RNG = "draw all random numbers with the generator `rng` passed to fit and predict"
 
 
 def has_the_form_of_the_protocols(fits: Fits) -> None:
-    """It has the form of a method, and its posterior that of a posterior."""
+    """The method and its posterior implement their protocols."""
     require(is_method(fits.method), "it has no fit(problem, rng)")
     lacking = [n for n in ("diagnostics", "predict") if not hasattr(fits.posterior, n)]
     require(not lacking, f"its posterior has no {' and no '.join(lacking)}")
-    require(isinstance(fits.posterior, Posterior), "its posterior has not the form of Posterior")
+    require(isinstance(fits.posterior, Posterior), "its posterior does not implement Posterior")
 
 
 def repeats_by_an_equal_stream(fits: Fits) -> None:
     """Equal streams give equal predictions."""
     again = fits.repetition.posterior
-    message = f"fits by equal streams must be equal to the last bit; {RNG}"
+    message = f"fits with equal streams must be equal to the last bit; {RNG}"
     require_identical(fits.posterior, again, fits.inputs, message)
 
 
 def predicts_again_the_same(fits: Fits) -> None:
-    """Predicting again with an equal stream gives the same."""
-    message = f"predictions by equal streams must be equal to the last bit; {RNG}"
+    """Repeating a prediction with an equal stream gives an equal result."""
+    message = f"predictions with equal streams must be equal to the last bit; {RNG}"
     require_identical(fits.posterior, fits.posterior, fits.inputs, message)
 
 
@@ -63,8 +63,8 @@ def predicts_in_halves(fits: Fits) -> None:
     first, second = (by_point(fits.posterior.predict(part, stream(2))) for part in parts)
     joined = {name: torch.cat([first[name], second[name]]) for name in whole}
     message = (
-        "a point's prediction depends on the points beside it: draw as many random numbers "
-        "whatever the points are, and compute with no statistics of a batch"
+        "a point's prediction depends on the other points in the batch: draw the same number of "
+        "random numbers for any points, and use no batch statistics"
     )
     require_close(whole, joined, message)
 
@@ -75,18 +75,18 @@ def permutes_with_the_points(fits: Fits) -> None:
     straight = by_point(fits.posterior.predict(fits.inputs, stream(2)))
     expected = {name: array[order] for name, array in straight.items()}
     shuffled = by_point(fits.posterior.predict(fits.inputs[order], stream(2)))
-    message = "a point's prediction depends on its place: a draw is one function at every point"
+    message = "a point's prediction depends on its position: a draw is one function for all points"
     require_close(expected, shuffled, message)
 
 
 def leaves_global_generators(fits: Fits) -> None:
-    """Global generators are left as they were."""
+    """Global generators are unchanged."""
     moved = " and of ".join(fits.repetition.moved_generators)
-    require(not moved, f"the global generator of {moved} was moved; {RNG}")
+    require(not moved, f"the global generator of {moved} was advanced; {RNG}")
 
 
 def leaves_training_data(fits: Fits) -> None:
-    """Training data are left as they were."""
+    """Training data are unchanged."""
     changed = " and ".join(fits.repetition.changed_data)
     require(not changed, f"the training {changed} were changed in place: work on a copy")
 
@@ -100,8 +100,8 @@ def predicts_every_point(fits: Fits) -> None:
         kind = type(prediction).__name__
         require(
             isinstance(prediction, Predictive),
-            f"predict returns a {kind}: return a prediction, such as GaussianPredictive or one "
-            "with pack and unpack of its own",
+            f"predict returns a {kind}: return a prediction, such as GaussianPredictive or a "
+            "custom one with pack and unpack",
         )
         require(len(prediction) == count, f"{len(prediction)} predictions for {count} points")
         try:
@@ -115,7 +115,7 @@ def predicts_every_point(fits: Fits) -> None:
             raise Broken(str(error)) from error
         for name, array in by_point(prediction).items():
             title = f"{type(prediction).__name__}.{name}"
-            require(len(array) == count, f"{title} has {len(array)} points, not {count}")
+            require(len(array) == count, f"{title} has {len(array)} points; needed {count}")
             require(not array.requires_grad, f"{title} has a gradient: use torch.no_grad()")
 
 
@@ -124,7 +124,7 @@ def predicts_distributions(fits: Fits) -> None:
     prediction = fits.posterior.predict(fits.inputs, stream(2))
     if isinstance(prediction, CategoricalPredictive):
         error = (prediction.log_probs.double().exp().sum(-1) - 1).abs().max()
-        message = f"probabilities sum to 1 with an error of {error:.2g}: give log_softmax of logits"
+        message = f"probabilities sum to 1 with an error of {error:.2g}: use log_softmax of logits"
         require(error <= 1e-5, message)
     else:
         gaussian = isinstance(prediction, GaussianPredictive)
@@ -134,32 +134,32 @@ def predicts_distributions(fits: Fits) -> None:
 
 
 def has_finite_diagnostics(fits: Fits) -> None:
-    """Diagnostics are finite numbers by name."""
+    """Diagnostics map names to finite numbers."""
     for name, value in fits.posterior.diagnostics.items():
-        require(isinstance(name, str), f"the name of a diagnostic is {name!r}, not a text")
+        require(isinstance(name, str), f"the name of a diagnostic must be a string; got {name!r}")
         number = isinstance(value, float) and math.isfinite(value)
-        require(number, f"the diagnostic {name} is {value!r}: give a finite float")
+        require(number, f"the diagnostic {name} is {value!r}: return a finite float")
 
 
 def survives_the_store(fits: Fits) -> None:
-    """The store gives predictions back as they were."""
+    """Predictions survive storing and reading unchanged."""
     prediction = stored_form(fits.posterior.predict(fits.inputs, stream(2)))
     targets = fits.problem.train.targets
     again, targets_again = unpack(pack({"clean": (prediction, targets)}))["clean"]
-    require(torch.equal(targets_again, targets), "targets came back changed")
+    require(torch.equal(targets_again, targets), "targets changed in the store")
     require(type(again) is type(prediction), f"it came back as a {type(again).__name__}")
     before, after = vars_of(prediction), vars_of(again)
-    require(before.keys() == after.keys(), "its arrays came back under other names")
+    require(before.keys() == after.keys(), "the prediction's arrays came back under other names")
     equal = all(same(after[name], before[name]) for name in before)
-    require(equal, "its arrays came back changed: see pack and unpack of its class")
+    require(equal, "the prediction's arrays came back changed: check pack and unpack of its class")
 
 
 def says_that_it_has_no_gradient(fits: Fits) -> None:
-    """A prediction without gradient says so."""
+    """A prediction without gradient raises NotDifferentiable."""
     if not isinstance(fits.posterior, Differentiable):
-        return  # the engine says so for it
+        return  # then the engine raises NotDifferentiable
     if isinstance(fits.problem.likelihood, Categorical):
-        return  # the next check follows it
+        return  # covered by the next check
     inputs = fits.inputs[:6].clone().requires_grad_()
     try:
         differentiable(fits.posterior).log_probs(inputs, stream(2))
@@ -169,7 +169,7 @@ def says_that_it_has_no_gradient(fits: Fits) -> None:
 
 
 def has_the_gradient_of_its_probabilities(fits: Fits) -> None:
-    """Class probabilities can be followed back to the inputs, where log_probs says so."""
+    """Class probabilities have correct gradients with respect to inputs, if log_probs exists."""
     if not (
         isinstance(fits.posterior, Differentiable)
         and isinstance(fits.problem.likelihood, Categorical)
@@ -181,10 +181,10 @@ def has_the_gradient_of_its_probabilities(fits: Fits) -> None:
     log_probs = posterior.log_probs(inputs, stream(2))
     expected = posterior.predict(inputs.detach(), stream(2)).mixture_log_probs
     near = torch.allclose(log_probs.detach(), expected, rtol=0, atol=1e-9)
-    require(near, "log_probs are not those of predict with an equal stream")
+    require(near, "log_probs differ from predict's with an equal stream")
     if not log_probs.requires_grad:
         ignores = posterior.diagnostics.get("ignores_inputs") == 1
-        require(ignores, "log_probs have no gradient: keep them out of torch.no_grad()")
+        require(ignores, "log_probs have no gradient: compute them outside torch.no_grad()")
         return
     slopes = torch.randn(log_probs.shape, generator=stream(3), dtype=torch.float64)
     direction = torch.randn(inputs.shape, generator=stream(4), dtype=torch.float64)

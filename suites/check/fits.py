@@ -1,4 +1,4 @@
-"""The fits of one method to one kind of problem that checks compare."""
+"""The fits of one method to one kind of problem, which checks compare."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -20,22 +20,22 @@ Arrays = Mapping[str, Tensor]
 
 
 class Broken(Exception):
-    """A method does not keep its contract; the message says what it did, and the cure."""
+    """A method violates its contract; the message states its behaviour and the remedy."""
 
 
 @dataclass(frozen=True)
 class Repetition:
-    """A second fit and prediction, and what they changed."""
+    """A second fit and prediction, with their side effects."""
 
     posterior: Any
     moved_generators: tuple[str, ...]
-    """The libraries whose global generators it moved."""
+    """The libraries whose global generators were advanced."""
     changed_data: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Fits:
-    """Fits of a method to problems of one kind, each carried out when it is first asked for."""
+    """Fits of a method to problems of one kind, each run on first use."""
 
     method: Any
     make: Callable[..., Problem]
@@ -44,7 +44,7 @@ class Fits:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem of seed 0."""
+        """The problem with seed 0."""
         return self.make(0)
 
     @property
@@ -54,15 +54,15 @@ class Fits:
 
     @cached_property
     def posterior(self) -> Any:
-        """The fit to `problem`, which may be anything where the method is not sound."""
+        """The fit to `problem`; a faulty method may return anything."""
         return self.method.fit(self.problem, stream(1))
 
     @cached_property
     def repetition(self) -> Repetition:
-        """The fit to `problem` by an equal stream."""
+        """The fit to `problem` with an equal stream."""
         train = self.problem.train
         inputs, targets = train.inputs.clone(), train.targets.clone()
-        self.posterior  # noqa: B018 (what a first fit imports may move generators)
+        self.posterior  # noqa: B018 (imports in a first fit may advance generators)
         before = global_generators()
         posterior = self.method.fit(self.problem, stream(1))
         posterior.predict(train.inputs, stream(2))
@@ -75,15 +75,15 @@ class Fits:
         return Repetition(posterior, moved, tuple(name for name, same in equal.items() if not same))
 
     def alone(self, seed: int) -> Any:
-        """Return the fit to the problem of a seed by the stream of seed + 10."""
+        """Return the fit to the problem of a seed, with the stream of seed + 10."""
         if seed not in self._alone:
             self._alone[seed] = self.method.fit(self.make(seed), stream(10 + seed))
         return self._alone[seed]
 
 
 def global_generators() -> dict[str, object]:
-    """Return the states of the generators that a whole process shares, by library."""
-    numpy = str(np.random.get_state())  # noqa: NPY002 (it is the one in question)
+    """Return the states of the process-wide random generators, by library."""
+    numpy = str(np.random.get_state())  # noqa: NPY002 (the legacy generator is being checked)
     return {"NumPy": numpy, "torch": torch.get_rng_state().tolist()}
 
 
@@ -96,7 +96,7 @@ def require(condition: object, message: str) -> None:
 def require_identical(
     one: Any, other: Any, inputs: Tensor, message: str = "they must be equal to the last bit"
 ) -> None:
-    """Raise `Broken` unless two posteriors predict the same numbers and have equal diagnostics."""
+    """Raise `Broken` unless two posteriors have equal predictions and diagnostics."""
     (tensors, diagnostics), (others, other_diagnostics) = (
         said(one, inputs),
         said(other, inputs),
@@ -107,7 +107,7 @@ def require_identical(
 
 
 def same(one: Tensor, other: Tensor) -> bool:
-    """Return whether arrays are equal to the last bit; NaN, which another check finds, is too."""
+    """Return whether arrays are equal to the last bit; NaN, caught by another check, counts too."""
     if torch.equal(one, other):
         return True
     comparable = one.shape == other.shape and one.is_floating_point() and one.dtype == other.dtype
@@ -127,7 +127,7 @@ def require_close(one: Arrays, other: Arrays, message: str) -> None:
 def by_point(prediction: Predictive) -> Arrays:
     """Return a prediction's arrays with its points along the first axis.
 
-    They are the fields that are annotated with an axis `points`, and what it answers to metrics.
+    These are the fields annotated with an axis `points`, and its answers to metrics.
     """
     arrays: dict[str, Tensor] = {}
     for name in ANSWERS:
@@ -144,11 +144,11 @@ def by_point(prediction: Predictive) -> Arrays:
 
 
 def said(posterior: Any, inputs: Tensor) -> tuple[list[Tensor], dict[str, float]]:
-    """Return the numbers of a posterior: predictions by a stream of their own, and diagnostics."""
+    """Return a posterior's predictions, drawn with a fixed stream, and its diagnostics."""
     prediction = posterior.predict(inputs, stream(2))
     return list(vars_of(prediction).values()), dict(posterior.diagnostics)
 
 
 def is_method(value: object) -> bool:
-    """Return whether a value has the form of a method."""
+    """Return whether a value implements the protocol of a method."""
     return isinstance(value, Method)

@@ -15,13 +15,13 @@ PLAIN = {spelled: kind for kind in (int, float, bool, str) for spelled in (kind,
 
 
 def has_plain_settings(method: Any) -> None:
-    """Its settings are plain data that describe it wholly."""
+    """The method's settings are plain data that describe it completely."""
     require(
         dataclasses.is_dataclass(method),
-        "it is no dataclass: write @dataclass(frozen=True) above the class",
+        "it is not a dataclass: write @dataclass(frozen=True) above the class",
     )
     frozen = type(method).__dataclass_params__.frozen
-    require(frozen, "it can be changed: write @dataclass(frozen=True) above the class")
+    require(frozen, "it is mutable: write @dataclass(frozen=True) above the class")
     try:
         description = describe(method)
     except TypeError as error:
@@ -29,13 +29,13 @@ def has_plain_settings(method: Any) -> None:
     require(json.loads(canonical_json(description)) == description, "settings do not survive JSON")
     require(
         rebuilt(description) == method,
-        "a method made of its recorded settings is not equal to it: let settings be numbers, "
-        "strings, tuples and frozen dataclasses, and derive everything else in methods",
+        "a method rebuilt from its recorded settings is not equal to it: use only numbers, "
+        "strings, tuples and frozen dataclasses as settings; derive everything else in methods",
     )
 
 
 def has_settings_of_their_types(method: Any) -> None:
-    """Its settings have their declared types, and its space has values of these types for them."""
+    """The method's settings, and its search space, have values of the declared types."""
     if not dataclasses.is_dataclass(method):
         return
     for field in dataclasses.fields(method):
@@ -55,22 +55,22 @@ def has_settings_of_their_types(method: Any) -> None:
                 whole = isinstance(setting(method, path), int)
             except Exception as error:
                 raise Broken(f"its space has {path} = {value!r}, which fails: {error}") from error
-            cure = f"its space has {path} = {value!r}, which is to be whole: use Integers or Choice"
+            cure = f"its space has {path} = {value!r}, not an integer: use Integers or Choice"
             require(not (whole and isinstance(value, float)), cure)
 
 
 def travels(method: Any) -> None:
-    """It compares, hashes, prints and travels to other processes."""
+    """The method compares, hashes, prints and can be sent to other processes."""
     twin = pickle.loads(pickle.dumps(method))
     require(twin == method, "its pickled copy is not equal to it")
     require(hash(twin) == hash(method), "its pickled copy has another hash")
     kinds = {type(one).__name__: type(one) for one in nested(method)}
     constants = {"inf": float("inf"), "nan": float("nan")}
-    require(eval(repr(method), kinds | constants) == method, f"it is not what it prints: {method}")
+    require(eval(repr(method), kinds | constants) == method, f"it differs from its repr: {method}")
 
 
 def rebuilt(description: Any) -> Any:
-    """Return the value that a description describes."""
+    """Return the value described by a description."""
     if isinstance(description, list):
         return tuple(map(rebuilt, description))
     if not isinstance(description, dict):
@@ -81,7 +81,7 @@ def rebuilt(description: Any) -> Any:
 
 
 def nested(method: Any) -> list[Any]:
-    """Return a dataclass instance and all that it contains."""
+    """Return a dataclass instance and all dataclass instances that it contains."""
     fields = [getattr(method, field.name) for field in dataclasses.fields(method)]
     values = [v for value in fields for v in (value if isinstance(value, tuple) else (value,))]
     inner = (v for value in values if dataclasses.is_dataclass(value) for v in nested(value))

@@ -1,4 +1,4 @@
-"""The checks of a method that the scoring of its predictions relies on."""
+"""The checks of a method on which the scoring of its predictions relies."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,12 +20,12 @@ CHECKS = (
 
 
 def first_fault(method: Any, kinds: Sequence[str]) -> str:
-    """Return what keeps a method's predictions from being scored, "" for nothing.
+    """Return the fault that prevents scoring a method's predictions; "" if there is none.
 
-    It is fitted to small problems of these kinds (`bnnbench.methods.coverage`), with small settings
-    and, should these break it, with its own. One kind that it takes is enough; where it takes none,
-    the first fault is returned, and its reason to refuse them if there is no other. A method whose
-    packages are missing here, but perhaps not where it is fitted, has no fault.
+    The method is fitted to small problems of these kinds (`bnnbench.methods.coverage`), with small
+    settings and, if these fail, with its own. One accepted kind is enough; if none is accepted, the
+    first fault is returned, or else its first reason for refusing them. A method whose packages are
+    missing here, but perhaps not where it is fitted, has no fault.
     """
     faults, refusals = [], []
     for variant in (quick(method), method):
@@ -36,7 +36,7 @@ def first_fault(method: Any, kinds: Sequence[str]) -> str:
                 refusals.append(str(error))
             except PackageMissing:
                 return ""
-            except Exception as error:  # whatever a method does
+            except Exception as error:  # a method may raise anything
                 faults.append(explained(error))
             else:
                 if not fault:
@@ -46,7 +46,7 @@ def first_fault(method: Any, kinds: Sequence[str]) -> str:
 
 
 def _fault(fits: Fits) -> str:
-    """Return the first rule that a fit breaks, "" for none; raises what the method raises."""
+    """Return the first rule that a fit violates, "" if none; raises what the method raises."""
     posterior = fits.posterior
     form, *others = CHECKS
     if reason := failure(form, fits):

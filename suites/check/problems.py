@@ -37,7 +37,7 @@ def regression(
     true_std: float = 0.3,
     dtype: torch.dtype = torch.float32,
 ) -> Problem:
-    """Return a linear truth of four features with Gaussian noise of `true_std`."""
+    """Return a linear function of four features with Gaussian noise of `true_std`."""
     rng = stream(seed)
     inputs = torch.randn(rows, 4, generator=rng, dtype=dtype)
     slopes = torch.tensor([[0.8], [-0.5], [0.2], [0.0]], dtype=dtype)
@@ -54,7 +54,7 @@ def classification(
     architecture: Architecture | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> Problem:
-    """Return three classes, each with a mean of its own."""
+    """Return three classes, each with its own mean."""
     rng = stream(seed)
     targets = torch.randint(3, (rows,), generator=rng)
     means = torch.randn(3, *shape, generator=stream(99), dtype=dtype)
@@ -65,7 +65,7 @@ def classification(
 def images(
     seed: int = 0, rows: int = 21, *, real: bool = False, dtype: torch.dtype = torch.float32
 ) -> Problem:
-    """Return tiny images with three classes, or with a real target, for a tiny network."""
+    """Return tiny images with three classes or a real target, for a tiny network."""
     problem = classification(
         seed, rows, shape=(2, 8, 8), architecture=(*CONVOLUTIONAL, Linear(3)), dtype=dtype
     )

@@ -1,4 +1,4 @@
-"""The checks of a method on every kind of problem that it takes, and what they found."""
+"""Checks of a method on every kind of problem that it accepts, and their results."""
 
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,22 +10,22 @@ from bnnbench.suites.check.contract import OF_FITS, OF_MANY, OF_METHODS, Check
 from bnnbench.suites.check.fits import Broken, Fits
 from bnnbench.suites.check.problems import PROBLEMS, stream
 
-FITS = "It fits a problem and predicts, or fit raises Unsupported with what it needs"
-CURE = "where the method does not take such problems, let fit raise Unsupported"
-ANY = "It takes at least one kind of problem"
+FITS = "The method fits a problem and predicts, or fit raises Unsupported, saying what it needs"
+CURE = "if the method does not support such problems, let fit raise Unsupported"
+ANY = "The method accepts at least one kind of problem"
 
 
 @dataclass(frozen=True)
 class Result:
-    """A sentence of the contract, and where it was not kept."""
+    """A sentence of the contract, and where it was violated."""
 
     title: str
     checked: tuple[str, ...] = ()
-    """Kinds of problems; empty where the check needs none or does not apply."""
+    """Kinds of problems; empty if the check needs none or does not apply."""
     failures: Mapping[str, str] = field(default_factory=dict)
-    """Kind of problem, or "" for a check without any → what was found."""
+    """Kind of problem, or "" for a check without problems → the finding."""
     reason: str = ""
-    """Why the check does not apply; "" where it does."""
+    """Reason why the check does not apply; "" if it does."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,16 @@ class Results:
     taken: tuple[str, ...]
     """Kinds of problems that the method was fitted to."""
     refused: Mapping[str, str]
-    """Kind of problem → the message by which the method refused it."""
+    """Kind of problem → the message with which the method refused it."""
 
     @property
     def failed(self) -> list[Result]:
-        """The sentences that the method does not keep."""
+        """The sentences that the method violates."""
         return [result for result in self.checks if result.failures]
 
 
 def checked(method: Any, report: Callable[[str], None] = lambda title: None) -> Results:
-    """Return the results of all checks of a method; `report` is told the title of the next one."""
+    """Return the results of all checks of a method; `report` receives each title beforehand."""
     fits = {kind: Fits(method, make) for kind, make in PROBLEMS.items()}
     report(FITS)
     refused, failed = {}, {}
@@ -54,7 +54,7 @@ def checked(method: Any, report: Callable[[str], None] = lambda title: None) -> 
             one.posterior.predict(one.inputs, stream(2))
         except Unsupported as error:
             refused[kind] = str(error)
-        except Exception as error:  # whatever a method does
+        except Exception as error:  # a method may raise anything
             failed[kind] = f"{explained(error)}; {CURE}"
     taken = tuple(kind for kind in fits if kind not in {*refused, *failed})
     results = [Result(FITS, tuple(fits), failed)]
@@ -77,7 +77,7 @@ def _of_fits(
 ) -> Iterator[Result]:
     for check in checks:
         kinds = tuple(kind for kind in fits if check.applies(kind, tuple(fits)))
-        reason = lacks or ("" if kinds else "it takes no such problem")
+        reason = lacks or ("" if kinds else "it accepts no such problem")
         if reason:
             yield Result(check.title, reason=reason)
             continue
@@ -88,16 +88,16 @@ def _of_fits(
 
 
 def failure(check: Check, value: Any) -> str:
-    """Return what a check found wrong, "" for nothing."""
+    """Return the fault that a check found; "" if none."""
     try:
         check.run(value)
-    except Exception as error:  # whatever a method does
+    except Exception as error:  # a method may raise anything
         return explained(error)
     return ""
 
 
 def explained(error: Exception) -> str:
-    """Return an error in one line, with the place where a method raised it."""
+    """Return an error in one line, with the place where it was raised."""
     if isinstance(error, Broken | PackageMissing):
         return str(error)
     if isinstance(error, InferenceDiverged):

@@ -1,4 +1,4 @@
-"""Methods with settings that make a fit quick."""
+"""Methods with settings for a quick fit."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ SMALL: dict[str, Any] = {
     **{"chains": 3, "warmup": 24, "leapfrog_steps": 3, "iterations": (1, 2), "start": 0.0},
     **{"schedule": Coupled(8, solver_iterations=2), "lengths": (1, 2), "level": 0.5, "every": 1},
 }
-"""Setting → a small value; it takes the place of a value of its kind alone."""
+"""Setting → a small value, which replaces only values of the same type."""
 
 
 def small(method: Any, settings: Mapping[str, Any] = SMALL) -> Any:
-    """Return the method with small settings, also in the methods that it contains."""
+    """Return the method with small settings, including the methods that it contains."""
     changes = {
         field.name: settings[field.name] if named else small(value, settings)
         for field in dataclasses.fields(method)
@@ -26,7 +26,7 @@ def small(method: Any, settings: Mapping[str, Any] = SMALL) -> Any:
 
 
 def quick(method: Any) -> Any:
-    """Return the method with small settings, or as it is where it refuses them."""
+    """Return the method with small settings, or unchanged if it rejects them."""
     try:
         return small(method)
     except (TypeError, ValueError):
@@ -34,7 +34,7 @@ def quick(method: Any) -> Any:
 
 
 def _is_named(value: object, name: str, settings: Mapping[str, Any]) -> bool:
-    """Return whether the settings have a value of this name and kind: some names have several."""
+    """Return whether `settings` has this name with a value of the same type."""
     if name not in settings:
         return False
     kinds = {_is_number(value), _is_number(settings[name])}

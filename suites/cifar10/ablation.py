@@ -1,6 +1,6 @@
 """Profile ablation: assumptions of message passing, one at a time, on 4096 images.
 
-The findings: docs/message_passing_overconfidence.md.
+Results: docs/message_passing_overconfidence.md.
 """
 
 from dataclasses import replace
@@ -34,7 +34,7 @@ ABLATION = replace(
         "MP pairs": replace(MP, class_probabilities="pairs"),
         "MP sampled": replace(MP, predictive_draws=16),
         "MP softmax": replace(MP, head="softmax"),
-        # Visits of several iterations, the first ones in which an example meets its own force.
+        # Visits with several iterations, the first ones in which an example receives its own force.
         "MP published rounds": ROUNDS,
         "MP own force": replace(ROUNDS, schedule=Coupled(32, without_own_force=False)),
         "MP joint precisions": replace(MP, schedule=Coupled(32, joint_precisions=True)),

@@ -13,10 +13,10 @@ from bnnbench.methods.networks.catalogue import allconv_001
 from bnnbench.metrics import CLASSIFICATION
 from bnnbench.suites.cifar10.paper import PAPER
 
-# Figure 4 of paper 001, of which no numbers are printed: dropout behind every activation by
-# moments (AP2), by samples (tested with means) or not at all. All start as batch norm would
-# leave them but the last, which starts and stays normalised by moments. Adam, batches of 128,
-# learning rate 0.001 · 0.96^k; the paper's curves are of held-out images.
+# Figure 4 of paper 001, which prints no numbers: dropout after every activation by moments
+# (AP2), by samples (tested with means) or not at all. All start as batch norm would leave them,
+# except NORMALISED, which starts and stays normalised by moments. Adam, batches of 128,
+# learning rate 0.001 · 0.96^k; the paper's curves are for held-out images.
 PLAIN = MomentPropagation(
     training="ap1", prediction="ap1", dropout=0.0, initialisation="bn", epochs=50
 )
@@ -42,7 +42,7 @@ ANALYTIC_DROPOUT = replace(
     seeds=1,
     reproduces=(),
 )
-# Narrow, on few images, with updates enough to overfit them: minutes on a laptop.
+# A narrow network on few images, with enough updates to overfit them: minutes on a laptop.
 ANALYTIC_DROPOUT_QUICK = replace(
     ANALYTIC_DROPOUT,
     profile="analytic_dropout_quick",

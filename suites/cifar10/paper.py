@@ -32,18 +32,18 @@ from bnnbench.suites.departures import OF_TABLE_1_OF_000
 
 # 25 epochs, batch 128 and cosine annealing: paper 000, appendix C.
 ADAMW = AdamW(learning_rate=1e-3, weight_decay=1e-4)
-# Learning rate 0.1 and effective sample size 50000, else defaults: the paper's script.
+# Learning rate 0.1 and effective sample size 50000, otherwise defaults: the paper's script.
 IVON = Ivon(learning_rate=0.1, effective_sample_size=50_000.0, draws=100)
 # Tempering, SGD, MC dropout, ensemble, MFVI, SWA, SWAG and SGLD are not in the paper; their
-# settings are customary ones, not searched for at this size.
+# settings are customary and were not searched at this size.
 TRAJECTORY = Descent(
     learning_rate=0.05, weight_decay=5e-4, epochs=25, batch_size=128, schedule=HighThenLow(0.2)
 )
-# 25 epochs of the published rounds; groups of 32 examples that are solved for together take the
-# place of the published order, one example after another.
+# 25 epochs of the published rounds; groups of 32 examples that are solved jointly replace the
+# published order, one example after another.
 PUBLISHED_MP = MessagePassing(iterations=ramp(25), schedule=Coupled(32), backend="fused")
-# Not in the paper: prior means are the weights of a quarter of AdamW's epochs, messages have the
-# rounds that win with few digits (bnnbench.suites.mnist.disjoint).
+# Not in the paper: the prior means are weights after a quarter of AdamW's epochs, and messages have
+# the rounds that are best with few digits (bnnbench.suites.mnist.disjoint).
 INFORMED_MP = replace(
     PUBLISHED_MP,
     iterations=(1, 1, 2, 2),
@@ -58,7 +58,7 @@ PAPER = Suite(
     methods={
         "Class frequency": Marginal(),
         "AdamW": ADAMW,
-        # The paper's text gives weight decay 1e-4, its script torch's default.
+        # The paper's text states weight decay 1e-4, its script uses torch's default.
         "AdamW (script)": AdamW(learning_rate=1e-3, weight_decay=1e-2),
         "AdamW (tempered)": Tempered(ADAMW),
         "SGD": Sgd(learning_rate=0.05, weight_decay=5e-4),
@@ -71,7 +71,7 @@ PAPER = Suite(
         "SWAG": Swag(TRAJECTORY),
         "SGLD": Sgld(learning_rate=0.1, prior_std=0.1, epochs=25),
         "MP": PUBLISHED_MP,
-        # With the prior, targets and rule of the quick profile.
+        # With the prior, targets and prediction rule of the quick profile.
         "MP, larger means": replace(MP, iterations=ramp(25), backend="fused"),
         "MP informed": INFORMED_MP,
         "MP informed (tempered)": Tempered(INFORMED_MP),
@@ -79,7 +79,8 @@ PAPER = Suite(
     evaluations=(
         Evaluation(Clean(), (*CLASSIFICATION, *JOINT, *CIFAR10_COSTS)),
         Evaluation(OutOfDistribution(Svhn()), OUT_OF_DISTRIBUTION),
-        # The paper's message passing saw SVHN so, by its script; its other methods did not.
+        # According to its script, the paper's message passing received SVHN in this form; its other
+        # methods did not.
         Evaluation(OutOfDistribution(Svhn(), normalised=False), OUT_OF_DISTRIBUTION),
         Evaluation(OutOfDistribution(Cifar100()), OUT_OF_DISTRIBUTION),
     ),

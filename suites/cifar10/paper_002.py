@@ -1,4 +1,4 @@
-"""Profiles paper_002_...: collapsed inference and the trajectory of SGD, one profile a network."""
+"""Profiles paper_002_...: collapsed inference and SGD's trajectory, one profile per network."""
 
 from dataclasses import replace
 
@@ -21,8 +21,8 @@ from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.metrics import CLASSIFICATION
 
 # Paper 002, tables 3 and 7 to 9: the recipe of SWAG (Maddox et al., 2019), 300 epochs in batches
-# of 128, of which the last 140 have the low rate; one profile for each network and its settings.
-# CIBER has every fifth iterate of the same descent, 28 of them, as the paper's code has; SGD's
+# of 128, the last 140 of them at the low rate; one profile for each network and its settings.
+# CIBER uses every fifth iterate of the same descent, 28 in all, as in the paper's code; SGD's
 # rate falls to a hundredth. SGLD and the prior of KFAC are ours: the paper states neither.
 VGG = Descent(
     learning_rate=0.05, weight_decay=5e-4, epochs=300, batch_size=128,
@@ -54,7 +54,7 @@ PAPER_002_VGG = Suite(
     fitted_together=1,
     reproduces=tuple(Reproduces("002", table, DEPARTURES) for table in ("3", "7", "8", "9")),
 )  # fmt: skip
-# SWAG's low rate of CIFAR-10; that of CIFAR-100 is 0.05.
+# SWAG's low rate for CIFAR-10; for CIFAR-100 it is 0.05.
 PRERESNET = replace(VGG, learning_rate=0.1, weight_decay=3e-4, schedule=HighThenLow(0.1))
 PRERESNET_SGD = LastIterate(replace(PRERESNET, schedule=HighThenLow(0.01), start=0.0))
 PAPER_002_PRERESNET = replace(

@@ -35,8 +35,8 @@ from bnnbench.suites.cifar10.settings import (
 )
 
 ENSEMBLE = Ensemble(size=5, member=ADAMW)
-# Settings of the same search as those in settings.py. MFVI is the best of those with the whole KL
-# term. SGLD is the best at temperature 1; a colder one is 0.03 nats better.
+# Settings from the same search as in settings.py. MFVI is the best with the whole KL term. SGLD is
+# the best at temperature 1; a colder one is 0.03 nats better.
 QUICK = Suite(
     name="cifar10",
     title=TITLE,
@@ -61,7 +61,7 @@ QUICK = Suite(
         "SWAG": Swag(TRAJECTORY, draws=16),
         "SGLD": Sgld(learning_rate=0.1, prior_std=0.3, epochs=6, batch_size=50, draws=16),
         "KFAC": Laplace(ADAMW, Kfac(), (300.0,), "mc", draws=16),
-        # Not searched for: its prior is that of most evidence.
+        # Not searched: its prior maximises the evidence.
         "Laplace last layer": Laplace(ADAMW, Full("last")),
         "MP": MP,
         "MP (published)": PUBLISHED_MP,

@@ -1,4 +1,4 @@
-"""Message passing of profile paper on a rented GPU: what must hold before its 25 epochs."""
+"""Message passing of profile paper in a short GPU session: conditions for its 25 epochs."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ RENTED = Gates(
     rehearsed=MessagePassing,
     rehearse=rehearse,
     minutes=25,
-    # One pass over all images with larger means, in groups of 32, by the kernels in C: mean of
+    # One pass over all images with larger means, in groups of 32, by the kernels in C: mean over
     # three seeds, and three of their standard deviations,
     # docs/bundle/message_passing/message_passing_first_pass.csv.
     first_pass=FirstPass(

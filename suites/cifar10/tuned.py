@@ -11,19 +11,19 @@ from bnnbench.suites.cifar10.quick import QUICK
 from bnnbench.suites.cifar10.settings import ADAMW
 from bnnbench.suites.mnist.settings import INFORMED as ON_DIGITS
 
-# All but methods that tune themselves.
+# All methods except those that tune themselves.
 LABELS = (
     *("Class frequency", "AdamW", "SGD", "MC dropout", "MFVI", "IVON@mean", "IVON"),
     *("SWA", "SWAG", "SGLD", "KFAC", "MP"),
 )
 
-# Eight settings at a quarter of the longest fit, the best four at half of it, the best two whole.
+# Eight settings at a quarter of the longest fit, the best four at half, the best two in full.
 HALVED = Tuned(trials=8, blocks=1, lengths=(6, 12, 24), noise="own", halving=True)
-# The form that does best from few digits.
+# The variant that is best with few digits.
 INFORMED = replace(ON_DIGITS, prior=InformedPrior(ADAMW))
 
-# Probabilities of a point estimate also with the temperature of held-out images. Ensembles have a
-# quarter of the trials, each of which is three fits, five or six.
+# Probabilities of point estimates are also scored with a temperature from held-out images.
+# Ensembles have a quarter of the trials, because each trial is three, five or six fits.
 TUNED_QUICK = replace(
     QUICK,
     profile="tuned_quick",

@@ -1,7 +1,7 @@
 """CIFAR under corruption and attack: priors on functions and on weights.
 
-What a network sees is standardised. The sizes of attacks are in its units, and once more in
-those of intensities between 0 and 1, which the attacked images then keep to.
+The network's inputs are standardised. Sizes of attacks are given in its units, and also in units
+of intensities between 0 and 1; then attacked images stay in that range.
 """
 
 from bnnbench.suites.cifar10_shift.narrow import CIFAR_100, QUICK

@@ -24,9 +24,9 @@ from bnnbench.suites.cifar10.quick import QUICK as CIFAR10_QUICK
 from bnnbench.suites.cifar10_shift.paper import PAPER
 from bnnbench.suites.cifar10_shift.settings import ATTACKS, CORRUPTED, EPSILONS, METRICS
 
-# The narrow network and the settings of suites.cifar10, where it has them, with half its draws:
-# there are 123 test conditions. Function space is trained as its twin in weight space is, but for
-# the decay; none was searched for.
+# The narrow network and, if available, the settings of suites.cifar10, with half its draws, since
+# there are 123 test conditions. Function space is trained like its counterpart in weight space,
+# except for the decay; no settings were searched for it.
 KNOWN = CIFAR10_QUICK.methods
 ADAMW = replace(cifar10.ADAMW, weight_decay=0.0)
 FASTER = replace(ADAMW, learning_rate=1e-2)

@@ -1,7 +1,7 @@
 """Profile neighbour: tables 11 to 16 of paper 003 with a quarter of the channels, in 15 epochs.
 
-It does not reproduce the printed numbers, but can be read beside them at less than a hundredth of
-the work. Methods share learning rate, batches and epochs; none is tuned.
+It does not reproduce the printed numbers, but can be compared with them at less than a hundredth of
+the computation. Methods share learning rate, batches and epochs; none is tuned.
 """
 
 from dataclasses import replace
@@ -31,7 +31,7 @@ SMOOTHED = LabelSmoothing.matching_function_space(UNDECAYED, classes=10)
 
 NEIGHBOUR = replace(
     PAPER,
-    title="CIFAR-10 under corruption and attack: a narrow ResNet-18 beside that of paper 003",
+    title="CIFAR-10 under corruption and attack: a narrow ResNet-18, to compare with paper 003",
     profile="neighbour",
     cases=(Case(Augmented(Limited(Cifar10(), test=2000)), resnet18(width=16)),),
     methods={

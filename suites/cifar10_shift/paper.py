@@ -22,7 +22,7 @@ from bnnbench.methods.sgd import Sgd
 from bnnbench.metrics import DIRICHLET
 from bnnbench.suites.cifar10_shift.settings import ATTACKS, CORRUPTED, EPSILONS, METRICS, TITLE
 
-# Paper 003, appendix B.2, but for the learning rate, which it leaves open: that of He et al.
+# Paper 003, appendix B.2, except for the learning rate, which it does not state: that of He et al.
 SGD = Sgd(learning_rate=0.1, weight_decay=5e-4, epochs=200, batch_size=128, schedule="steps")
 UNDECAYED = replace(SGD, weight_decay=0.0)
 LONGER = replace(UNDECAYED, epochs=250)

@@ -1,4 +1,4 @@
-"""Test conditions and metrics that all profiles of the suite share."""
+"""Test conditions and metrics shared by all profiles of the suite."""
 
 from bnnbench.datasets.conditions.corrupted import ALL_19
 from bnnbench.datasets.conditions.perturbations import SignNoise
@@ -14,10 +14,10 @@ METRICS = (
 )  # fmt: skip
 EPSILONS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 CORRUPTED = tuple(Evaluation(condition, METRICS) for condition in ALL_19)
-# Paper 003 states neither the scale of its attack nor whether it clips. Its accuracies are those
-# of the first of these. The others tell whether the attack can be trusted: more steps do more, no
-# gradient does less, a size of 1 leaves nothing of an image, and what hurts another network of the
-# kind hurts no more than what was made for the posterior itself.
+# Paper 003 states neither the scale of its attack nor whether it clips. Its accuracies match the
+# first of these. The others show whether the attack can be trusted: more steps must do more harm,
+# no gradient less, size 1 must destroy an image, and an attack on another network of the same kind
+# must harm no more than one on the posterior itself.
 ATTACKS = (
     *(Fgsm(size) for size in EPSILONS),
     *(Fgsm(size, scale="pixel", clamp=True) for size in EPSILONS),

@@ -1,4 +1,4 @@
-"""The price of each approximation of message passing, where the posterior is known."""
+"""The error of each approximation in message passing, given the exact posterior."""
 
 from bnnbench.suites.message_ladder.approximation_levels import QUICK
 from bnnbench.suites.message_ladder.wide import WIDE

@@ -1,10 +1,10 @@
 """Profile quick: two units and six rows, one approximation after another.
 
-A fold is a draw of the noise and of the prior's means. Rung 0 is the posterior by importance
-sampling. Rungs 1 have its own moments and lose its form; rungs 2 to 5 are the fixed points of ever
-coarser messages, the last of them the package, whose messages the one before it computes anew.
-Rungs 6 are no messages: Gaussians nearest to the posterior by KL(q || p), with more and more
-covariances.
+A fold is a draw of the noise and of the prior's means. Level 0 is the posterior by importance
+sampling. Levels 1 keep its moments and lose its shape; levels 2 to 5 are the fixed points of ever
+coarser messages: the last is the package itself, and the level before it recomputes the package's
+messages. Levels 6 use no messages: they are the Gaussians nearest to the posterior by KL(q || p),
+with more and more covariances.
 """
 
 from bnnbench.datasets.conditions.clean import Clean
@@ -30,7 +30,7 @@ PUBLISHED = MessagePassing(
 
 QUICK = Suite(
     name="message_ladder",
-    title="The price of each approximation of message passing, where the posterior is known",
+    title="The error of each approximation in message passing, given the exact posterior",
     profile="quick",
     cases=cases_of((Bend(),), (Linear(2), LeakyReLU(0.1), Linear(1))),
     methods={

@@ -1,7 +1,7 @@
-"""Profile wide: networks of realistic width, whose posterior long chains of HMC know.
+"""Profile wide: networks of realistic width, whose posterior is known from long chains of HMC.
 
-Cases and truth are those of the suite truth. The prior of message passing is its own, so that a
-distance holds the difference of both priors too: variances are scaled from a tenth of the published
+Cases and truth are those of the suite truth. Message passing has its own prior, so that a distance
+includes the difference between both priors: variances are scaled from a tenth of the published
 ones to three times them. The certified prior has variances of 0.14 (first layer of yacht) and 0.02
 (second layer of 50 units), the published one of 0.25 and 0.06.
 """
@@ -19,7 +19,7 @@ from bnnbench.suites.message_ladder.approximation_levels import QUICK
 from bnnbench.suites.truth.posteriors import CASES, SHORT
 from bnnbench.suites.truth.posteriors import QUICK as TRUTH
 
-# As in suites.uci, whose noise is searched for; here it is known.
+# As in suites.uci, but with known noise, which is searched there.
 MP = MessagePassing(iterations=(50,), batch_size=1024, schedule=Coupled(64))
 MEANS = AdamW(learning_rate=1e-2, weight_decay=1e-1, epochs=40, batch_size=32)
 INFORMED = replace(MP, prior=InformedPrior(MEANS, scale=0.3))
@@ -27,7 +27,7 @@ INFORMED = replace(MP, prior=InformedPrior(MEANS, scale=0.3))
 WIDE = replace(
     TRUTH,
     name=QUICK.name,
-    title="Message passing beside certified posteriors: priors, informed means and mixtures",
+    title="Message passing against certified posteriors: priors, informed means and mixtures",
     profile="wide",
     cases=(CASES["yacht-relu50"], CASES["boston-relu50"], CASES["yacht-relu10"]),
     methods={

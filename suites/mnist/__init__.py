@@ -1,4 +1,4 @@
-"""Digits learned from 640 to 60,000 images by a perceptron and a LeNet; clothing as other data."""
+"""Digits learned from 640 to 60,000 images by a perceptron and a LeNet; tested on clothing."""
 
 from bnnbench.suites.mnist.disjoint import DISJOINT
 from bnnbench.suites.mnist.schedules import BY_SCHEDULE

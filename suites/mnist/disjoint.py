@@ -1,4 +1,4 @@
-"""Profile disjoint: training sets without a common image, every method tuned by one budget."""
+"""Profile disjoint: training sets without a common image, every method tuned by an equal budget."""
 
 from dataclasses import replace
 
@@ -23,16 +23,16 @@ from bnnbench.metrics import CLASSIFICATION, OUT_OF_DISTRIBUTION
 from bnnbench.suites.mnist.settings import ADAMW, INFORMED, MLP, MP
 from bnnbench.suites.mnist.training_sizes import IVON, METHODS
 
-# Eight settings at a quarter of the longest fit, the best four at half of it, the best two whole.
+# Eight settings at a quarter of the longest fit, the best four at half, the best two in full.
 # Methods without a length have eight settings. One temperature on held-out images for every method.
 HALVED = Tuned(trials=8, blocks=1, lengths=(10, 20, 40), noise="held_out", halving=True)
 
-# Training images of a set → number of such sets, which share no image.
+# Training images per set → number of such sets, which share no image.
 SETS = {640: 10, 1280: 10, 320: 10, 2560: 10, 10_240: 5}
 
 DISJOINT = Suite(
     name="mnist",
-    title="MNIST from disjoint training sets: every method tuned and tempered alike",
+    title="MNIST from disjoint training sets: equal tuning and tempering for all methods",
     profile="disjoint",
     cases=tuple(
         Case(

@@ -18,10 +18,10 @@ DEEPER = (Flatten(), *mlp([100, 100], 10, LEAKY))
 
 # Passes and damping of each schedule with the best held-out log loss in the schedules profile of
 # suites.searches.mnist: 1,280 images, two seeds; suites/searches/mnist_schedules.csv has all.
-# The published schedule takes a step for each image: from 5,120 of them 102,400, a quarter of an
-# hour a fit on one core; 1,280 images let all schedules take part with all seeds (`--datasets`).
-# Plain groups keep an image's own force, as the published equations do, coupled ones remove it:
-# the groups of 8 without it tell the effects of both apart.
+# The published schedule takes a step for each image: 102,400 for 5,120 images, a quarter of an
+# hour per fit on one core; 1,280 images allow all schedules with all seeds (`--datasets`).
+# Plain groups keep an image's own force, as the published equations do; coupled ones remove it.
+# The groups of 8 without it separate the two effects.
 LONGER = replace(MP, iterations=ramp(8))
 SCHEDULES = {
     "MP sequential": replace(LONGER, schedule=Sequential()),
@@ -55,5 +55,5 @@ BY_SCHEDULE = replace(
     methods={"AdamW": ADAMW} | SCHEDULES,
     evaluations=(Evaluation(Clean(), CLASSIFICATION),),
     seeds=3,
-    fitted_together=1,  # seconds are those of single fits
+    fitted_together=1,  # timings are for single fits
 )

@@ -1,4 +1,4 @@
-"""Settings of the MNIST suite that more than one of its profiles uses."""
+"""Settings of the MNIST suite used by more than one of its profiles."""
 
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.message_passing.informed import InformedPrior
@@ -15,7 +15,7 @@ MLP = (Flatten(), *mlp([200], 10, LEAKY))
 # 2,560 images and 20 epochs of batches of 64. All its scores are in suites/searches/mnist.csv.
 ADAMW = AdamW(learning_rate=1e-2, weight_decay=1e-1, epochs=20, batch_size=64)
 # Iterations, batches and prior of the scripts behind paper 000; 0.01 nats short of the best, which
-# predicts by another rule than the paper.
+# uses another prediction rule than the paper.
 MP = MessagePassing(iterations=ramp(6), schedule=Coupled(64))
 INFORMED = MessagePassing(
     iterations=(1, 1, 2, 2),
@@ -23,7 +23,7 @@ INFORMED = MessagePassing(
     prior=InformedPrior(),
     predictive_variance=1.0,
 )
-# Settings of SWA and SWAG on CIFAR-10; on digits only the tuned profiles search for others.
+# SWA's and SWAG's settings for CIFAR-10; on digits only the tuned profiles search for others.
 TRAJECTORY = Descent(
     learning_rate=0.03, weight_decay=5e-4, epochs=20, batch_size=64, schedule=HighThenLow(0.5)
 )

@@ -29,7 +29,7 @@ TITLE = "MNIST: a perceptron and a LeNet learn from few and from many images"
 SIZES = (640, 2560, 10240, 60000)
 LENET = lenet_000()
 ENSEMBLE = Ensemble(size=5, member=ADAMW)
-# Settings of the same search as those in settings.py.
+# Settings from the same search as in settings.py.
 IVON = Ivon(learning_rate=0.3, initial_hessian=0.5, epochs=20, batch_size=64, draws=32)
 METHODS = {
     "Class frequency": Marginal(),

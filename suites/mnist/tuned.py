@@ -8,11 +8,11 @@ from bnnbench.methods.tuning.method import Tuned
 from bnnbench.suites.mnist.settings import ADAMW, INFORMED
 from bnnbench.suites.mnist.training_sizes import METHODS, QUICK
 
-# Eight settings at a quarter of the longest fit, the best four at half of it, the best two whole.
+# Eight settings at a quarter of the longest fit, the best four at half, the best two in full.
 HALVED = Tuned(trials=8, blocks=1, lengths=(10, 20, 40), noise="own", halving=True)
 
-# Probabilities of a point estimate also with the temperature of held-out digits. The ensemble has a
-# quarter of the trials, each of which is five fits.
+# Probabilities of point estimates are also scored with a temperature from held-out digits. The
+# ensemble has a quarter of the trials, because each trial is five fits.
 TUNED_QUICK = replace(
     QUICK,
     profile="tuned_quick",

@@ -1,4 +1,5 @@
-"""Propagated moments beside samples, layer by layer: tables 2 to 4 and figure 1 of paper 001."""
+"""Propagated moments compared with samples, layer by layer: tables 2 to 4 and figure 1 of paper
+001."""
 
 from bnnbench.suites.moment_accuracy.ablations import OTHERWISE, RANKS, WITHOUT_NORMS
 from bnnbench.suites.moment_accuracy.allconvs import CIFAR10, CIFAR10_QUICK

@@ -1,4 +1,4 @@
-"""Profiles without_norms, otherwise and ranks: what table 2 of paper 001 depends on."""
+"""Profiles without_norms, otherwise and ranks: factors on which table 2 of paper 001 depends."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from bnnbench.suites.moment_accuracy.settings import METHODS
 
 WITHOUT_NORMS = replace(
     QUICK,
-    title="Moments propagated through trained networks without norms, beside samples",
+    title="Moments propagated through trained networks without norms, compared with samples",
     profile="without_norms",
     cases=tuple(
         replace(case, network=normless.network)
@@ -39,10 +39,10 @@ WITH_NOISE = {
     for label, method in BY_THE_PAPER.items()
 }
 
-# What the paper leaves open: the kind of norm, how long networks were trained, and on what inputs.
+# Not stated in the paper: the kind of norm, the length of training, and the training inputs.
 OTHERWISE = replace(
     PAPER,
-    title="Moments propagated through networks trained otherwise, beside samples",
+    title="Moments propagated through differently trained networks, compared with samples",
     profile="otherwise",
     methods=ANALYTIC | LONGER | WITH_NOISE,
     own_architectures={
@@ -56,10 +56,10 @@ OTHERWISE = replace(
 AP2 = replace(METHODS["AP2"], training=FIVE_EPOCHS)
 *RECTIFIERS_WITH_NOISE, _, _, SIGMOIDS_WITH_NOISE = LENETS
 
-# How many directions of the covariances are needed, where 64 leave errors: with noisy inputs.
+# Number of covariance directions needed with noisy inputs, for which 64 leave errors.
 RANKS = replace(
     PAPER,
-    title="Moments propagated with covariances along few and many directions, beside samples",
+    title="Moments propagated with covariances of few and many directions, compared with samples",
     profile="ranks",
     cases=(*RECTIFIERS_WITH_NOISE, SIGMOIDS_WITH_NOISE),
     methods={"AP2": AP2}

@@ -35,7 +35,7 @@ ALLCONVS = tuple(
     )
 )
 
-# Three epochs take a core half an hour, with binary units an hour and a quarter.
+# Three epochs take half an hour on one core, with binary units an hour and a quarter.
 CIFAR10 = replace(
     PAPER,
     profile="cifar10",

@@ -27,7 +27,7 @@ from bnnbench.suites.moment_accuracy.settings import (
 from bnnbench.suites.probes.moment_accuracy import MomentAccuracy
 from bnnbench.suites.probes.output_samples import OutputSamples
 
-# Noise is in the units of the inputs.
+# Noise is in input units.
 NETWORKS = (
     ("lrelu0.01-noise0.0001", "LReLU, noise 0.0001", (GaussianNoise(1e-4),), lenet_001),
     ("lrelu0.01-noise0.01", "LReLU, noise 0.01", (GaussianNoise(0.01),), lenet_001),
@@ -53,7 +53,7 @@ LENETS, LENETS_WITHOUT_NORMS, LENETS_WITH_ANALYTIC_NORMS = (
     )
     for norm in (BatchNorm(), None, AnalyticNorm())
 )
-# Five epochs and these samples take a core some eight minutes a seed.
+# Five epochs and these samples take some eight minutes per seed on one core.
 FIVE_EPOCHS = replace(TRAINING, epochs=5)
 
 QUICK = Suite(
@@ -74,12 +74,12 @@ PAPER = replace(
     profile="paper",
     cases=LENETS,
     methods={label: replace(method, training=FIVE_EPOCHS) for label, method in METHODS.items()},
-    # As many samples as the paper has: their own error in a mean is 0.025 deviations.
+    # The paper's number of samples: their own error in a mean is 0.025 deviations.
     probes=(MomentAccuracy(images=50, samples=1000),),
     reproduces=(Reproduces("001", "2", DEPARTURES),),
 )
 
-# The network of figure 1; which image the paper shows it does not say.
+# The network of figure 1; the paper does not say which image it shows.
 ONE_IMAGE = replace(
     PAPER,
     title="The outputs for one image, propagated and sampled",

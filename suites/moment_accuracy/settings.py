@@ -1,4 +1,4 @@
-"""Settings that the suite's LeNets and all-convolutional networks share."""
+"""Settings shared by the suite's LeNets and all-convolutional networks."""
 
 from dataclasses import replace
 
@@ -7,9 +7,9 @@ from bnnbench.methods.moment_propagation.method import MomentPropagation
 from bnnbench.methods.moments.covariances.covariance import Covariances
 from bnnbench.methods.moments.rules import Formulas
 
-TITLE = "Moments propagated through trained networks, beside samples"
+TITLE = "Moments propagated through trained networks, compared with samples"
 
-# Rate, schedule and batch are the paper's; it does not print the number of epochs.
+# Rate, schedule and batch are the paper's; it does not state the number of epochs.
 TRAINING = MomentPropagation(
     learning_rate=1e-3, schedule="exponential", batch_size=128, epochs=20, dropout=0.0
 )

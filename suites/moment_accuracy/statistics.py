@@ -36,7 +36,7 @@ DEPARTURES = (
 )
 STATISTICS = replace(
     QUICK,
-    title="The statistic of a single pixel beside those of the training set",
+    title="Single-pixel statistics compared with statistics of the training set",
     profile="statistics",
     cases=STATISTICS_LENETS,
     methods={

@@ -1,4 +1,4 @@
-"""Profiles for data of the user: every method that suits them, tuned by the equal budget."""
+"""Profiles for the user's data: every suitable method, tuned by an equal budget."""
 
 from collections.abc import Mapping
 
@@ -32,7 +32,7 @@ FEW_OF_IMAGES = (
 
 
 def suites_of(source: OwnTable | OwnImages) -> dict[str, Suite]:
-    """Return the profiles for own data: a few methods tuned alike, and all of them."""
+    """Return the profiles for the user's data: a few methods with equal tuning, and all of them."""
     if isinstance(source, OwnImages):
         return {
             profile: _suite_of_images(source, profile, methods)

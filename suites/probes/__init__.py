@@ -1,1 +1,1 @@
-"""Measurements of posteriors beside the scores of predictions."""
+"""Measurements of posteriors in addition to the scores of predictions."""

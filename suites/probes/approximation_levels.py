@@ -1,4 +1,4 @@
-"""Errors of an approximation of two units, against the exact posterior of the same model."""
+"""Errors of an approximation for two units, against the exact posterior of the same model."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from bnnbench.metrics.divergences import OnGrid
 from bnnbench.metrics.moments import SampledUnits, Units
 
 NODES, REACH = 1001, 9.0
-"""Number of targets in the grid, and its reach beyond both means in their deviations."""
+"""Number of targets in the grid, and its range beyond both means in standard deviations."""
 TITLES: Mapping[str, str] = {
     "first_weights": "weights of the first layer",
     "first_biases": "biases of the first layer",
@@ -31,10 +31,10 @@ TITLES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class RungScores:
-    """Divergence and width of the predictive, and widths of the weights, beside the exact ones.
+    """Divergence and width of the predictive, and widths of the weights, against the exact ones.
 
-    The exact posterior is sampled apart from any that is measured, so that the divergence of an
-    exact rung shows the error of both.
+    The exact posterior is sampled independently of any measured one, so that the divergence of an
+    exact level shows the error of both.
     """
 
     draws: int = 4_000_000
@@ -45,7 +45,7 @@ class RungScores:
         """Return the errors of the function, inside the training inputs and at all test inputs,
         and of the weights by layer.
 
-        Raises `InferenceDiverged` where the exact posterior is not known well enough.
+        Raises `InferenceDiverged` if the exact posterior is not known well enough.
         """
         for_truth, for_functions = spawn(rng, 2)
         model = posterior.model
@@ -72,14 +72,14 @@ class RungScores:
         return measured
 
     def _truth(self, model: TwoUnits, rng: Generator) -> Drawn:
-        """Return the exact posterior of a model, sampled once in a process."""
+        """Return the exact posterior of a model, sampled once per process."""
         parts = model.x, model.y, model.prior_mean, model.prior_variance
         key = self.draws, model.noise_variance, model.slope, content(*parts, rng.get_state())
         return Drawn(_last.get(key, lambda: exact(model, self.draws, rng)))
 
 
 _last: Memo[Exact] = Memo(keep=20)
-"""The exact posteriors of as many folds as one worker is likely to measure by turns."""
+"""The exact posteriors of as many folds as a worker is likely to measure alternately."""
 
 Function = tuple[Tensor, Tensor]
 """Means and variances at the inputs."""
@@ -88,7 +88,7 @@ Function = tuple[Tensor, Tensor]
 def _scores(
     approximate: Function, known: Function, part: Tensor, model: TwoUnits
 ) -> Iterator[tuple[str, float]]:
-    """Yield metric and value at the inputs where `part` is true."""
+    """Yield metrics with values at the inputs for which `part` is true."""
     (mean, variance), (exact_mean, exact_variance) = (
         (one[part], other[part]) for one, other in (approximate, known)
     )
@@ -107,7 +107,7 @@ def _scores(
 
 
 def _ratio(std: Tensor, exact_std: Tensor) -> float:
-    """Return the geometric mean of the ratios of deviations."""
+    """Return the geometric mean of the ratios of standard deviations."""
     zeros = torch.zeros_like(exact_std)[None]
     units, truth = Units(zeros, std[None]), SampledUnits(zeros, exact_std[None])
     return float(PROBED["eps_sigma"].score(units, truth))

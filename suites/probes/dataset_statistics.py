@@ -20,7 +20,7 @@ from bnnbench.metrics.moments import RunningMoments, SampledUnits
 from bnnbench.suites.probes.moment_accuracy import measured_layer, units
 
 ROWS_AT_ONCE = 500
-"""Rows in one pass, to bound memory."""
+"""Maximum number of rows in one pass, to bound memory."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class DatasetStatistics:
     def measure(
         self, posterior: ApproximatePosterior, dataset: Dataset, rng: torch.Generator
     ) -> Mapping[str, Measured]:
-        """Return "layer_1_C" and the like → errors of that layer."""
+        """Return names such as "layer_1_C" → errors of that layer."""
         inputs = dataset.train.inputs.to(rng.device)
         truth, estimates = self.truth(posterior, inputs), pixels(posterior, inputs)
         return dict(measured_layer(name, units(estimates[name]), truth[name]) for name in truth)
@@ -42,7 +42,7 @@ class DatasetStatistics:
     def truth(
         self, posterior: ApproximatePosterior, inputs: Float[Tensor, "points *features"]
     ) -> dict[LayerName, SampledUnits]:
-        """Return mean and deviation of every named layer's channels."""
+        """Return mean and standard deviation of every named layer's channels."""
         trained, names = posterior.trained, layer_names(posterior.architecture)
         network = Layerwise(posterior.architecture, trained.network.input_shape)
         running = {name: RunningMoments() for name in names}
@@ -58,7 +58,7 @@ class DatasetStatistics:
 def pixels(
     posterior: ApproximatePosterior, inputs: Float[Tensor, "points *features"]
 ) -> dict[LayerName, Moments]:
-    """Return the moments of every named layer's channels, propagated from those of the inputs."""
+    """Return the moments of every named layer's channels, propagated from the inputs' moments."""
     trained = posterior.trained
     rules = single_pixel_rules(posterior.formulas)
     network = Layerwise(posterior.architecture, trained.network.input_shape, rules)

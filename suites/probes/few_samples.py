@@ -26,16 +26,16 @@ from bnnbench.metrics import PROBED
 from bnnbench.metrics.divergences import OnGrid
 
 NODES, REACH = 501, 9.0
-"""Number of targets in the grid, and its reach on either side of both densities' means, in their
+"""Number of targets in the grid, and its range on either side of both densities' means, in their
 standard deviations. A sum of 12 uniforms is bounded by 6.
 """
 
 
 @dataclass(frozen=True)
 class FewSamples:
-    """Divergences from the exact predictive at the test inputs, for several counts of draws.
+    """Divergences from the exact predictive at the test inputs, for several numbers of draws.
 
-    All counts share their first draws, and all methods share the draws of a fold and seed. Means
+    All numbers share their first draws, and all methods share the draws of a fold and seed. Means
     are over the test inputs.
     """
 
@@ -48,10 +48,10 @@ class FewSamples:
     def measure(
         self, posterior: DrawsPosterior, dataset: Dataset, rng: torch.Generator
     ) -> Mapping[str, Measured]:
-        """Return "samples_5" and the like → errors and number of draws.
+        """Return names such as "samples_5" → errors and number of draws.
 
-        The divergence from the exact density is left out where it is infinite, as it is of
-        every density of bounded support.
+        The divergence from the exact density is omitted if infinite, as for every density with
+        bounded support.
         """
         inputs, integral = dataset.test.inputs.to(rng.device), posterior.integral
         noise_std = posterior.exact.noise_std
@@ -84,7 +84,7 @@ def _divergences(estimate: OnGrid, exact: OnGrid) -> dict[str, float]:
 def _grid(
     first: Real, second: Real
 ) -> tuple[Float64[Tensor, "points nodes"], Float64[Tensor, " points"]]:
-    """Return nodes for each point, beyond which both densities vanish, and the steps."""
+    """Return nodes for each point, beyond which both densities vanish, and their spacing."""
     ends = [
         (p.mean + sign * REACH * p.variance.sqrt())[:, 0].double()
         for sign in (-1, 1)

@@ -1,4 +1,4 @@
-"""Errors of propagated moments against those of samples, layer by layer.
+"""Errors of propagated moments against samples, layer by layer.
 
 Source: paper 001, section 4 and tables 2 and 3.
 """
@@ -25,11 +25,11 @@ from bnnbench.metrics import PROBED
 from bnnbench.metrics.moments import RunningMoments, SampledUnits, Units
 
 ROWS_AT_ONCE, NUMBERS_AT_ONCE = 512, 2**27
-"""Rows in one pass through the network, samples times images, and outputs of all its layers for
-them, to bound memory."""
+"""Maximum number of rows (samples times images) in one pass through the network, and of outputs of
+all its layers for them, to bound memory."""
 
 SOFTMAX = "softmax"
-"""Name of the class probabilities among the names of layers."""
+"""Name for the class probabilities among the layer names."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class MomentAccuracy:
     """Errors in mean and deviation after every layer, and of the class probabilities.
 
     The truth comes from `samples` runs through the network with its noise, for each of the first
-    `images` of the test set. A layer in which nothing is random has no errors and is left out.
+    `images` of the test set. A layer without randomness has no errors and is omitted.
     """
 
     images: int = 100
@@ -54,7 +54,7 @@ class MomentAccuracy:
     def measure(
         self, posterior: ApproximatePosterior, dataset: Dataset, rng: torch.Generator
     ) -> Mapping[str, Measured]:
-        """Return "layer_1_CA", "softmax_full" and the like → errors there."""
+        """Return names such as "layer_1_CA" and "softmax_full" → errors there."""
         images = dataset.test.inputs[: self.images].to(rng.device)
         truth = self.truth(posterior, images, rng)
         moments = posterior.layers(images)
@@ -72,7 +72,7 @@ class MomentAccuracy:
     ) -> dict[LayerName | str, SampledUnits]:
         """Return the sampled moments of every named layer, and of the class probabilities.
 
-        In one process, posteriors of equal weights and streams are sampled once.
+        Posteriors with equal weights and streams are sampled once per process.
         """
         trained = posterior.trained
         state = content(trained.weights, trained.buffers, images, rng.get_state())
@@ -97,7 +97,7 @@ class MomentAccuracy:
 
 
 _last: Memo[dict[LayerName | str, SampledUnits]] = Memo(keep=20)
-"""Sampled units of as many seeds as are fitted together; several methods share those of a seed."""
+"""Sampled units of as many seeds as are fitted together; several methods share a seed's units."""
 
 
 def in_parts(total: int, most: int) -> Iterator[int]:
@@ -108,12 +108,12 @@ def in_parts(total: int, most: int) -> Iterator[int]:
 
 
 def units(moments: Moments) -> Units:
-    """Return means and standard deviations, without the latter where the variance is unknown."""
+    """Return means and standard deviations; the latter None if the variance is unknown."""
     return Units(moments.mean, None if moments.variance is None else moments.variance.sqrt())
 
 
 def measured_layer(name: LayerName, estimate: Units, truth: SampledUnits) -> tuple[str, Measured]:
-    """Return the errors of one layer; those of deviations only where they are propagated."""
+    """Return the errors of one layer; errors of deviations only if these are propagated."""
     metrics = ["eps_mu", "eps_mu_floor"]
     metrics += ["eps_sigma", "excluded_share"] if estimate.std is not None else []
     scores = {metric: float(PROBED[metric].score(estimate, truth)) for metric in metrics}

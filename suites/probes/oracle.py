@@ -1,4 +1,4 @@
-"""Scores of a posterior's predictions against the law that the targets were drawn from."""
+"""Scores of a posterior's predictions against the targets' data distribution."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ ORACLE = ("excess_risk", "claimed_variance", "earned_variance", "epistemic_rank"
 
 @dataclass(frozen=True)
 class OracleScores:
-    """Excess risk, and the epistemic variance that is claimed and earned, beside the exact ones."""
+    """Excess risk, and claimed and earned epistemic variance, with the exact posterior's."""
 
     def measure(
         self, posterior: Posterior, dataset: Dataset, rng: torch.Generator
     ) -> Mapping[str, Measured]:
-        """Return the scores under the law, and those of the exact posterior.
+        """Return the scores under the data distribution, and the exact posterior's scores.
 
-        Raises TypeError for data whose law is not known.
+        Raises TypeError if the data distribution is unknown.
         """
         if dataset.truth is None or dataset.exact is None:
-            raise TypeError("needed data drawn from a known law; see datasets.oracles.drawn.Drawn")
+            raise TypeError("needed a known data distribution; see datasets.oracles.drawn.Drawn")
         law, exact = law_of(dataset), dataset.exact
         prediction = posterior.predict(dataset.test.inputs.to(rng.device), rng)
         earned = (exact.mean - law.truth).square().sum(1).mean()
@@ -47,7 +47,7 @@ class OracleScores:
 
 
 def law_of(dataset: Dataset) -> Law:
-    """Return the law at the test points of data that know it."""
+    """Return the data distribution at the test points of a data set for which it is known."""
     likelihood, exact = dataset.likelihood, dataset.exact
     assert dataset.truth is not None
     assert exact is not None
@@ -56,7 +56,7 @@ def law_of(dataset: Dataset) -> Law:
 
 
 def _scores(prediction: Predictive, law: Law) -> Iterator[tuple[str, float]]:
-    """Yield metric and mean over points, without the metrics that cannot be answered."""
+    """Yield metrics with means over points, omitting metrics that raise `CannotAnswer`."""
     on_cpu = type(prediction).unpack(
         {n: torch.as_tensor(a).cpu() for n, a in prediction.pack().items()}
     )

@@ -1,4 +1,4 @@
-"""The distribution of a network's outputs for one image under its noise, beside propagated moments.
+"""Distribution of a network's noisy outputs for one image, compared with propagated moments.
 
 Source: paper 001, figure 1.
 """
@@ -20,26 +20,26 @@ from bnnbench.metrics.moments import Units
 from bnnbench.suites.probes.moment_accuracy import ROWS_AT_ONCE, in_parts, units
 
 LEVELS = (0.01, *(round(0.05 * step, 2) for step in range(1, 20)), 0.99)
-"""Levels of the quantiles that are kept; between neighbours lies an equal share of samples, but at
-the ends."""
+"""Levels of the recorded quantiles; except at the ends, equal shares of samples lie between
+neighbours."""
 
 
 @dataclass(frozen=True)
 class OutputSamples:
     """Propagated mean and deviation of every output for one test image, and its sampled quantiles.
 
-    The quantiles are of `samples` runs through the network with its noise; all methods of a
+    The quantiles come from `samples` runs through the network with its noise; all methods of a
     source, fold and seed share them.
     """
 
     image: int = 0
-    """Number of the test image, from 0."""
+    """Number of the test image, counted from 0."""
     samples: int = 10_000
 
     def __post_init__(self) -> None:
         if self.image < 0 or self.samples < 2:
             raise ValueError(
-                f"needed an image from 0 on and at least 2 samples; got {self.image} and "
+                f"needed an image number >= 0 and at least 2 samples; got {self.image} and "
                 f"{self.samples}"
             )
 

@@ -1,4 +1,4 @@
-"""Steps that the fits of Dirichlets to the draws at the test inputs take.
+"""Numbers of steps needed to fit Dirichlets to the draws at the test inputs.
 
 Source: paper 003, appendix F.
 """
@@ -28,7 +28,7 @@ STATISTICS: Mapping[str, float | None] = {
     "quantile_0.99": 0.99,
     "max": 1.0,
 }
-"""Printed name of a statistic → level of the quantile; None is the mean."""
+"""Printed name of a statistic → level of the quantile; None for the mean."""
 ARITHMETIC = {"float64": torch.float64, "float32": torch.float32}
 
 
@@ -36,14 +36,14 @@ ARITHMETIC = {"float64": torch.float64, "float32": torch.float32}
 class PrecisionSteps:
     """Mean and quantiles, over the test inputs, of the steps to the most likely precision.
 
-    In float64, as in training, and in float32, where rounding keeps some from an end. Precisions
-    lie between the number of classes and that of training rows.
+    In float64, as in training, and in float32, where rounding keeps some from converging.
+    Precisions lie between the number of classes and the number of training rows.
     """
 
     def measure(
         self, posterior: Posterior, dataset: Dataset, rng: torch.Generator
     ) -> Mapping[str, Measured]:
-        """Return "steps_float64_mean" and the like → number of steps."""
+        """Return names such as "steps_float64_mean" → number of steps."""
         prediction = posterior.predict(dataset.test.inputs.to(rng.device), rng)
         if not isinstance(prediction, CategoricalPredictive):
             raise ValueError(f"needed draws of class probabilities; got {type(prediction)}")

@@ -1,4 +1,4 @@
-"""The search for the settings of suites.cifar10's quick profile, on held-out training images."""
+"""Search for the settings of suites.cifar10's quick profile, on held-out training images."""
 
 from dataclasses import replace
 

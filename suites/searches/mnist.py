@@ -1,4 +1,4 @@
-"""The search for the settings of bnnbench.suites.mnist, on held-out training images."""
+"""Search for the settings of bnnbench.suites.mnist, on held-out training images."""
 
 from dataclasses import replace
 

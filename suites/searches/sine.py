@@ -1,4 +1,4 @@
-"""The search for the settings of the noisy sines in suites.toy, on held-out training rows."""
+"""Search for the settings of the noisy sines in suites.toy, on held-out training rows."""
 
 from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean

@@ -1,4 +1,4 @@
-"""The search for the settings of bnnbench.suites.uci_classification, on held-out training rows."""
+"""Search for the settings of bnnbench.suites.uci_classification, on held-out training rows."""
 
 from dataclasses import replace
 

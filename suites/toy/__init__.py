@@ -1,12 +1,12 @@
 """One input, one output: predictions against the exact posterior, depth, coverage far away.
 
-Cubics (profiles quick and paper): Hamiltonian Monte Carlo stands for the truth, with a vague
-prior on the noise: "HMC vague". All methods have priors and noise models of their own, and their
-distances contain the difference; "HMC" is the exact posterior of the model that PBP approximates.
-How far ten of its draws lead, alone and with a box around them, and what the trajectory of SGD
-says: profile gap.
+Cubics (profiles quick and paper): the truth is approximated by Hamiltonian Monte Carlo with a vague
+prior on the noise, "HMC vague". Every method has its own prior and noise model, and its distance
+includes the difference; "HMC" is the exact posterior of the model that PBP approximates. Profile
+gap shows the accuracy of ten draws of "HMC vague", by themselves and with a box around them, and
+the trajectory of SGD.
 
-Sines of known noise: networks of 2 to 6 linear layers on the same rows (profile depth), and how
+Sines with known noise: networks of 2 to 6 linear layers on the same rows (profile depth), and how
 often the intervals of many networks contain the truth 10 to 20 away from the data (profiles
 coverage and coverage_paper).
 """

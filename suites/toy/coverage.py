@@ -13,7 +13,7 @@ from bnnbench.methods.networks.catalogue import LEAKY, mlp
 from bnnbench.suites.toy.settings import METRICS, RECTIFIED, SINE_ADAMW, SINE_METHODS
 
 # Network, data and grid: paper 000, section 5.1 and appendix C. The paper has one data set, whose
-# draw decides which side is covered better; three are drawn here.
+# draw determines which side is covered better; three are drawn here.
 OTHERWISE = (
     "inputs and targets are standardised",
     "message passing takes four rows at a time",
@@ -24,7 +24,7 @@ FEWER = ("20 networks, not 100", *OTHERWISE)
 MORE = ("three data sets, not one", *OTHERWISE)
 COVERAGE = Suite(
     name="toy",
-    title="Noisy sines: how often intervals of many networks contain the truth far outside",
+    title="Noisy sines: how often intervals of many networks contain the truth far from the data",
     profile="coverage",
     cases=(Case(SineFar(), mlp([32, 32], 1, LEAKY)),),
     methods=SINE_METHODS

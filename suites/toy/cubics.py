@@ -24,17 +24,17 @@ from bnnbench.methods.row_by_row.graves_vi import GravesVi
 from bnnbench.methods.row_by_row.laplace_diagonal import LaplaceDiagonal
 from bnnbench.suites.toy.settings import METRICS
 
-# 40 epochs: paper 004, section 5.3. One row an update, as in its methods; learning rates and
-# the like are those of bnnbench.suites.uci, not chosen for these data.
+# 40 epochs: paper 004, section 5.3. One row per update, as in its methods; learning rates and
+# similar settings come from bnnbench.suites.uci and were not chosen for these data.
 ADAMW = AdamW(learning_rate=1e-2, weight_decay=1e-2, epochs=40, batch_size=1)
-# The prior of the noise precision weighs as much as half a row. Paper 004 does not print its
-# own; under the Gamma(6, 6) of PBP, which weighs as much as 12 rows, HMC hardly bends towards
-# the 20 rows, and PBP and BP are no nearer to it than VI, against the paper's Figure 1.
+# The prior of the noise precision has the weight of half a row. Paper 004 does not print its
+# own; under PBP's Gamma(6, 6), which has the weight of 12 rows, HMC hardly follows the 20 rows,
+# and PBP and BP are no nearer to it than VI, contrary to the paper's Figure 1.
 HMC_VAGUE = Hmc(
     draws=2000, chains=10, warmup=1000, thinning=10, target_acceptance=0.9,
     noise_shape=0.25, noise_rate=0.000625,
 )  # fmt: skip
-# Paper 002, appendix C.1, asks how far 10 draws lead.
+# Paper 002, appendix C.1, asks how accurate 10 draws are.
 FEW_DRAWS = replace(HMC_VAGUE, draws=10, thinning=1000)
 METHODS = {
     "HMC vague": HMC_VAGUE,
@@ -64,14 +64,14 @@ QUICK = Suite(
     name="toy",
     title="Noisy cubics: distance to the posterior predictive of HMC",
     profile="quick",
-    # 100 units: paper 004, section 5.3. Paper 002 states two hidden layers and no width.
+    # 100 units: paper 004, section 5.3. Paper 002 states two hidden layers, but no width.
     cases=(Case(Cubic(), mlp([100], outputs=1)), Case(CubicGap(), TWO_LAYERS)),
     methods=METHODS,
     evaluations=(Evaluation(Clean(), METRICS),),
     reference="HMC vague",
 )
 
-# 30,000 draws: paper 004, section 5.3. Its one data set is not known; five are drawn here.
+# 30,000 draws: paper 004, section 5.3. Its single data set is unknown; five are drawn here.
 PAPER = replace(
     QUICK,
     profile="paper",

@@ -17,7 +17,7 @@ from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.suites.toy.cubics import FEW_DRAWS, HMC_VAGUE, QUICK, TWO_LAYERS
 
 # Paper 002, figure 2 and appendix C.1; its cubic, noise, widths and collapsed weights are unknown.
-# The settings of descents were not searched for: under the rate of the sines nothing is learnt.
+# The descents' settings were not searched: at the sines' learning rate, nothing is learned.
 DESCENT = Descent(learning_rate=0.01, weight_decay=1e-3, epochs=2000, batch_size=5, every=20)
 GAP = replace(
     QUICK,

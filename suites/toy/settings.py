@@ -1,4 +1,4 @@
-"""Metrics of the toy suite, and the methods of its noisy sines."""
+"""Metrics of the toy suite, and the methods for its noisy sines."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ from bnnbench.methods.trajectory.swa import Swa
 from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.methods.vsd.method import Vsd
 
-# The CRPS of a mixture takes time by the square of its draws, and is left out.
+# The CRPS is omitted, since its time for a mixture grows with the square of the draws.
 METRICS = (
     "rmse", "log_likelihood", "picp_90", "mpiw_90",
     "mae", "picp_50", "picp_95", "mpiw_50", "mpiw_95", "calibration_error", "calibration_mae",
@@ -41,8 +41,8 @@ METRICS = (
 # Settings of the sines: the best mean held-out log likelihood in suites.searches.sine over three
 # networks, on rows inside the range of the training inputs; suites/searches/sine.csv has all.
 # IVON's better ones diverge on all 200 rows in some seeds. HMC, PBP, BP, VI, LA, SGLD, DVI, VSD and
-# moment propagation were not searched for; methods on SGD's trajectory have SGD's settings, and
-# Laplace those of AdamW, with the precisions of most evidence.
+# moment propagation were not searched; methods on SGD's trajectory have SGD's settings, and
+# Laplace has AdamW's, with the precisions of maximum evidence.
 SINE_ADAMW = AdamW(learning_rate=3e-2, epochs=1000, batch_size=32)
 SINE_IVON = Ivon(
     learning_rate=0.01, initial_hessian=30.0, beta2=0.9999, epochs=1000, batch_size=32, draws=100
@@ -86,9 +86,9 @@ SINE_METHODS = {
     "LA": LaplaceDiagonal(),
     "Laplace KFAC": Laplace(SINE_ADAMW),
     "Laplace full": Laplace(SINE_ADAMW, Full()),
-    # One batch and 500 rounds: the scripts behind paper 000, which take one row after another;
+    # One batch and 500 rounds: the scripts behind paper 000, which process one row after another;
     # four at a time give the same errors in a third of the time.
     "MP": MessagePassing(iterations=(500,), batch_size=256, schedule=GroupSequential(4)),
 }
-# These know no leaky activation, and have the same networks with plain ReLU.
+# These do not support leaky activations, and use the same networks with plain ReLU.
 RECTIFIED = ("PBP", "BP", "VI", "LA")

@@ -1,4 +1,4 @@
-"""Predictions against a truth: certified posteriors, and laws that targets were drawn from."""
+"""Predictions against a truth: certified posteriors, and known data distributions."""
 
 from bnnbench.suites.truth.oracles import CLASSES, FUNCTIONS
 from bnnbench.suites.truth.posteriors import FULL, QUICK, TANH

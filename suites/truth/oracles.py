@@ -1,7 +1,7 @@
-"""Profiles oracles and oracle_classes: real inputs, targets drawn from a stated law.
+"""Profiles oracles and oracle_classes: real inputs, targets drawn from a stated distribution.
 
-A fold is a function of the law, and the law replaces the test set. Families are listed by
-`bnnbench oracles list`. Settings are those of `suites.uci` and `suites.uci_classification`.
+A fold is one drawn function, and the known distribution replaces the test set. `bnnbench oracles
+list` shows the families. Settings are those of `suites.uci` and `suites.uci_classification`.
 """
 
 from dataclasses import replace
@@ -19,14 +19,14 @@ from bnnbench.suites.truth.posteriors import EVERY, QUICK, RECTIFIED
 from bnnbench.suites.uci.settings import METHODS as OF_REALS
 from bnnbench.suites.uci_classification.settings import METHODS as OF_CLASSES
 
-# Networks that learn functions of a process have no prior to aim at.
+# Networks that learn functions of a process have no correct prior.
 NETWORKS = Drawn(Uci("yacht"), "yacht-networks")
 PROCESS = Drawn(Uci("concrete"), "concrete-process")
 LABELLED = Drawn(Uci("energy"), "energy-classes")
 
 FUNCTIONS = replace(
     QUICK,
-    title="Excess risk and epistemic variance under the law that targets were drawn from",
+    title="Excess risk and epistemic variance under the targets' data distribution",
     profile="oracles",
     cases=(
         Case(NETWORKS, mlp([50], 1), prior=FixedPrecision(1.0)),

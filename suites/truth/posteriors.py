@@ -2,9 +2,9 @@
 
 A case is a network, a prior of all weights and a noise, on one fold of a UCI set; its reference has
 the case's name (`python -m suites.truth.references list`). The noise is part of the model, so that
-methods differ by their weights alone. Settings of methods are those of `suites.uci`, which were
-searched for under a learned noise: a distance says what a method of these settings is worth, not
-what its family could be.
+methods differ only in their weights. Methods have the settings of `suites.uci`, which were
+searched with a learned noise: a distance measures a method with these settings, not the best that
+its family could achieve.
 """
 
 from dataclasses import replace
@@ -48,18 +48,18 @@ EVERY = {
     "MAP ensemble of 10": Ensemble(size=10, member=MODE),
     "MC dropout": METHODS["MC dropout"],
     "SWAG": METHODS["SWAG"],
-    "IVON": replace(METHODS["IVON"], learning_rate=1e-2),  # 0.1 diverges under such noise
+    "IVON": replace(METHODS["IVON"], learning_rate=1e-2),  # 0.1 diverges with such noise
     "Laplace full": Laplace(MODE, Full(), prior="given"),
     "Laplace diagonal": METHODS["Laplace diagonal"],
     "Laplace KFAC": METHODS["Laplace KFAC"],
     "KFAC": METHODS["KFAC"],
 }
-# PBP is for rectified networks alone.
+# PBP supports only rectified networks.
 RECTIFIED = EVERY | {"PBP": METHODS["PBP"]}
 
 QUICK = Suite(
     name="truth",
-    title="Distance to certified posteriors, and excess risk under known laws",
+    title="Distance to certified posteriors, and excess risk under known data distributions",
     profile="quick",
     cases=(CASES["yacht-relu50"], CASES["yacht-relu10"], CASES["boston-relu10"]),
     methods=RECTIFIED,

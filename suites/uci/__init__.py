@@ -1,4 +1,4 @@
-"""Regression on UCI sets: small networks on those of paper 004, deeper ones on larger sets."""
+"""Regression on UCI sets: small networks on the sets of paper 004, deeper ones on larger sets."""
 
 from bnnbench.suites.uci.large import LARGE, LARGE_SEEDS, PAPER_002_LARGE
 from bnnbench.suites.uci.other_splits import DEDUPLICATED, GAP

@@ -28,7 +28,7 @@ from bnnbench.methods.trajectory.swag import Swag
 # The large sets of paper 002 in networks of its depth, without the two units at their end, and a
 # tenth of its width: minutes. The descents have the best mean of SWAG's and CIBER's held-out
 # scores in the profiles large (the kegg sets) and large_faster (the others) of suites.searches.uci:
-# suites/searches/uci_large.csv. Not searched for: NL and the Gaussian processes.
+# suites/searches/uci_large.csv. Not searched: NL and the Gaussian processes.
 LARGE_SETS = (
     UciLarge("elevators"), UciLarge("keggdirected"), UciLarge("keggundirected"),
     UciLarge("pol"), UciLarge("protein"),
@@ -56,7 +56,7 @@ ON_KEGG = {
 PROCESSES = GpTraining(learning_rate=2e-2, epochs=5, batch_size=512)
 LARGE = Suite(
     name="uci",
-    title="Larger UCI sets: the trajectory of SGD in deeper networks with a noise of their own",
+    title="Larger UCI sets: the trajectory of SGD in deeper networks that predict their noise",
     profile="large",
     cases=cases_of((*LARGE_SETS, UciLarge("skillcraft")), mlp([100, 100, 50], outputs=1)),
     methods={
@@ -74,16 +74,16 @@ LARGE = Suite(
         Evaluation(Clean(), ("rmse", "log_likelihood_standardised", "log_likelihood", "mae")),
     ),
     folds=2,
-    # The narrow networks' numbers are shown beside the printed ones, as what they are.
+    # The narrow networks' numbers are shown next to the printed ones, labelled as narrow.
     reproduces=tuple(
         Reproduces("002", table, departures=("networks of 100, 100 and 50 units",))
         for table in ("2", "6")
     ),
 )
-# Some rows of keggdirected lie so far out that a batch with one of them may end a descent.
+# Some rows of keggdirected lie so far out that a batch containing one may make a descent diverge.
 LARGE_SEEDS = replace(
     LARGE,
-    title="Descents on keggdirected, by several seeds",
+    title="Descents on keggdirected, with several seeds",
     profile="large_seeds",
     cases=cases_of((UciLarge("keggdirected"),), mlp([100, 100, 50], outputs=1)),
     methods={label: ON_KEGG[label] for label in ("SGD", "SWA", "SWAG", "CIBER (last)", "Iterates")},
@@ -92,9 +92,9 @@ LARGE_SEEDS = replace(
     seeds=5,
     reproduces=(),
 )
-# A constant rate of 1e-3, doubled for biases, for 200 epochs, of which the last 120 are kept:
-# customary for subspace inference on these sets. Weights begin as in the public code of paper
-# 002; as torch's default has it, both units at the end are dead in one network of ten.
+# A constant rate of 1e-3, doubled for biases, for 200 epochs, the last 120 of them kept:
+# customary for subspace inference on these sets. Weights are initialised as in the public code of
+# paper 002; with torch's default, both units at the end are dead in one network of ten.
 CONSTANT_LARGE = Descent(
     learning_rate=1e-3, weight_decay=1e-4, epochs=200, batch_size=200, schedule=Constant(),
     start=0.4, bias_rate=2.0, initialisation="xavier",

@@ -9,7 +9,7 @@ from bnnbench.engine.declare.case import cases_of
 from bnnbench.suites.uci.settings import NETWORK
 from bnnbench.suites.uci.small_sets import QUICK
 
-# Along features of 40 values or more: those of fewer leave no gap between rows.
+# Along features with 40 or more values; fewer values leave no gap between rows.
 GAP = replace(
     QUICK,
     title="UCI regression: test rows in a gap between the training rows",
@@ -27,7 +27,7 @@ GAP = replace(
     ),
     folds=20,
 )
-# The sets with repeated rows: of wine_red's test rows a third is among the training rows.
+# The sets with repeated rows: a third of wine_red's test rows is among the training rows.
 DEDUPLICATED = replace(
     QUICK,
     title="UCI regression: no test row among the training rows",

@@ -25,7 +25,7 @@ CONSTANT = Descent(
 )
 PAPER_002 = Suite(
     name="uci",
-    title="UCI regression: the trajectory of SGD, networks of 50 units with a noise of their own",
+    title="UCI regression: the trajectory of SGD, networks of 50 units that predict their noise",
     profile="paper_002",
     cases=cases_of(
         (Uci("boston"), Uci("concrete"), Uci("energy"), Uci("naval"), Uci("yacht")), NETWORK
@@ -42,7 +42,7 @@ PAPER_002 = Suite(
         "DVI": replace(DVI, epochs=1000, batch_size=100),
         "VSD": METHODS["VSD"],
     },
-    # What the paper prints; quantiles of CIBER's second layer take longer than its fit.
+    # The paper's printed metrics; quantiles of CIBER's second layer take longer than its fit.
     evaluations=(Evaluation(Clean(), ("rmse", "log_likelihood", "mae")),),
     folds=20,
     reproduces=tuple(
@@ -60,8 +60,8 @@ PAPER_002 = Suite(
     ),
 )  # fmt: skip
 
-# The public code of paper 002: its rule of learning rates, the last 40 iterates, boxes from the
-# least to the largest of them, and a floor over the range of the scored targets. Neither paper nor
+# The public code of paper 002: its rule for learning rates, the last 40 iterates, boxes from their
+# minimum to their maximum, and a floor over the range of the scored targets. Neither paper nor
 # code states rate, batch size, weight decay, epochs and epsilon, which are ours.
 PATIENT = Descent(
     learning_rate=1e-2, weight_decay=1e-4, epochs=1000, batch_size=50,
@@ -71,7 +71,7 @@ DECAYING = replace(PATIENT, weight_decay=1e-2, epochs=300)
 WHOLE = replace(PATIENT, schedule=Plateau(0.8, 40))
 ON_NAVAL = replace(PATIENT, weight_decay=0.0, epochs=250, schedule=Plateau(0.5, 8, early_stop=True))
 LAST = replace(REFERENCE_LAST, training=PATIENT, epsilons=(1e-2,))
-# All weights of the last layer in a box of their moments, which knows no test target; along the
+# All weights of the last layer in a box from their moments, which uses no test target; along the
 # weights, or along the principal directions of the iterates.
 ALL_WEIGHTS = replace(LAST, collapse=LastLayer(), bounds="moment", floor_range="training")
 ON_PLATEAUS = {

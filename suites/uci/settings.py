@@ -1,4 +1,4 @@
-"""Settings of the UCI suite that more than one of its profiles uses."""
+"""Settings of the UCI suite used by more than one of its profiles."""
 
 from dataclasses import replace
 
@@ -38,16 +38,16 @@ ADAMW = AdamW(learning_rate=1e-2, weight_decay=1e-2, epochs=40, batch_size=32)
 IVON = Ivon(
     learning_rate=0.1, initial_hessian=30.0, beta2=0.9999, epochs=40, batch_size=32, draws=100
 )
-# The trajectory of SGD, 100 epochs: searched for on five sets alone, in the trajectories profile
-# of suites.searches.uci; suites/searches/uci_trajectories.csv has all scores. SGLD is the best of
-# them too, which is colder than the posterior.
+# The trajectory of SGD, 100 epochs: searched only on five sets, in the trajectories profile of
+# suites.searches.uci; suites/searches/uci_trajectories.csv has all scores. SGLD is also the best of
+# them, which is colder than the posterior.
 TRAJECTORY = Descent(
     learning_rate=1e-2, weight_decay=1e-2, epochs=100, batch_size=32, schedule=HighThenLow(0.1)
 )
-# Around AdamW's weights: searched for on the same five sets, in the laplace profile of
-# suites.searches.uci; suites/searches/uci_laplace.csv has all scores. KFAC predicts by draws of
-# weights, the others of Laplace by the linearised network; the prior of the last layer and the
-# weights' prior of NL are those of most evidence.
+# Around AdamW's weights: searched on the same five sets, in the laplace profile of
+# suites.searches.uci; suites/searches/uci_laplace.csv has all scores. KFAC predicts with draws of
+# weights, the other Laplace methods with the linearised network; the last layer's prior and NL's
+# weight prior maximise the evidence.
 CURVATURES = {
     "Laplace diagonal": Laplace(ADAMW, Diagonal(), prior_precisions=(10.0,)),
     "Laplace KFAC": Laplace(ADAMW, Kfac(), prior_precisions=(1.0,)),
@@ -56,7 +56,7 @@ CURVATURES = {
     "KFAC": Laplace(ADAMW, Kfac(), prior_precisions=(100.0,), prediction="mc"),
     "NL": NeuralLinear(ADAMW, noise_rate=5e-2),
 }
-# Searched for on the same five sets, in the variational profile of suites.searches.uci;
+# Searched on the same five sets, in the variational profile of suites.searches.uci;
 # suites/searches/uci_variational.csv has all scores.
 DVI = Dvi(hyperprior=InverseGamma(1.0, 100.0), initial_std=0.003, epochs=300, batch_size=32)
 METHODS = {
@@ -89,8 +89,8 @@ METHODS = {
     "SGLD": Sgld(learning_rate=3e-2, temperature=0.1, epochs=100, batch_size=32),
     **CURVATURES,
     "PBP": Pbp(epochs=40),
-    # One batch of up to 1,024 rows, in 50 rounds; the noise out of a grid on held-out rows, which
-    # halves the error on energy against a learned one. Not searched for otherwise.
+    # One batch of up to 1,024 rows, in 50 rounds; the noise is chosen from a grid on held-out rows,
+    # which halves the error on energy compared with a learned one. Otherwise not searched.
     "MP": MessagePassing(
         iterations=(50,), batch_size=1024, schedule=Coupled(64),
         noise_stds=(0.07, 0.1, 0.14, 0.2, 0.3, 0.45, 0.65),

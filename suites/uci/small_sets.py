@@ -12,12 +12,12 @@ from bnnbench.methods.row_by_row.graves_vi import GravesVi
 from bnnbench.metrics import JOINT_REGRESSION, REGRESSION
 from bnnbench.suites.uci.settings import METHODS, NETWORK, WIDE
 
-# Paper 004, section 5.1: 30 trials of Bayesian optimisation for BP and VI, every fold its own;
-# section 5.2: up to four hidden layers. Its posterior by HMC is not in its tables.
+# Paper 004, section 5.1: 30 trials of Bayesian optimisation for BP and VI, separately for every
+# fold; section 5.2: up to four hidden layers. Its posterior by HMC is not in its tables.
 OTHERS = {
     "BP": Backprop(epochs=40, trials=30),
     "VI": GravesVi(epochs=40, trials=30),
-    # By the gradient of the sampled bound alone, as the paper's words may mean.
+    # Only by the gradient of the sampled bound, as the paper's text may mean.
     "VI (plain steps)": GravesVi(epochs=40, trials=30, steps="plain"),
     # "(covariances)", ours: moments with the covariances of a layer's units.
     "PBP 2 layers": Pbp(epochs=40),

@@ -1,4 +1,4 @@
-"""Profiles whose settings are chosen on held-out training rows: a league, and its ablations."""
+"""Profiles with settings chosen on held-out training rows: a league, and its ablations."""
 
 from dataclasses import replace
 
@@ -11,8 +11,8 @@ from bnnbench.methods.tuning.method import Noise, Tuned
 from bnnbench.metrics import JOINT_REGRESSION, REGRESSION
 from bnnbench.suites.uci.settings import METHODS, NETWORK, WIDE
 
-# The noise of a point estimate is that of held-out rows; a posterior that integrates over weights
-# in a noise that it learns keeps its own. The league has two of these with held-out noise as well.
+# The noise of a point estimate comes from held-out rows; a posterior that integrates over weights
+# given a learned noise keeps its own. The league also has two of these with held-out noise.
 OWN_NOISE: dict[str, Noise] = dict.fromkeys(("MFVI", "VSD", "IVON", "KFAC"), "own")
 
 NOISES: dict[str, Noise] = {"own noise": "own", "held-out noise": "held_out"}
@@ -40,7 +40,7 @@ TUNED_QUICK = Suite(
 )
 
 # Twenty folds. Sixteen trials at the shortest length and the better half of them at each longer one
-# cost less than eight at every length; the choice alone is refitted.
+# cost less than eight at every length; only the chosen one is refitted.
 HALVED = {
     label: Tuned(method, 16, updates=8_000, noise=OWN_NOISE.get(label, "held_out"), halving=True)
     for label, method in METHODS.items()
@@ -59,7 +59,7 @@ LEAGUE = replace(
     fitted_together=60,
 )
 
-# The same search on larger sets, where a fit takes longer.
+# The same search on larger sets, whose fits take longer.
 LEAGUE_LARGE = replace(
     LEAGUE,
     profile="league_large",
@@ -84,7 +84,7 @@ TUNED = replace(
     folds=20,
 )
 
-# The ablation: the noise that a method learns in training beside that of held-out rows.
+# Ablation: the noise that a method learns in training compared with the noise of held-out rows.
 TUNED_NOISE = replace(
     TUNED,
     profile="tuned_noise",
@@ -97,7 +97,7 @@ TUNED_NOISE = replace(
     folds=10,
 )
 
-# The ablation: three of five blocks held out in turn, as in the league, beside all five.
+# Ablation: three of five blocks held out in turn, as in the league, compared with all five.
 TUNED_BLOCKS = replace(
     LEAGUE,
     profile="tuned_blocks",

@@ -11,8 +11,8 @@ from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.metrics import IMBALANCED, JOINT
 from bnnbench.suites.uci_classification.settings import METHODS
 
-# Two classes of two rows, thirteen columns of categories, labels that are mostly noise, and one
-# positive in 23 rows.
+# Two classes with two rows each, thirteen columns of categories, labels that are mostly noise, and
+# one positive in 23 rows.
 QUICK = Suite(
     name="uci_classification",
     title="Classification of tables: likelihood, rare classes and calibration of small networks",
@@ -27,7 +27,7 @@ QUICK = Suite(
     fitted_together=5,
 )
 
-# Of less than a thousand rows, and of more.
+# Sets with fewer than a thousand rows, and with more.
 SMALL_TABLES, LARGE_TABLES = (
     tuple(Case(UciClassification(name), mlp([50], outputs=classes)) for name, classes in tables)
     for tables in (

@@ -1,4 +1,4 @@
-"""Settings of the classification of tables that more than one of its profiles uses."""
+"""Settings for the classification of tables used by more than one of its profiles."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ from bnnbench.methods.trajectory.swa import Swa
 from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.methods.vsd.method import Vsd
 
-# One setting for all sets: the least mean held-out log loss of six sets and three folds in
+# One setting for all sets: the minimum mean held-out log loss over six sets and three folds in
 # suites.searches.uci_classification; suites/searches/uci_classification.csv has all scores.
 ADAMW = AdamW(learning_rate=1e-2, weight_decay=1.0, epochs=40, batch_size=32)
 SGD = Sgd(learning_rate=1e-2, weight_decay=5e-4, epochs=40, batch_size=32)
@@ -43,17 +43,17 @@ LAPLACE = {
     "Laplace diagonal": Laplace(ADAMW, Diagonal(), prior_precisions=(10.0,)),
     "Laplace KFAC": Laplace(ADAMW, Kfac(), prior_precisions=(10.0,)),
     "Laplace subnetwork": Laplace(ADAMW, Subnetwork(300), prior_precisions=(1.0,)),
-    # Its prior is that of most evidence.
+    # Its prior maximises the evidence.
     "Laplace last layer": Laplace(ADAMW, Full("last")),
     "KFAC": Laplace(ADAMW, Kfac(), prior_precisions=(100.0,), prediction="mc"),
 }
-# Not searched for: PCA+ESS, PCA+VI and CIBER, which take the trajectory of SWAG; VSD, the priors on
+# Not searched: PCA+ESS, PCA+VI and CIBER, which use the trajectory of SWAG; VSD, the priors on
 # functions, moment propagation, PBP and message passing.
 WITHOUT_DECAY = replace(ADAMW, weight_decay=0.0)
 METHODS = {
     "Class frequency": Marginal(),
     "AdamW": ADAMW,
-    # The temperature that a fifth of the training rows prefers.
+    # The best temperature on a fifth of the training rows.
     "AdamW (tempered)": Tempered(ADAMW),
     "SGD": SGD,
     "Label smoothing": LabelSmoothing(share=0.01, training=ADAMW),

@@ -17,8 +17,8 @@ INFORMED = replace(MP, prior=InformedPrior())
 # A fit of message passing takes seconds: four trials, one block.
 PASSED = Tuned(MP, 4, 1, lengths=(12, 25, 50), noise="own")
 
-# "(tempered)": with the temperature that held-out training rows prefer, for point estimates and
-# ensembles, and for message passing whose prior means come from a point estimate.
+# "(tempered)": with the best temperature on held-out training rows, for point estimates and
+# ensembles, and for message passing with prior means from a point estimate.
 TUNED_QUICK = replace(
     QUICK,
     profile="tuned_quick",

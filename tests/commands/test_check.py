@@ -139,7 +139,7 @@ def test_a_class_that_can_be_changed_is_found():
     [
         ("5", Integers(2, 50), "the setting neighbours is declared as int, and is '5'"),
         (True, Integers(2, 50), "the setting neighbours is declared as int, and is True"),
-        (5, Log(1.0, 50.0), "its space has neighbours = 1.0, which is to be whole"),
+        (5, Log(1.0, 50.0), "its space has neighbours = 1.0, not an integer"),
     ],
 )
 def test_settings_and_spaces_have_the_declared_types(setting, law, fault):
@@ -199,7 +199,7 @@ def test_a_classifier_of_logits_is_found():
 
     results = checked(broken(fit=fit))
     (result,) = [r for r in results.failed if r.title in titles("predicts_distributions")]
-    assert "give log_softmax of logits" in result.failures["mlp classification"]
+    assert "use log_softmax of logits" in result.failures["mlp classification"]
 
 
 def test_nan_is_not_taken_for_chance_or_for_a_fault_of_the_store():

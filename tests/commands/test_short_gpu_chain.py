@@ -87,7 +87,7 @@ def test_packed_sent_run_killed_resumed_fetched_and_shown(bare, monkeypatch, tmp
     shutil.copy(first, arrived)
     _, _, _, _, *flags = rented(tmp_path)
     assert short_gpu.main(flags) == short_gpu.AGAIN
-    assert "these are not here: 2" in capsys.readouterr().out
+    assert "these are missing: 2" in capsys.readouterr().out
 
     for part in others:
         shutil.copy(part, arrived)

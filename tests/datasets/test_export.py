@@ -113,7 +113,7 @@ def test_test_targets_are_written_on_request_alone(tmp_path, capsys):
     ("arguments", "reason"),
     [
         (["diabetis"], "do you mean diabetes"),
-        (["diabetes", "--fold", "20"], "has folds 0 to 19, not 20"),
+        (["diabetes", "--fold", "20"], "has folds 0 to 19; got 20"),
         (["diabetes", "--fold", "-1"], "has folds 0 to 19"),
         (["diabetes", "--out", "there"], "there exists: remove it, or choose another"),
     ],

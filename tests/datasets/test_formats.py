@@ -99,5 +99,5 @@ def test_the_svhn_subset_is_refused_when_damaged(folder, content):
 def test_the_svhn_subset_is_refused_with_other_pixels(folder):
     folder.mkdir()
     np.savez(folder / "svhn_train_first1083.npz", X=np.zeros((1083, 32, 32, 3), np.uint8))
-    with pytest.raises(DataDamaged, match="other pixels"):
+    with pytest.raises(DataDamaged, match="does not contain the known 1,083"):
         SvhnFirst1083().images("test")

@@ -58,7 +58,7 @@ def test_what_is_cut_from_a_table_of_classes_has_classes(cut):
 
 
 def test_classes_have_no_noise_to_know():
-    with pytest.raises(ValueError, match="classes have no noise"):
+    with pytest.raises(ValueError, match="needed real targets"):
         KnownNoise(DigitsAsTable(3)).load(0)
 
 

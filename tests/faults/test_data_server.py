@@ -102,7 +102,7 @@ def splits_seen(result):
 def test_sources_give_nothing_to_a_foreign_fit(name, deed):
     (found,) = results(name, task(deed))
     assert record(found).status == "failed"
-    assert "asked for data while it was fitted" in record(found).error
+    assert "requested data during its fit" in record(found).error
 
 
 @EXECUTORS

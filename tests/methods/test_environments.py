@@ -31,8 +31,8 @@ def test_a_relative_path_is_made_absolute(tmp_path, monkeypatch):
             "called 'posterior', did you mean 'posteriors'.; environments are for blackjax, ",
         ),
         ("posteriors={folder}", "is a folder: give the interpreter in it, such as"),
-        ("posteriors={folder}/nothing", r"no program that can be started.*pip install posteriors"),
-        ("posteriors={folder}/text", "no program that can be started"),
+        ("posteriors={folder}/nothing", r"not an executable file.*pip install posteriors"),
+        ("posteriors={folder}/text", "not an executable file"),
     ],
 )
 def test_an_entry_that_is_none_says_what_was_needed(tmp_path, entry, words):

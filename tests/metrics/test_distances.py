@@ -274,8 +274,8 @@ def test_float32_draws_are_compared_in_float64():
 
 
 def test_several_outputs_and_other_points_are_refused():
-    with pytest.raises(ValueError, match="one output, not 2"):
+    with pytest.raises(ValueError, match="one output; got 2"):
         Tabulated(GaussianPredictive(torch.zeros(1, 3, 2), torch.ones(1, 3, 2)))
     for distance in (wasserstein2, kl_divergence):
-        with pytest.raises(ValueError, match="6 predictions for 1"):
+        with pytest.raises(ValueError, match="got 6 predictions; the reference has 1"):
             distance(Tabulated(ONE), of(*GAUSSIAN))

@@ -75,7 +75,7 @@ def test_the_error_of_deviations_is_a_geometric_mean_over_units_that_vary():
 
 
 def test_deviations_of_means_alone_are_refused():
-    with pytest.raises(ValueError, match="means alone"):
+    with pytest.raises(ValueError, match="got only means"):
         eps_sigma(Units(torch.zeros(1, 1)), exact([[0.0]], [[1.0]]))
 
 

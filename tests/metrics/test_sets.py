@@ -49,7 +49,7 @@ def test_the_ends_of_a_gaussians_interval_cover_what_they_state():
 
 
 def test_another_level_than_the_stated_one_is_not_answered():
-    with pytest.raises(CannotAnswer, match=r"states intervals of 0.9 alone, not of 0.95"):
+    with pytest.raises(CannotAnswer, match=r"states only intervals of 0.9, not of 0.95"):
         value(METRICS["picp_95"], INTERVALS, TARGET)
 
 

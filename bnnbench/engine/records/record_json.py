@@ -91,7 +91,7 @@ def _check_shape(record: Record, text: str) -> None:
         wrong = ["condition_origins"]
     if wrong:
         raise ValueError(f"not in the shape of a record: {', '.join(wrong)}")
-    if "\\u" in text:  # unpaired surrogates, which no page can contain, raise UnicodeEncodeError
+    if "\\ud" in text.lower():  # unpaired surrogates, which no page can hold: UnicodeEncodeError
         json.dumps(vars(record), default=vars, ensure_ascii=False).encode()
     for name in ("finished", "chosen"):
         if (moment := record.provenance.get(name)) is not None and clock.is_in_future(moment):

@@ -1,1 +1,1 @@
-"""Corrupted images and textures as files: fetched, recognised, kept between runs and written."""
+"""Files of corrupted images and textures: fetching, recognition, caching and writing."""

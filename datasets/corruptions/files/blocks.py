@@ -22,20 +22,20 @@ FOLDER = "corrupted"
 """Folder of blocks within the data folder; its files can be removed at any time."""
 
 KEPT_BYTES = 6_000_000_000
-"""Size above which the blocks used longest ago are removed. All of CIFAR-10 take 2.9 GB, in blocks
-of 31 MB.
+"""Cache size above which the least recently used blocks are removed. CIFAR-10 takes 2.9 GB in all,
+in blocks of 31 MB.
 """
 
 VERSION = 1
-"""Number of changes to this code that gave other bytes."""
+"""Raised by 1 whenever a change to this code changes the bytes."""
 
 
 def provided(images: Images, name: str, severity: int) -> tuple[Images, Origin]:
     """Return corrupted images: the official ones if their file is here, else computed ones.
 
-    Computed images count as original too if they equal the official ones byte by byte. Raises
-    DataDamaged for an official file that is altered, DataUnavailable for frost without its
-    textures.
+    Computed images also count as original if they equal the official ones byte by byte. Raises
+    DataDamaged if an official file is altered, DataUnavailable if the textures for frost are
+    missing.
     """
     archive = official.of(images)
     if archive and archive.has(name):
@@ -46,12 +46,12 @@ def provided(images: Images, name: str, severity: int) -> tuple[Images, Origin]:
 
 
 def can_be_original(name: str) -> bool:
-    """Return whether a computed corruption can equal the official one, or its file is here."""
+    """Return whether the official file is here or a computed corruption can equal it."""
     return any(name in archive.blocks or archive.has(name) for archive in official.OFFICIAL)
 
 
 def block(images: Images, name: str, severity: int) -> Images:
-    """Return images corrupted under seed 0, from the disk if they were computed before."""
+    """Return images corrupted with seed 0, from disk if they were computed before."""
     key = _key(images, name, severity)
     folder = files.folder() / FOLDER
     for path in sorted(folder.glob(f"{name}_{severity}_{key}_*.npy")):
@@ -63,14 +63,14 @@ def block(images: Images, name: str, severity: int) -> Images:
         _write_block(corrupted, folder / f"{name}_{severity}_{key}_{official.md5(corrupted)}.npy")
     except OSError as error:
         warnings.warn(
-            f"corrupted images cannot be kept in {folder} and are made anew in every run: {error}",
+            f"cannot cache corrupted images in {folder}; every run recomputes them: {error}",
             stacklevel=2,
         )
     return corrupted
 
 
 def _key(images: Images, name: str, severity: int) -> str:
-    """Return a name that depends on everything that determines a block."""
+    """Return a name that depends on everything that determines a block's content."""
     digest = hashlib.sha256(repr((VERSION, name, severity, images.shape, versions())).encode())
     digest.update(np.ascontiguousarray(images).data)
     if name == "frost":
@@ -100,14 +100,14 @@ def _read_block(path: Path, shape: tuple[int, ...]) -> Images | None:
 
 
 def _write_block(block: Images, path: Path) -> None:
-    """Write a block, and remove those used longest ago down to `KEPT_BYTES`."""
+    """Write a block, then remove the least recently used ones until `KEPT_BYTES` suffice."""
     with whole_files.whole(path) as file:
         np.save(file, block)
     ages = []
     for block_path in path.parent.glob("*.npy"):
         try:
             stat = block_path.stat()
-        except FileNotFoundError:  # another process removed it
+        except FileNotFoundError:  # removed by another process
             continue
         ages.append((stat.st_mtime_ns, stat.st_size, block_path))
     excess = sum(size for _, size, _ in ages) - KEPT_BYTES

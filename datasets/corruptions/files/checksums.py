@@ -1,7 +1,7 @@
-"""md5 sums of the official files, and of parts of them.
+"""MD5 sums of the official files and of parts of them.
 
-Source of the sums of whole files: the library torch-uncertainty; where a file can be computed here,
-its sum is equal. The sums of parts are of such files.
+Source of the sums of whole files: the library torch-uncertainty; if a file can be computed here,
+its sum is equal. The sums of parts come from those computed files.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ CIFAR10_C: Mapping[str, str] = {
     "spatter": "8a5a3903a7f8f65b59501a6093b4311e",
     "saturate": "1cfae0964219c5102abbb883e538cc56",
 }
-"""name → md5 of the file, of which severity s is rows (s - 1) 10,000 to s 10,000."""
+"""Name → MD5 of the file; its rows (s - 1) 10,000 to s 10,000 have severity s."""
 
 CIFAR100_C: Mapping[str, str] = {
     "labels": "bb4026e9ce52996b95f439544568cdb2",
@@ -104,7 +104,7 @@ CIFAR10_C_BLOCKS: Mapping[str, tuple[str, ...]] = {
         "20e7fa38f979a83bc466ecdb91e8df36",
     ),
 }
-"""name → md5 of the pixels of each severity, for files that can be computed byte by byte."""
+"""Name → MD5 of the pixels of each severity, for files that can be computed byte by byte."""
 
 CIFAR100_C_BLOCKS: Mapping[str, tuple[str, ...]] = {
     "brightness": (

@@ -22,7 +22,7 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """The md5 of a written file, and "original" where it equals the official file's."""
+    """The MD5 of a written file; its origin is "original" if it equals the official file."""
 
     md5: str
     origin: Origin
@@ -36,11 +36,11 @@ def make_cifar_c(
     seed: int = 0,
     workers: int = 1,
 ) -> Iterator[tuple[str, WrittenFile]]:
-    """Write `NAME.npy` for each name, and `labels.npy`, and yield each once it is written.
+    """Write `labels.npy` and `NAME.npy` for each name, and yield each once it is written.
 
-    A file has all images at severity 1, then at severity 2, and so on. It appears whole or not at
-    all. Files that already match the md5 in the folder's manifest are kept. Raises ValueError for a
-    folder of other images, another seed or other library versions.
+    A file has all images at severity 1, then at severity 2, and so on, and is written atomically.
+    Files that already match the MD5 in the folder's manifest are not written again. Raises
+    ValueError for a folder with other images, another seed or other library versions.
     """
     identity = {
         "images": hashlib.sha256(np.ascontiguousarray(images).data).hexdigest(),
@@ -117,19 +117,19 @@ def _read_manifest(folder: Path, identity: dict[str, object]) -> dict[str, Writt
     if not path.is_file():
         if folder.is_dir() and (others := sorted(folder.glob("*.npy"))):
             raise ValueError(
-                f"{others[0]} was not made here, for there is no {MANIFEST}: "
-                "choose another folder by --out"
+                f"{others[0]} was not written by this command, since there is no {MANIFEST}: "
+                "choose another folder with --out"
             )
         return {}
     try:
         content = json.loads(path.read_text())
         manifest = {name: WrittenFile(**fields) for name, fields in content.pop("files").items()}
     except (ValueError, TypeError, KeyError) as error:
-        raise ValueError(f"{path} is damaged: {error}; remove {folder}") from error
+        raise ValueError(f"{path} is corrupt: {error}; remove {folder}") from error
     if content != identity:
         differing = [name for name in identity if content.get(name) != identity[name]]
         raise ValueError(
-            f"{folder} was made with other {', '.join(differing)}: choose another folder by "
-            "--out, or remove it"
+            f"{folder} was made with different {', '.join(differing)}: choose another folder "
+            "with --out, or remove it"
         )
     return manifest

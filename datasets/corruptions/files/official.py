@@ -1,4 +1,4 @@
-"""The official corrupted test images: files to download, and checks by md5.
+"""The official corrupted test images: files to download, verified by MD5.
 
 Source: Hendrycks and Dietterich (2019); zenodo.org/records/2535967 and 3555552.
 """
@@ -20,7 +20,7 @@ from bnnbench.datasets.reading import files
 from bnnbench.datasets.reading.files import DataFile, FileSet
 
 ROWS = 10_000
-"""Images of each severity, in the order of the official test images."""
+"""Number of images at each severity, in the order of the official test images."""
 
 HEADER_BYTES = 128
 LABEL_BYTES = 50_128
@@ -47,20 +47,20 @@ class Official:
         return not files.missing([self.file(name)])
 
     def rows(self, name: str, severity: int, count: int) -> Images:
-        """Return the first images of a severity; raises DataDamaged for an altered file."""
+        """Return the first images at a severity; raises DataDamaged if the file is altered."""
         path = files.verified(self.file(name))
         start = (severity - 1) * ROWS
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
         return np.array(rows[start : start + count])
 
     def holds(self, name: str, severity: int, images: UInt8[np.ndarray, "points 32 32 3"]) -> bool:
-        """Return whether images equal, byte by byte, the file's whole part of a severity."""
+        """Return whether the images equal all of the file's images at a severity, byte by byte."""
         sums = self.blocks.get(name)
         return sums is not None and sums[severity - 1] == md5(images)
 
 
 def of(images: UInt8[np.ndarray, "points 32 32 3"]) -> Official | None:
-    """Return the archive whose test set begins with these images, None for other images."""
+    """Return the archive whose test set begins with these images; None if there is none."""
     for official in OFFICIAL:
         if not official.source.missing("test"):
             test_images, _ = official.source.images("test")
@@ -72,7 +72,7 @@ def of(images: UInt8[np.ndarray, "points 32 32 3"]) -> Official | None:
 
 
 def md5(array: np.ndarray) -> str:
-    """Return the md5 sum of an array's bytes in C order."""
+    """Return the MD5 sum of an array's bytes in C order."""
     return hashlib.md5(np.ascontiguousarray(array).data, usedforsecurity=False).hexdigest()
 
 

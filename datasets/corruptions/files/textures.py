@@ -1,4 +1,4 @@
-"""Photographs of ice for the corruption frost. They are downloaded and never shipped."""
+"""Photographs of ice for the frost corruption: downloaded, never shipped."""
 
 import functools
 import io
@@ -16,7 +16,7 @@ from bnnbench.datasets.reading.files import DataFile, FileSet
 
 REDUCTION = 5
 MIDDLE = 2
-"""The middle of five rows and columns, which is kept: the original's bilinear resizing reads it."""
+"""Index of the middle of five rows or columns: the original's bilinear resizing reads it."""
 
 _FROM = "https://raw.githubusercontent.com/hendrycks/robustness/master/ImageNet-C/create_c/"
 
@@ -58,7 +58,7 @@ FILES = (
         155_150,
     ),
 )
-"""All files that frost draws from; the original leaves out the sixth of the archive."""
+"""All files used by frost; the original never uses the archive's sixth."""
 
 
 FILE_SET = FileSet("frost", FILES, "Apache-2.0 (hendrycks/robustness)")
@@ -69,7 +69,7 @@ _photographs_allowed: ContextVar[bool] = ContextVar("photographs_allowed", defau
 
 @contextmanager
 def allow_photographs() -> Iterator[None]:
-    """Within the block, let photographs inside scikit-learn replace missing textures."""
+    """Let photographs inside scikit-learn replace missing textures within the block."""
     token = _photographs_allowed.set(True)
     try:
         yield
@@ -78,9 +78,9 @@ def allow_photographs() -> Iterator[None]:
 
 
 def textures() -> tuple[UInt8[np.ndarray, "_ _ 3"], ...]:
-    """Return the textures at a fifth of their size, downloaded where they are missing.
+    """Return the textures at a fifth of their size, downloading missing ones.
 
-    Raises DataUnavailable, with the cure, where they cannot be downloaded.
+    Raises DataUnavailable, with the remedy, if they cannot be downloaded.
     """
     if FILE_SET.missing() and _photographs_allowed.get():
         return _photographs()

@@ -1,1 +1,1 @@
-"""The corruptions: noise, blurs, weather, digital ones, and the extra ones."""
+"""The corruptions: noise, blur, weather, digital, extra."""

@@ -14,14 +14,14 @@ def gaussian_blur(images: Images, std: float) -> Images:
 
 
 def defocus_blur(images: Images, radius: float, std: float) -> Images:
-    """Return the images as seen out of focus: each point is a disk, itself smoothed."""
+    """Return the images out of focus: each point becomes a disk, itself smoothed."""
     return levels(filters.correlated(intensities(images), disk(radius, std)))
 
 
 def disk(radius: float, std: float) -> Float[np.ndarray, "side side"]:
-    """Return a disk smoothed over 3x3 pixels, without its border of zeros.
+    """Return a disk smoothed over 3x3 pixels, without its zero border.
 
-    In float32: the sum then is just above 1, and a flat image keeps its level.
+    Computed in float32: its sum is then just above 1, and a flat image keeps its level.
     """
     offset = np.arange(-8, 9)
     kernel = (offset[:, None] ** 2 + offset**2 <= radius**2).astype(np.float32)
@@ -41,11 +41,11 @@ def glass_blur(
     std: float,
     exchanges: float,
 ) -> Images:
-    """Return the images smoothed, their pixels taken from a neighbour, and smoothed again.
+    """Return the images smoothed, with pixels replaced by a neighbour, and smoothed again.
 
-    Each pixel but those of the first two rows and columns takes the place of one at most one row up
-    and one column to the left (`shifts`: 0 or -1, columns first). The program behind the official
-    files intends to exchange the two pixels, but overwrites one before it reads it.
+    Each pixel outside the first two rows and columns is replaced by one at most one row up and one
+    column to the left (`shifts`: 0 or -1, columns first). The program behind the official files
+    intends to exchange the two pixels, but overwrites one before it reads it.
     """
     smooth = levels(filters.gaussian(intensities(images), std))
     for exchange in range(shifts.shape[1]):
@@ -76,7 +76,7 @@ def draw_degrees(rng: np.random.Generator, image: np.ndarray, *_: float) -> tupl
 
 
 def zoom_blur(images: Images, end: float) -> Images:
-    """Return the mean of the images and of enlarged copies, by 1, 1.01, ... up to below `end`."""
+    """Return the mean of the images and of copies enlarged by 1, 1.01, ... below `end`."""
     x = intensities(images, np.float32)
     factors = np.arange(1, end, 0.01)
     return levels((x + zoomed(x, factors)) / (len(factors) + 1))

@@ -33,10 +33,10 @@ def pixelate(images: Images, factor: float) -> Images:
 
 
 def jpeg_compression(images: Images, quality: float) -> Images:
-    """Return the images after JPEG at this quality, by Pillow's library.
+    """Return the images after JPEG compression at this quality by Pillow's library.
 
-    The official files were made with version 9 of the library of the Independent JPEG Group, which
-    converts colours differently: about one level apart.
+    The official files were made with version 9 of the Independent JPEG Group's library, whose
+    colour conversion differs by about one level.
     """
 
     def compressed(image: np.ndarray) -> np.ndarray:
@@ -62,10 +62,10 @@ def elastic_transform(
     smoothing: float,
     shift: float,
 ) -> Images:
-    """Return the images under an affine map, then with each pixel moved a little.
+    """Return the images under an affine map, with each pixel then moved a little.
 
-    The map takes three points to where `corners`, in [-1, 1) times `shift`, moves them, columns
-    first; `fields` in [-1, 1) are smoothed to give each pixel's displacement to the right and down.
+    The map moves three points by `corners`, in [-1, 1), times `shift`, columns first; `fields`, in
+    [-1, 1), are smoothed to give each pixel's displacement to the right and down.
     """
     moved = warp.affine(intensities(images, np.float32), warp.affine_map(corners * shift), "mirror")
     smooth = filters.gaussian(fields.reshape(-1, SIDE, SIDE), smoothing, "reflect", truncate=3)
@@ -77,5 +77,5 @@ def elastic_transform(
 def draw_warp(
     rng: np.random.Generator, image: np.ndarray, *_: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return for one image the shifts of three points and two fields, all in [-1, 1)."""
+    """Return the shifts of three points and two fields for one image, all in [-1, 1)."""
     return rng.uniform(-1, 1, (3, 2)), rng.uniform(-1, 1, (2, SIDE, SIDE))

@@ -20,7 +20,7 @@ def spatter(
     strength: float,
     mud: float,
 ) -> Images:
-    """Return the images under a thin film of water, or behind spots of mud."""
+    """Return the images under a thin film of water or behind spots of mud."""
     x = intensities(images, np.float32)
     liquid = filters.gaussian(mean + std * normal, smoothing)
     liquid = np.where(liquid < threshold, 0.0, liquid)
@@ -33,7 +33,7 @@ def spatter(
 
 
 def draw_liquid(rng: np.random.Generator, image: np.ndarray, *_: float) -> tuple[np.ndarray]:
-    """Return the liquid over one image, standard normal."""
+    """Return standard normals for the liquid over one image."""
     return (rng.standard_normal((SIDE, SIDE)),)
 
 

@@ -25,7 +25,7 @@ def snow(
     motion_std: float,
     share: float,
 ) -> Images:
-    """Return the images, whitened, under falling flakes and the same turned by 180 degrees."""
+    """Return the whitened images under falling flakes and a copy of them rotated by 180 degrees."""
     flakes = zoomed(mean + std * normal, np.array([size], float))
     flakes = np.where(flakes < threshold, 0.0, flakes)
     fallen = motion.moved(levels(flakes), degrees, radius, motion_std)[..., None] / 255
@@ -39,15 +39,15 @@ def snow(
 def draw_snow(
     rng: np.random.Generator, image: np.ndarray, *_: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the flakes of one image, standard normal, and the direction of their fall."""
+    """Return standard normals for one image's flakes, and the direction of their fall."""
     return rng.standard_normal((SIDE, SIDE)), rng.uniform(-135, -45, ())
 
 
 def frost(images: Images, place: Float[np.ndarray, "points 3"], share: float, ice: float) -> Images:
-    """Return the weighted sum of the images and a piece of a texture of ice.
+    """Return the weighted sum of the images and pieces of ice textures.
 
-    `place`, in [0, 1), chooses the texture, its row and its column. As in the official files the
-    last row and column are never chosen, nor is the sixth texture. Raises DataUnavailable where the
+    `place`, in [0, 1), chooses the texture, its row and its column. As in the official files, the
+    last row and column and the sixth texture are never chosen. Raises DataUnavailable if the
     textures are missing and cannot be downloaded.
     """
     photographs = textures()
@@ -71,7 +71,7 @@ def fog(
     amount: float,
     decay: float,
 ) -> Images:
-    """Return the images behind a plasma fractal, with their maximum brightness unchanged."""
+    """Return the images behind a plasma fractal, their maximum brightness unchanged."""
     x = intensities(images)
     brightest = x.max((1, 2, 3), keepdims=True)
     veil = amount * fractal.plasma(uniform, decay)[..., None]
@@ -79,11 +79,11 @@ def fog(
 
 
 def draw_fractal(rng: np.random.Generator, image: np.ndarray, *_: float) -> tuple[np.ndarray]:
-    """Return the numbers in [-1, 1) that make the fractal of one image."""
+    """Return the numbers in [-1, 1) that determine one image's fractal."""
     return (rng.uniform(-1, 1, fractal.DRAWS),)
 
 
 def brightness(images: Images, added: float) -> Images:
-    """Return the images with `amount` added to their values (of hue, saturation and value)."""
+    """Return the images with `added` added to their values (of hue, saturation and value)."""
     hue, saturation, value = hue_saturation_value(intensities(images))
     return levels(from_hsv(hue, saturation, (value + added).clip(0, 1)))

@@ -1,1 +1,1 @@
-"""Filters, warps, fractals and other operations on images, of which corruptions consist."""
+"""Filters, warps, fractals and other image operations from which corruptions are built."""

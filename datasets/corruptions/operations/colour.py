@@ -1,4 +1,4 @@
-"""Hue, saturation and value, computed bit by bit as by the program behind the official files."""
+"""Hue, saturation and value, bitwise equal to those of the program behind the official files."""
 
 import numpy as np
 from jaxtyping import Float
@@ -23,7 +23,7 @@ def hue_saturation_value(
 
 
 def from_hsv(hue: Plane, saturation: Plane, value: Plane) -> Float[np.ndarray, "points 32 32 3"]:
-    """Return red, green and blue of hue (in sixths of the circle), saturation and value."""
+    """Return red, green and blue from hue (in sixths of the circle), saturation and value."""
     sector = np.floor(hue)
     part = hue - sector
     low = value * (1 - saturation)

@@ -7,8 +7,8 @@ from jaxtyping import Float
 from scipy import ndimage
 
 Border = Literal["nearest", "mirror", "reflect"]
-"""Values outside the image: those of its edge, of the image mirrored about its edge pixels, or of
-the image mirrored about their outer sides.
+"""Values outside the image: its edge's, or the image mirrored about its edge pixels ("mirror") or
+about their outer sides ("reflect").
 """
 
 
@@ -18,7 +18,7 @@ def gaussian(
     border: Border = "nearest",
     truncate: float = 4.0,
 ) -> Float[np.ndarray, "points height width *channels"]:
-    """Return each image smoothed by a Gaussian of `std` pixels, cut at `truncate` stds."""
+    """Return each image smoothed by a Gaussian of `std` pixels, truncated at `truncate` stds."""
     return ndimage.gaussian_filter(images, std, axes=(1, 2), mode=border, truncate=truncate)
 
 

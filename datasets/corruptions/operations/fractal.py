@@ -24,7 +24,7 @@ def plasma(uniform: Float[np.ndarray, f"points {DRAWS}"], decay: float) -> Plane
     """Return fractals on a torus, each from 0 to 1.
 
     From each scale to the next the height h falls by `decay`; the added values are h times a number
-    in [-h, h), so that they fall by the square.
+    in [-h, h), and so fall by the square of `decay`.
     """
     map_ = np.zeros((len(uniform), SIDE, SIDE))
     used, height = 0, HEIGHT
@@ -43,7 +43,7 @@ def plasma(uniform: Float[np.ndarray, f"points {DRAWS}"], decay: float) -> Plane
 
 
 def _mean_around(map_: np.ndarray, corners: np.ndarray, step: int, kind: int) -> np.ndarray:
-    """Return the mean of the four known values around each middle, or around each side."""
+    """Return the mean of the four known values around each middle or side."""
     if kind == 0:
         rows = corners + np.roll(corners, -1, 1)
         return (rows + np.roll(rows, -1, 2)) / 4

@@ -1,10 +1,10 @@
-"""Blur by motion in a straight line, as ImageMagick computes it."""
+"""Motion blur in a straight line, as computed by ImageMagick."""
 
 import numpy as np
 from jaxtyping import Float, Int, UInt8
 
 TO_16_BITS = 257
-"""255 becomes 65535."""
+"""Factor from 8 to 16 bits: 255 becomes 65535."""
 
 
 def weights(radius: float, std: float) -> Float[np.ndarray, " taps"]:
@@ -17,7 +17,7 @@ def weights(radius: float, std: float) -> Float[np.ndarray, " taps"]:
 def offsets(
     taps: int, degrees: Float[np.ndarray, " points"]
 ) -> tuple[Int[np.ndarray, "points taps"], Int[np.ndarray, "points taps"]]:
-    """Return the offsets to the right and down of the pixel that each tap reads."""
+    """Return the offsets, to the right and down, of the pixel that each tap reads."""
     angle = np.radians(degrees)[:, None]
     right, down = taps * np.cos(angle), taps * np.sin(angle)
     length, tap = np.hypot(down, right), np.arange(taps)
@@ -35,7 +35,7 @@ def moved(
 ) -> UInt8[np.ndarray, "points height width *channels"]:
     """Return each image blurred by motion in its own direction.
 
-    In 16 bits, of which the upper 8 are kept. Beyond the edge, values are those of the edge.
+    Computed in 16 bits, keeping the upper 8. Beyond the edge, values equal the edge's.
     """
     weight = weights(radius, std)
     right, down = offsets(len(weight), degrees)
@@ -51,7 +51,7 @@ def moved(
 
 
 def _windows(images: np.ndarray, reach: int) -> np.ndarray:
-    """Return the view [point, row, column] of an image whose corner lies there, rows flat."""
+    """Return a view [point, row, column] of the images shifted to that corner, rows flattened."""
     points, height, width = images.shape[:3]
     border = ((0, 0), (reach, reach), (reach, reach)) + ((0, 0),) * (images.ndim - 3)
     padded = np.pad(images, border, mode="edge")

@@ -13,9 +13,9 @@ POINTS = np.array([(26, 26), (26, 6), (6, 6)], np.float32)
 def affine_map(
     shifts: Float[np.ndarray, "points 3 2"],
 ) -> Float[np.ndarray, "points 2 3"]:
-    """Return the maps that take `POINTS` to themselves plus `shifts`, backwards.
+    """Return the inverses of the maps that move `POINTS` by `shifts`.
 
-    A row of (column, row, 1) of the output times the map's transpose is where it comes from.
+    A map applied to (column, row, 1) of the output gives the input position.
     """
     moved = (POINTS + shifts.astype(np.float32)).astype(np.float64)
     source = np.concatenate([moved, np.ones((len(moved), 3, 1))], axis=2)
@@ -28,7 +28,7 @@ def affine(
     maps: Float[np.ndarray, "points 2 3"],
     border: Border,
 ) -> Float[np.ndarray, "points 32 32 channels"]:
-    """Return the images under the maps."""
+    """Return the images transformed by the maps."""
     positions = np.arange(SIDE)
     (xx, xy, x), (yx, yy, y) = maps.transpose(1, 2, 0)[..., None, None]
     column = xx * positions + xy * positions[:, None] + x
@@ -42,7 +42,7 @@ def sampled(
     column: Float[np.ndarray, "points 32 32"],
     border: Border,
 ) -> Float[np.ndarray, "points 32 32 channels"]:
-    """Return the images' values at rows and columns, bilinear in float64."""
+    """Return the images' values at rows and columns, interpolated bilinearly in float64."""
     top, left = np.floor(row), np.floor(column)
     below, right = (row - top)[..., None], (column - left)[..., None]
     rows = [_inside(top.astype(np.intp) + offset, border) * SIDE for offset in (0, 1)]
@@ -59,7 +59,7 @@ def sampled(
 
 
 def _inside(index: Int[np.ndarray, "*shape"], border: Border) -> Int[np.ndarray, "*shape"]:
-    """Return the pixel whose value stands for a position that may be outside."""
+    """Return the pixel whose value is used at a position that may be outside."""
     if border == "nearest":
         return index.clip(0, SIDE - 1)
     period = 2 * SIDE if border == "reflect" else 2 * SIDE - 2

@@ -1,4 +1,4 @@
-"""A film of water whose brightness follows the distance to the edges of its drops."""
+"""A film of water whose brightness depends on the distance to the edges of its drops."""
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
@@ -14,10 +14,10 @@ WEAK, STRONG = 50, 150
 
 ONE = 2**15
 SLOPE = 13573
-"""The tangent of 22.5 degrees in units of `ONE`; that of 67.5 is larger by 2."""
+"""The tangent of 22.5 degrees in units of `ONE`; the tangent of 67.5 degrees is larger by 2."""
 
 UNIT, DIAGONAL, KNIGHT = 10_000, 14_000, 21_969
-"""The lengths of steps to a neighbour and of a knight's move, in ten thousandths of a pixel."""
+"""Lengths of a straight step, diagonal step and knight's move, in ten thousandths of a pixel."""
 
 FARTHEST = 20
 EMBOSS = np.array([(-2, -1, 0), (-1, 1, 1), (0, 1, 2)])
@@ -36,7 +36,7 @@ def film(liquid: Levels, strength: float) -> Float[np.ndarray, "points 32 32"]:
 
 
 def edges(images: Levels) -> Bool[np.ndarray, "points 32 32"]:
-    """Return Canny's edges: ridges of the slope that are steep enough, or joined to such ridges."""
+    """Return Canny's edges: ridges of the slope that are steep enough or joined to such ridges."""
     levels = np.pad(images, ((0, 0), (1, 1), (1, 1)), mode="edge").astype(np.int32)
     across = levels[:, :-2] + 2 * levels[:, 1:-1] + levels[:, 2:]
     smoothed = levels[:, :, :-2] + 2 * levels[:, :, 1:-1] + levels[:, :, 2:]
@@ -57,7 +57,7 @@ _IN_ONE_IMAGE[1] = True
 def _ridges(
     right: Int[np.ndarray, "points 32 32"], down: Int[np.ndarray, "points 32 32"]
 ) -> Int[np.ndarray, "points 32 32"]:
-    """Return the slope where it is largest across the edge and at least weak; else 0."""
+    """Return the slope where it is maximal across the edge and at least weak; else 0."""
     slope = abs(right) + abs(down)
     around = np.pad(slope, ((0, 0), (1, 1), (1, 1)))
 
@@ -80,12 +80,12 @@ def _ridges(
 def distance(
     marked: Bool[np.ndarray, "points height width"],
 ) -> Float[np.ndarray, "points height width"]:
-    """Return the length of the shortest path to a marked pixel, huge where there is none.
+    """Return the length of the shortest path to a marked pixel; huge if there is none.
 
-    Paths of steps to neighbours, straight or diagonal, and of knight's moves. Source: Borgefors
-    (1986), "Distance transformations in digital images", the 5x5 mask.
+    Paths consist of straight and diagonal steps and of knight's moves. Source: Borgefors (1986),
+    "Distance transformations in digital images", the 5x5 mask.
     """
-    # Integers, so that the two passes are exact in any order of addition.
+    # Integers make the two passes exact in any order of addition.
     length = np.where(marked, 0, np.int64(2**40))
     _pass(length)
     _pass(length[:, ::-1, ::-1])
@@ -93,7 +93,7 @@ def distance(
 
 
 def _pass(length: np.ndarray) -> None:
-    """Shorten the paths through the rows above and, along the row, the pixels to the left."""
+    """Shorten the paths using the rows above and, along the row, the pixels to the left."""
     width = length.shape[2]
     walked = np.arange(width) * UNIT
     for row in range(length.shape[1]):
@@ -116,7 +116,7 @@ _ABOVE = (
 
 
 def equalised(images: Levels) -> Levels:
-    """Return images in which all levels are about equally frequent; a flat image stays as it is."""
+    """Return images in which all levels are about equally frequent; a flat image is unchanged."""
     pixels = SIDE * SIDE
     first = np.arange(len(images))[:, None] * 256
     flat = images.reshape(len(images), pixels)

@@ -1,4 +1,4 @@
-"""Images enlarged about their middle and cut to their size."""
+"""Images enlarged about their centre and cropped to their original size."""
 
 import math
 
@@ -11,12 +11,12 @@ from bnnbench.datasets.corruptions.levels import SIDE
 def zoomed(
     images: Float[np.ndarray, "points 32 32 *channels"], factors: Float[np.ndarray, " factors"]
 ) -> Float[np.ndarray, "points 32 32 *channels"]:
-    """Return the sum, over the factors, of the middle of each image enlarged by one of them.
+    """Return the sum, over the factors, of each image's centre enlarged by the factor.
 
-    The positions, and the bits but for rare last ones of float32, are those of
-    scipy.ndimage.zoom at order 1, which the official files were made with: the middle is
-    `ceil(32 / factor)` pixels wide, its ends fall on the ends of what is `round(width * factor)`
-    wide, and of that the middle is kept. Each term has the precision of the images.
+    Positions, and all bits but rare last ones of float32, equal those of scipy.ndimage.zoom at
+    order 1, with which the official files were made: the centre is `ceil(32 / factor)` pixels wide,
+    its ends map to the ends of an image `round(width * factor)` wide, and the centre of that image
+    is kept. Each term has the images' floating-point type.
     """
     # Rows, columns, then the rest, so that whole rows are added at a time.
     lanes = np.moveaxis(images, 0, -1).reshape(SIDE, SIDE, -1)
@@ -31,7 +31,7 @@ def zoomed(
 
 
 def _ends(factor: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the two pixels around each pixel of the enlarged middle, and their weights."""
+    """Return the two pixels around each pixel of the enlarged centre, and the second's weight."""
     width = math.ceil(SIDE / factor)
     enlarged = round(width * factor)
     first, start = (enlarged - SIDE) // 2, (SIDE - width) // 2
@@ -47,7 +47,7 @@ def _between(
     above: np.ndarray,
     share: np.ndarray,
 ) -> Float[np.ndarray, "32 32 lanes"]:
-    """Return interpolated rows, each between two others."""
+    """Return interpolated rows, each between two given rows."""
     mixed = np.empty(rows.shape)
     for row, low, high, part in zip(mixed, below, above, share, strict=True):
         np.multiply(rows[low], 1 - part, out=row)

@@ -1,4 +1,4 @@
-"""Scalar functions in C that the kernels of several methods share, on processors and on GPUs."""
+"""Scalar functions in C, shared by the CPU and GPU kernels of several methods."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
 """Products of small matrices, four rows and one vector of columns at a time.
 
-Matrices have padding: columns up to a multiple of a vector's, rows up to a multiple of four.
+Matrices are padded: columns to a multiple of the vector width, rows to a multiple of four.
 """
 
 from bnnbench.methods.compiled.numba_code import fused_inline
@@ -11,16 +11,16 @@ VECTOR_BYTES = 64
 
 @fused_inline
 def padded(columns, matrix):
-    """Return the number of columns, a multiple of a vector's."""
+    """Return the number of columns, rounded up to a multiple of the vector width."""
     lanes = VECTOR_BYTES // matrix.itemsize
     return (columns + lanes - 1) // lanes * lanes
 
 
 @fused_inline
 def multiply_rectified(out, left, right, rows, depth, columns, slope, values):
-    """Write left @ right, sums of this depth, times the slope where values are not positive.
+    """Write left @ right, summed over `depth`, times the slope where `values` are not positive.
 
-    The values are the products themselves if they are None.
+    If `values` is None, the signs of the products themselves decide.
     """
     for column in range(0, columns, VECTOR_BYTES // out.itemsize):
         for row in range(0, rows, 4):
@@ -44,7 +44,7 @@ def multiply_rectified(out, left, right, rows, depth, columns, slope, values):
 
 @fused_inline
 def add_transposed(out, left, right, rows, depth, columns):
-    """Add left.T @ right, sums of this depth."""
+    """Add left.T @ right, summed over `depth`."""
     for column in range(0, columns, VECTOR_BYTES // out.itemsize):
         for row in range(0, rows, 4):
             a, b = load(out, row, column), load(out, row + 1, column)
@@ -63,7 +63,7 @@ def add_transposed(out, left, right, rows, depth, columns):
 
 @fused_inline
 def dots(out, left, right, rows, outputs, columns):
-    """Write left @ right.T, of few outputs."""
+    """Write left @ right.T, for few outputs."""
     for output in range(outputs):
         for row in range(rows):
             product = zeros(left)
@@ -74,10 +74,10 @@ def dots(out, left, right, rows, outputs, columns):
 
 @fused_inline
 def through_one_output(of_weights, of_units, errors, weights, values, rows, columns, slope):
-    """Add the gradient of one output's weights and write that of the units below it.
+    """Add the gradient of one output's weights, and write the gradient of the units below it.
 
-    `values` are the units; what `multiply_rectified` and `add_transposed` do at four times the
-    cost for so narrow a matrix.
+    `values` are these units. `multiply_rectified` and `add_transposed` would take four times as
+    long for such a narrow matrix.
     """
     for column in range(0, columns, VECTOR_BYTES // values.itemsize):
         gradient, weight = load(of_weights, 0, column), load(weights, 0, column)
@@ -90,5 +90,5 @@ def through_one_output(of_weights, of_units, errors, weights, values, rows, colu
 
 @fused_inline
 def rectified(x, value, slope, matrix):
-    """Return x, times the slope where the value is not positive; what is no number stays so."""
+    """Return x, times the slope where the value is not positive; NaN stays NaN."""
     return where(value > zeros(matrix), x, x * slope)

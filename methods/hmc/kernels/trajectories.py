@@ -1,8 +1,8 @@
 """Loss and gradient of a rectified perceptron with Gaussian noise, and leapfrog steps along it.
 
-A block of points goes forward and back at once, so that all its activations stay in the
-first-level cache. Matrices are those of a workspace (`compiled.py`): weights of each layer with
-a row per output and with a row per input, gradients, activations and gradients by them.
+A block of points is passed forward and back at once, so that all its activations stay in the
+first-level cache. The matrices belong to a workspace (`compiled.py`): each layer's weights with
+a row per output and with a row per input, their gradients, activations, and gradients of units.
 """
 
 from bnnbench.methods.compiled.numba_code import fused, fused_inline
@@ -15,9 +15,9 @@ from bnnbench.methods.hmc.kernels.products import (
 )
 
 POINTS = 64
-"""Number of points that go forward and back at once, a multiple of four."""
+"""Number of points that are passed forward and back at once, a multiple of four."""
 INPUTS, OUTPUTS, COLUMNS, OFFSET = 0, 1, 2, 3
-"""Columns of a table of layers: units on both sides, and the matrix's place in a state."""
+"""Columns of a table of layers: units on both sides, and the matrix's position in a state."""
 
 
 @fused
@@ -57,7 +57,7 @@ def _kick(momentum, gradient, state, of_data, of_prior):
 
 @fused_inline
 def _gradient(layers, scales, slope, work, state, gradient, data, member):
-    """Write gradient and residuals; return half the sum of the residuals' squares."""
+    """Write gradient and residuals; return half the sum of the squared residuals."""
     by_output, by_input, of_weights, activations, of_units = work
     inputs, targets, residuals, points = data
     _unpack(layers, scales, state, by_output, by_input, of_weights)
@@ -72,7 +72,7 @@ def _gradient(layers, scales, slope, work, state, gradient, data, member):
                 if start + row < points:
                     errors[row, output] -= targets[member, start + row, output]
                 else:
-                    errors[row, output] = 0  # of padding
+                    errors[row, output] = 0  # padding
                 of_outputs[row, output] = errors[row, output]
                 loss += 0.5 * float(errors[row, output]) ** 2
         _backward(layers, slope, block, by_output, of_weights, activations, of_units)
@@ -87,7 +87,7 @@ def _gradient(layers, scales, slope, work, state, gradient, data, member):
 
 @fused_inline
 def _unpack(layers, scales, state, by_output, by_input, of_weights):
-    """Write the scaled weights both ways, and gradients of 0."""
+    """Write the scaled weights in both layouts, and set the gradients to 0."""
     for layer in range(len(layers)):
         columns, offset = layers[layer, COLUMNS], layers[layer, OFFSET]
         for unit in range(layers[layer, OUTPUTS]):
@@ -115,7 +115,7 @@ def _forward(layers, slope, block, by_output, by_input, activations, outputs):
 
 @fused_inline
 def _backward(layers, slope, block, by_output, of_weights, activations, of_units):
-    """Add the gradients of all weights, from those of the outputs in `of_units`."""
+    """Add the gradients of all weights, given the outputs' gradients in `of_units`."""
     rows = len(block)
     for layer in range(len(layers) - 1, -1, -1):
         below = activations[layer - 1] if layer else block

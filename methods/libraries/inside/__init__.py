@@ -1,1 +1,1 @@
-"""The programs in another library's environment, where only this folder of bnnbench exists."""
+"""Programs run in another library's environment. Nothing else of bnnbench is available there."""

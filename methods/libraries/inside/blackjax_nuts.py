@@ -16,7 +16,7 @@ DISTRIBUTIONS = ("blackjax", "jax")
 
 
 def fit(task: Task) -> Draws:
-    """Return the draws of all chains, each adapted by itself."""
+    """Return the draws of all chains, each adapted separately."""
     model, settings = Model(task), task.settings
     chains, draws_per_chain = settings["chains"], settings["draws"] // settings["chains"]
     starts, steps, states = model.start(task.seed, chains), 0, []

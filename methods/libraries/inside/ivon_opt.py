@@ -1,4 +1,4 @@
-"""ivon-opt, the optimiser of IVON's authors, in a plain loop of torch.
+"""ivon-opt, the optimiser of IVON's authors, in a plain torch loop.
 
 Source: Shen et al. (2024), "Variational Learning is Effective for Large Deep Networks".
 """
@@ -27,7 +27,7 @@ DISTRIBUTIONS = ("ivon-opt", "torch")
 
 @dataclass
 class Posterior:
-    """An independent Gaussian of every weight."""
+    """An independent Gaussian over every weight."""
 
     network: nn.Module
     mean: Tensor
@@ -42,7 +42,7 @@ class Posterior:
         return {"mean_weight_std": float(self.std.mean())} | self.likelihood.diagnostics
 
     def predict(self, inputs: np.ndarray, seed: int) -> dict[str, np.ndarray]:
-        """Return the outputs of draws, or of the mean for no draws."""
+        """Return the outputs of weight draws, or of the mean for no draws."""
         weights = self.mean[None]
         if self.draws:
             generator = torch.Generator().manual_seed(seed)
@@ -53,10 +53,10 @@ class Posterior:
 
 
 def fit(task: Task) -> Posterior:
-    """Return the posterior after all epochs, with a cosine of the learning rate by epoch."""
+    """Return the posterior after all epochs, with a cosine learning-rate schedule by epoch."""
     torch.manual_seed(task.seed)  # the optimiser draws from the global generator
     settings, built, likelihood = task.settings, network(task), Likelihood(task)
-    torch.set_default_dtype(next(built.parameters()).dtype)  # in which the Hessian starts
+    torch.set_default_dtype(next(built.parameters()).dtype)  # the Hessian's initial type
     epochs, rows = settings["epochs"], len(task.arrays["inputs"])
     kind: Any = ivon
     optimiser = kind.IVON(

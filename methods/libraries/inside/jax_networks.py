@@ -1,7 +1,7 @@
-"""Perceptrons in JAX, and the log density of the model that our Hamiltonian Monte Carlo samples.
+"""Perceptrons in JAX, and the log density of the model sampled by our Hamiltonian Monte Carlo.
 
-Weights are z / sqrt(λ) times a scale per weight, z standard normal; λ and the noise's precision γ
-are given, or have Gamma priors and are sampled by their logarithms.
+Weights are z / sqrt(λ) times a scale per weight, z standard normal. λ and the noise precision γ are
+given, or have Gamma priors and are sampled as their logarithms.
 """
 
 import os
@@ -30,7 +30,7 @@ SHAPE = RATE = 6.0
 
 
 class Model:
-    """The log density of a state: z, then log λ and log γ where they are not given."""
+    """The log density of a state: z, then log λ and log γ if they are not given."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -84,13 +84,13 @@ class Model:
             likelihood = self.targets.size / 2 * jnp.log(noise) - noise * squares / 2
         total = likelihood - (state[: self.size] ** 2).sum() / 2
         if self.prior_precision is None:
-            total += SHAPE * jnp.log(prior) - RATE * prior  # the Jacobian of the logarithm included
+            total += SHAPE * jnp.log(prior) - RATE * prior  # with the logarithm's Jacobian
         if self.learns_noise:
             total += SHAPE * jnp.log(noise) - RATE * noise
         return total
 
     def start(self, seed: int, chains: int) -> Any:
-        """Return a state for each chain, drawn from the prior of z, precisions at 1."""
+        """Return an initial state for each chain: z drawn from its prior, precisions of 1."""
         normals = np.random.default_rng(seed).standard_normal((chains, self.dimension))
         normals[:, self.size :] = 0.0
         return jnp.asarray(normals)
@@ -98,7 +98,7 @@ class Model:
 
 @dataclass
 class Draws:
-    """The posterior as states, of all chains."""
+    """The posterior as the states of all chains."""
 
     model: Model
     states: Any
@@ -124,7 +124,7 @@ PROBES, CONVERGED, LEAST_DRAWS = 50, 1.05, 4
 
 
 def converged(model: Model, states: Any, r_hat: Callable[[Any], Any]) -> dict[str, float]:
-    """Return the worst R-hat of outputs at some training rows, of states (chains, draws, size)."""
+    """Return the worst R-hat of outputs at some training rows, for states (chains, draws, size)."""
     if states.shape[1] < LEAST_DRAWS:
         return {"converged": 0.0}
     probes = model.inputs[:PROBES]

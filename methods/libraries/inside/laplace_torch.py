@@ -1,4 +1,4 @@
-"""laplace-torch around weights that were trained elsewhere.
+"""laplace-torch around weights that another process trained.
 
 Source: Daxberger et al. (2021), "Laplace Redux: Effortless Bayesian Deep Learning".
 """
@@ -18,12 +18,12 @@ from bnnbench.methods.libraries.inside.torch_networks import network, require_fi
 
 DISTRIBUTIONS = ("laplace-torch", "curvlinops-for-pytorch", "torch")
 STEPS, RATE = 200, 0.1
-"""Steps of Adam on the log marginal likelihood, and their learning rate."""
+"""Number of Adam steps on the log marginal likelihood, and their learning rate."""
 
 
 @dataclass
 class Posterior:
-    """A fitted `Laplace` and how it predicts."""
+    """A fitted `Laplace` and its prediction settings."""
 
     laplace: Any
     link: str
@@ -33,7 +33,7 @@ class Posterior:
     work: dict[str, int]
 
     def predict(self, inputs: np.ndarray, seed: int) -> dict[str, np.ndarray]:
-        """Return class probabilities, or means and variances with the noise."""
+        """Return class probabilities, or means and variances including noise."""
         torch.manual_seed(seed)
         points = torch.from_numpy(inputs)
         with torch.no_grad():
@@ -48,12 +48,12 @@ class Posterior:
 
 
 def fit(task: Task) -> Posterior:
-    """Return the approximation, with the precisions of most evidence unless one is given."""
+    """Return the approximation, with the precisions of maximum evidence unless one is given."""
     warnings.simplefilter("ignore")
     torch.manual_seed(task.seed)
     settings = task.settings
     inputs, targets = (torch.from_numpy(task.arrays[name]) for name in ("inputs", "targets"))
-    torch.set_default_dtype(inputs.dtype)  # in which the library makes some of its matrices
+    torch.set_default_dtype(inputs.dtype)  # the library makes some of its matrices in this type
     noise = {} if task.classes else {"sigma_noise": settings["noise_std"]}
     package: Any = library
     laplace = package.Laplace(
@@ -81,7 +81,7 @@ def fit(task: Task) -> Posterior:
 
 
 def _maximise_evidence(laplace: Any, task: Task) -> None:
-    """Set the prior's precision, and a regression's unknown noise, as the library's guide does."""
+    """Set the prior precision, and a regression's unknown noise, as in the library's guide."""
     dtype = torch.from_numpy(task.arrays["inputs"][:1]).dtype
     prior = torch.zeros(1, dtype=dtype, requires_grad=True)
     start = math.log(task.settings.get("noise_std") or 1.0)

@@ -17,7 +17,7 @@ DISTRIBUTIONS = ("numpyro", "jax")
 
 
 def fit(task: Task) -> Draws:
-    """Return the draws of all chains, each adapted by itself."""
+    """Return the draws of all chains, each adapted separately."""
     model, settings = Model(task), task.settings
     chains = settings["chains"]
     kernel = NUTS(

@@ -42,7 +42,7 @@ class Posterior:
 
 
 def fit(task: Task) -> Posterior:
-    """Return the weight vectors that are kept of the chain, evenly after its burn-in."""
+    """Return weight vectors recorded at even intervals of the chain after its burn-in."""
     torch.manual_seed(task.seed)  # the sampler draws from the global generator
     settings, built, likelihood = task.settings, network(task), Likelihood(task)
     rows = len(task.arrays["inputs"])
@@ -89,6 +89,6 @@ def fit(task: Task) -> Posterior:
 
 
 def _sampled_steps(steps: int, burn_in: float, draws: int) -> set[int]:
-    """Return the steps, counted from 1, after which weights are kept."""
+    """Return the steps, counted from 1, after which weights are recorded."""
     burnt = int(burn_in * steps)
     return {burnt + -(-(steps - burnt) * part // draws) for part in range(1, draws + 1)}

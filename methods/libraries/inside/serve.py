@@ -1,8 +1,9 @@
 """The process of a library: it fits once, and then predicts until its input ends.
 
-`python -I serve.py SCRIPT.py` in the library's environment. A request is a line of JSON on standard
-input, an answer a line of JSON on standard output; arrays lie in npz files, and nothing is pickled.
-What the library prints goes to standard error. Only NumPy and the library are imported.
+Run as `python -I serve.py SCRIPT.py` in the library's environment. A request is a line of JSON on
+standard input, an answer a line of JSON on standard output; arrays are in npz files, and nothing is
+pickled. The library's printed output goes to standard error. Only NumPy and the library are
+imported.
 """
 
 import contextlib
@@ -24,15 +25,15 @@ from typing import Any
 import numpy as np
 
 PACKAGE = "bnnbench.methods" + ".libraries.inside"
-"""Name of this package, in two texts: a single one would count all scripts of this folder among
-the sources of each method."""
+"""Name of this package, in two texts: as a single text it would count all scripts in this folder
+among the sources of each method."""
 SECONDS_BETWEEN_LOOKS = 1.0
 
 
 def main() -> None:
     """Answer requests."""
     faulthandler.enable()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver handles it, and ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver handles it and ends this process
     requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
@@ -68,14 +69,14 @@ def main() -> None:
 
 
 def _script(file: str) -> Any:
-    """Import a script, for which no part of bnnbench exists but this folder."""
+    """Import a script that can import nothing of bnnbench but this folder."""
     parts = PACKAGE.split(".")
     for number in range(1, len(parts) + 1):
         package = types.ModuleType(".".join(parts[:number]))
         package.__path__ = []
         sys.modules[package.__name__] = package
     sys.modules[PACKAGE].__path__ = [str(Path(__file__).parent)]
-    sys.meta_path.insert(0, _NothingElse())  # even where bnnbench is installed beside the library
+    sys.meta_path.insert(0, _NothingElse())  # even if bnnbench is installed next to the library
     spec = importlib.util.spec_from_file_location(f"{PACKAGE}.{Path(file).stem}", file)
     assert spec
     assert spec.loader
@@ -132,7 +133,7 @@ def _plain(diagnostics: Any) -> dict[str, float]:
 
 
 def _end_with_the_parent(parent: int) -> None:
-    """End this process, and those that it started, once the process that started it is gone."""
+    """End this process, and those that it started, once its parent process has ended."""
     while os.getppid() == parent:
         time.sleep(SECONDS_BETWEEN_LOOKS)
     os.killpg(0, signal.SIGKILL)
@@ -144,7 +145,7 @@ def _forget_peak() -> None:
 
 
 def _memory(field: str) -> float:
-    """Return the bytes of a line of /proc/self/status; 0 where there is none."""
+    """Return the bytes in a line of /proc/self/status; 0 if absent."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith(field + ":"):

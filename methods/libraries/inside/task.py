@@ -1,4 +1,4 @@
-"""A problem as a library's own process sees it: arrays, numbers and texts."""
+"""A problem as passed to a library's process: arrays, numbers and texts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ import numpy as np
 
 
 class Diverged(Exception):
-    """Inference failed: a result, recorded as such."""
+    """Inference failed. This is a result and is recorded as such."""
 
 
 class Unsupported(Exception):
-    """The library does not cover such a problem; the message names the cause and the cure."""
+    """The library does not cover such a problem; the message names the cause and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -21,16 +21,16 @@ class Task:
 
     settings: Mapping[str, Any]
     arrays: Mapping[str, np.ndarray]
-    """inputs, targets, and whatever else the method sends."""
+    """inputs, targets, and any other arrays that the method sends."""
     classes: int | None
     """Number of classes; None for a regression."""
     noise_std: float | None
-    """The stated noise of a regression; None where it is to be learned."""
+    """The stated noise of a regression; None if it is to be learned."""
     architecture: Sequence[Mapping[str, Any]]
     """Layers by name, with their settings, in the order of data flow."""
     seed: int
     report: Callable[[int, int, float], None]
-    """Function of the finished steps, all steps, and the loss."""
+    """Function of the finished steps, the total steps, and the loss."""
 
 
 class Fitted(Protocol):
@@ -40,10 +40,10 @@ class Fitted(Protocol):
     def diagnostics(self) -> Mapping[str, float]: ...
 
     def predict(self, inputs: np.ndarray, seed: int) -> Mapping[str, np.ndarray]:
-        """Return arrays of a prediction.
+        """Return the arrays of a prediction, in one of these forms.
 
-        They are those of one form: log_probs (draws, points, classes); means and variances (draws,
-        points, outputs), noise included; levels and values (points, outputs, levels). Draw `s` is
-        the same function at every point, and equal seeds give equal draws whatever the points are.
+        log_probs (draws, points, classes); means and variances (draws, points, outputs), including
+        noise; levels and values (points, outputs, levels). Draw `s` is the same function at every
+        point, and equal seeds give equal draws, whatever the points are.
         """
         ...

@@ -1,4 +1,4 @@
-"""Networks of torch from their layers, and what fits in torch share."""
+"""Torch networks made from their layers, and the shared parts of torch fits."""
 
 import math
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ POOLS = {"MaxPool2d": nn.MaxPool2d, "AvgPool2d": nn.AvgPool2d}
 
 
 def network(task: Task) -> nn.Sequential:
-    """Return the task's network, with the weights that came with it."""
+    """Return the task's network, with the weights sent with it."""
     inputs = torch.from_numpy(task.arrays["inputs"])
     values, layers = inputs[:1], []
     for entry in task.architecture:
@@ -29,7 +29,7 @@ def network(task: Task) -> nn.Sequential:
 
 
 def set_weights(built: nn.Module, weights: Tensor) -> None:
-    """Put a flat vector into a network's parameters: layer by layer, weight before bias."""
+    """Copy a flat vector into a network's parameters: layer by layer, weight before bias."""
     nn.utils.vector_to_parameters(weights.clone(), built.parameters())
 
 
@@ -57,9 +57,10 @@ def _layer(entry: Any, width: int) -> nn.Module:
 
 
 class Likelihood:
-    """The loss of a batch; a regression's noise variance is stated, or learned as it trains.
+    """The loss of a batch; a regression's noise variance is stated, or learned in training.
 
-    The learned one is a running average of squared residuals over about an epoch and ten batches.
+    A learned variance is a running average of squared residuals over about an epoch and ten
+    batches.
     """
 
     def __init__(self, task: Task) -> None:
@@ -81,7 +82,7 @@ class Likelihood:
         return outputs.shape[1] * each
 
     def prediction(self, outputs: Tensor) -> dict[str, np.ndarray]:
-        """Return the arrays of a prediction from outputs (draws, points, outputs)."""
+        """Return the arrays of a prediction, given outputs (draws, points, outputs)."""
         if self.classes is not None:
             return {"log_probs": outputs.log_softmax(-1).numpy()}
         variances = torch.full_like(outputs, self.variance)

@@ -1,4 +1,4 @@
-"""Networks trained by torch's AdamW, and wrapped as torch-uncertainty does.
+"""Networks trained by torch's AdamW and wrapped by torch-uncertainty.
 
 Sources: Lakshminarayanan, Pritzel and Blundell (2017), "Simple and Scalable Predictive Uncertainty
 Estimation using Deep Ensembles"; Gal and Ghahramani (2016), "Dropout as a Bayesian Approximation".
@@ -26,13 +26,13 @@ DISTRIBUTIONS = ("torch-uncertainty", "torch")
 
 @dataclass
 class Posterior:
-    """A wrapped network, whose outputs are those of all draws one below the other."""
+    """A wrapped network; its outputs concatenate those of all draws."""
 
     wrapped: Any
     draws: int
     likelihood: Likelihood
     masks: bool
-    """Dropout draws new masks in every call: each point gets the same from the same seed."""
+    """True if dropout draws new masks per call: points are then passed singly, with one seed."""
     work: dict[str, int]
 
     @property
@@ -72,7 +72,7 @@ def fit(task: Task) -> Posterior:
 
 
 def _trained(task: Task, start: np.ndarray, number: int) -> tuple[nn.Module, Likelihood]:
-    """Return a network after all epochs, with a cosine of the learning rate by epoch."""
+    """Return a network after all epochs, with a cosine learning-rate schedule by epoch."""
     settings, count = task.settings, len(task.arrays["starts"])
     built = network(replace(task, arrays={**task.arrays, "weights": start})).train()
     likelihood = Likelihood(task)

@@ -1,1 +1,1 @@
-"""Networks of one's own: how an `nn.Module` is built, and run as a layer of an architecture."""
+"""Custom networks: building an `nn.Module`, and running it as a layer of an architecture."""

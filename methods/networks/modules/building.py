@@ -1,4 +1,4 @@
-"""Modules as their factories make them, and which of their tensors are trained."""
+"""Modules made by their factories, and which of their tensors are trained."""
 
 import difflib
 import importlib
@@ -17,7 +17,7 @@ from bnnbench.methods.networks.own_network import NetworkDescription, described
 from bnnbench.methods.networks.torch_module import TorchModule
 
 KEPT = 16
-"""Number of modules whose facts are kept in memory."""
+"""Number of modules whose facts are cached."""
 
 
 @dataclass(frozen=True)
@@ -29,22 +29,22 @@ class Parts:
     moving: Mapping[str, tuple[int, ...]]
     """Buffers that are not frozen, such as the running statistics of batch norms."""
     fan_in: Mapping[str, int]
-    """Name of a trained parameter → number of inputs of a unit of its layer."""
+    """Name of a trained parameter → number of inputs of one unit in its layer."""
     aliases: Mapping[str, str]
-    """Further name of a tensor that several layers share → its first name."""
+    """Other name of a tensor shared by several layers → its first name."""
     still: frozenset[str]
-    """Names of the modules that are always in evaluation mode: those that are frozen as a whole,
-    and batch norms whose statistics are."""
+    """Names of the modules that are always in evaluation mode: modules that are frozen as a whole,
+    and batch norms with frozen statistics."""
     frozen: int
-    """Number of numbers in frozen parameters."""
+    """Number of frozen parameter values."""
     description: NetworkDescription
 
 
 def built(layer: TorchModule, seed: int) -> nn.Module:
-    """Return the module as its factory makes it under this seed, with the values of its file.
+    """Return the module as its factory makes it with this seed, with the values of its file.
 
-    The global generator is left as it was. Raises ValueError where the factory or the file does not
-    give what the layer says.
+    The global generator's state is restored. Raises ValueError if the factory or the file does not
+    match the layer.
     """
     factory = _factory(layer)
     generator = torch.default_generator
@@ -71,7 +71,7 @@ def initial_values(layer: TorchModule, rng: torch.Generator) -> dict[str, Tensor
 
 @lru_cache(KEPT)
 def initial_buffers(layer: TorchModule) -> dict[str, Tensor]:
-    """Return the buffers that are not frozen, as they are at first, by name."""
+    """Return the initial values of the buffers that are not frozen, by name."""
     buffers = dict(built(layer, 0).named_buffers())
     return {name: buffers[name] for name in parts(layer).moving}
 
@@ -113,16 +113,16 @@ def parts(layer: TorchModule) -> Parts:
 def named(
     names: Sequence[str], patterns: Sequence[str], layer: TorchModule | None = None
 ) -> Iterator[str]:
-    """Yield the names that the patterns select, in order; the last pattern that fits decides.
+    """Yield the names that the patterns select, in order; the last matching pattern decides.
 
-    Raises ValueError for a pattern that fits none, if the layer is given that has it.
+    If its layer is given, raises ValueError for a pattern without any match.
     """
     for pattern in patterns if layer else ():
         plain = pattern.removeprefix("!")
         if not any(fnmatchcase(name, plain) for name in names):
             near = difflib.get_close_matches(plain, names, 3, 0.0)
             raise ValueError(
-                f"no parameter or buffer of {layer.factory if layer else ''} fits the pattern "
+                f"no parameter or buffer of {layer.factory if layer else ''} matches the pattern "
                 f"{pattern!r}; there are {', '.join(near) or 'none'}, ..."
             )
     for name in names:
@@ -143,7 +143,7 @@ def _factory(layer: TorchModule) -> Callable[..., Any]:
 
 
 def _load(layer: TorchModule, module: nn.Module) -> None:
-    """Give the module the values of its file, but for what is to be fresh."""
+    """Load the module's values from its file, except those that are to be fresh."""
     given = torch.load(layer.weights, map_location="cpu", weights_only=True)
     state = module.state_dict()
     fresh = set(named([*state], layer.fresh, layer))
@@ -156,8 +156,8 @@ def _load(layer: TorchModule, module: nn.Module) -> None:
             raise ValueError(
                 f"the file {layer.weights} {problem} {', '.join(names[:3])}"
                 f"{', ...' if len(names) > 3 else ''}, compared with {layer.factory}: give "
-                "patterns of what is not in it, such as fresh=('head.*',), or leave out of the "
-                "file what the module does not have"
+                "patterns of what the file lacks, such as fresh=('head.*',), or remove from the "
+                "file what the module lacks"
             )
     module.load_state_dict(state | {name: given[name] for name in needed})
 

@@ -1,4 +1,4 @@
-"""The random numbers of a module: of its dropout layers, and of whatever else draws."""
+"""Random numbers of a module: from its dropout layers, and from anything else that draws."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,26 +12,26 @@ from bnnbench.methods.networks.passes import Noise
 from bnnbench.methods.networks.torch_module import TorchModule
 
 DROPOUTS = {nn.Dropout: 0, nn.Dropout1d: 1, nn.Dropout2d: 2, nn.Dropout3d: 3}
-"""Kind of dropout → number of axes, the last ones, that one draw is for."""
+"""Kind of dropout → number of trailing axes that share one draw."""
 
 
 @dataclass
 class Drawing:
-    """The draws of a module's dropout layers in its present call."""
+    """The draws of a module's dropout layers in its current call."""
 
     noise: Noise = "off"
     rng: Generator | None = None
 
 
 class StreamDropout(nn.Module):
-    """A dropout layer that draws from the stream of a member, and one mask for all points if so."""
+    """A dropout layer that draws from a member's stream; if shared, one mask for all points."""
 
     def __init__(self, rate: float, axes: int, drawing: Drawing) -> None:
         super().__init__()
         self.rate, self.axes, self.drawing = rate, axes, drawing
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return x times a mask of 0 and 1/(1 - rate), or x itself when noise is off."""
+        """Return x times a mask of 0 and 1/(1 - rate), or x itself if noise is off."""
         noise = self.drawing.noise
         if noise == "off" or self.rate == 0:
             return x
@@ -56,7 +56,7 @@ def with_own_streams(module: nn.Module, drawing: Drawing) -> list[StreamDropout]
 
 
 def drops(layer: TorchModule) -> bool:
-    """Return whether a dropout layer of the module, outside of its frozen parts, drops units."""
+    """Return whether a dropout layer outside the module's frozen parts drops units."""
     module = built(layer, 0)
     replaced = with_own_streams(module, Drawing())
     for path in parts(layer).still:
@@ -66,9 +66,9 @@ def drops(layer: TorchModule) -> bool:
 
 @contextmanager
 def global_streams(rng: Generator | None, device: torch.device) -> Iterator[None]:
-    """Seed torch's global generators from a stream within the block, and restore them.
+    """Seed torch's global generators from a stream inside the block, and restore them afterwards.
 
-    Without a stream they have the seed 0.
+    Without a stream, the seed is 0.
     """
     seed = 0
     if rng is not None:

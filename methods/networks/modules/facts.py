@@ -1,4 +1,4 @@
-"""Facts about users' own networks, for records."""
+"""Facts about custom networks, for records."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -14,13 +14,13 @@ from bnnbench.methods.source_code import Class, digest_of, is_installed, is_ours
 def identities(architecture: Architecture) -> tuple[Mapping[str, object], ...]:
     """Return the identity of each module: class, parameters, structure, source code.
 
-    An installed package's code does not count; its version is in the record's provenance.
+    An installed package's code is not included; its version is in the record's provenance.
     """
     return tuple(map(_identity, modules_in(architecture)))
 
 
 def computing(architecture: Architecture, input_shape: Shape) -> list[str]:
-    """Return, for each module, how several members of it are computed."""
+    """Return how several members of each module are computed."""
     return [
         _computed(placed.layer, placed.input_shape)
         for placed in walk(architecture, input_shape)
@@ -29,7 +29,7 @@ def computing(architecture: Architecture, input_shape: Shape) -> list[str]:
 
 
 def packages(architecture: Architecture) -> dict[str, str]:
-    """Return distribution → version, of the packages that the modules come from."""
+    """Return distribution → version of the packages that the modules come from."""
     packages: dict[str, str] = {}
     for layer in modules_in(architecture):
         packages |= packages_behind(layer.source_module)

@@ -1,7 +1,7 @@
-"""The rule by which a module computes: a functional call with a member's weights.
+"""The computation rule of a module: a functional call with a member's weights.
 
-It does what `torch.func.functional_call` does, with places that are looked up once: looking them up
-in every call takes longer than a small network does.
+It does the same as `torch.func.functional_call`, but looks up each tensor's location only once:
+looking them up in every call takes longer than running a small network.
 """
 
 import threading
@@ -26,7 +26,7 @@ STATISTICS = ("running_mean", "running_var")
 
 
 class Template:
-    """A module with the values of its frozen part, to be called with those of a member."""
+    """A module with the values of its frozen parts, to be called with a member's values."""
 
     def __init__(self, layer: TorchModule, device: torch.device, dtype: torch.dtype) -> None:
         self.parts = parts(layer)
@@ -34,15 +34,15 @@ class Template:
         self.drawing = Drawing()
         with_own_streams(self.module, self.drawing)
         self.buffers = {name: self.module.get_buffer(name) for name in self.parts.moving}
-        """Buffers that move, as they are at first."""
+        """Initial values of the buffers that are not frozen."""
         self._copied = [n for n in self.buffers if n.rpartition(".")[2] not in STATISTICS]
-        """Buffers that the module may replace, or change so that autograd takes notice."""
+        """Buffers that the module may replace, or change in a way that autograd detects."""
         self._norms = [m for m in self.module.modules() if isinstance(m, AnyBatchNorm)]
         self._places = {name: _place(self.module, name) for name in _every_name(self.module)}
         self._training: bool | None = None
 
     def train(self, training: bool) -> None:
-        """Set the mode of all that is not frozen."""
+        """Set the mode of all parts that are not frozen."""
         if self._training != training:
             self.module.train(training)
             for path in self.parts.still:
@@ -51,7 +51,7 @@ class Template:
 
     @contextmanager
     def momentum(self, momentum: float) -> Iterator[None]:
-        """Replace the momentum of all batch norms within the block."""
+        """Replace the momentum of all batch norms inside the block."""
         momenta = [norm.momentum for norm in self._norms]
         for norm in self._norms:
             norm.momentum = momentum
@@ -62,7 +62,7 @@ class Template:
                 norm.momentum = before
 
     def __call__(self, tensors: Mapping[str, Tensor], x: Tensor) -> Tensor:
-        """Return the outputs; buffers among `tensors` change in place in training."""
+        """Return the outputs; training changes buffers among `tensors` in place."""
         given = dict(tensors)
         for name in self._copied:
             given[name] = tensors[name].to(self.buffers[name].dtype, copy=True)
@@ -75,7 +75,7 @@ class Template:
             outputs = self.module(x)
             for name in self._copied if self._training else ():
                 table, key = self._places[name]
-                # As batch norm does: unseen by autograd, for which all buffers are one tensor.
+                # Hidden from autograd, as in batch norm: to autograd, all buffers are one tensor.
                 tensors[name].data.copy_(table[key])
         finally:
             for (table, name, _), before in zip(slots, earlier, strict=True):
@@ -89,7 +89,7 @@ def _every_name(module: nn.Module) -> Iterator[str]:
 
 
 def _place(module: nn.Module, name: str) -> tuple[dict[str, Any], str]:
-    """Return the table of a part of the module that holds a tensor, and its name there."""
+    """Return the dictionary of a submodule that holds a tensor, and the tensor's name there."""
     path, _, own_name = name.rpartition(".")
     part = module.get_submodule(path)
     return (part._parameters if own_name in part._parameters else part._buffers), own_name
@@ -98,17 +98,17 @@ def _place(module: nn.Module, name: str) -> tuple[dict[str, Any], str]:
 def module_rule(
     layer: TorchModule, stacks: Sequence[Parameters], x: Tensor, context: Pass
 ) -> Tensor:
-    """Return the module's outputs; without buffers, with those that it is built with."""
+    """Return the module's outputs; missing buffers have the values of the module as built."""
     if len(stacks) != 1 or not isinstance(x, Tensor):
         raise unsupported(
-            layer, "needed layers of this project, whose formulas are known", "take another method"
+            layer, "needed layers of this project, whose formulas are known", "use another method"
         )
-    x = x.contiguous()  # as the trial's: layers of ours give images channels last
+    x = x.contiguous()  # as in the trial: our layers pass images channels last
     trial = trial_of(layer, tuple(x.shape[2:]))
     if trial.draws and context.noise == "shared":
         raise unsupported(
             layer,
-            "needed dropout layers, whose units can be dropped at all points alike",
+            "needed dropout layers, which can drop the same units at all points",
             "use nn.Dropout, and neither functional.dropout nor other random numbers",
         )
     template, members = template_of(layer, x.device, x.dtype), x.shape[0]
@@ -122,7 +122,7 @@ def module_rule(
             return torch.vmap(template)(tensors, x)
         streams = _streams(context, members)
         if members == 1:
-            # A view, whose gradient is no copy.
+            # A view, whose gradient is not copied.
             alone = {name: tensor.squeeze(0) for name, tensor in tensors.items()}
             return _of_member(template, trial, alone, x.squeeze(0), context, *streams).unsqueeze(0)
         by_name = {name: tensor.unbind() for name, tensor in tensors.items()}
@@ -141,7 +141,7 @@ def module_rule(
 
 
 def template_of(layer: TorchModule, device: torch.device, dtype: torch.dtype) -> Template:
-    """Return the template of a layer; each thread has its own, as calls change it."""
+    """Return the template of a layer; each thread has its own, since calls change it."""
     return _template(layer, device, dtype, threading.get_ident())
 
 
@@ -171,7 +171,7 @@ def _of_member(
 
 
 def _streams(context: Pass, members: int) -> Iterator[Generator | None]:
-    """Yield each member's generator; members that share one get the same numbers from it."""
+    """Yield each member's generator; members that share one get the same numbers."""
     if context.rngs is None or context.noise == "off":
         yield from [None] * members
         return

@@ -27,15 +27,15 @@ class Called:
     positions: int
     """Number of positions of its outputs; 1 for a vector."""
     last: bool
-    """True if its output is that of the module."""
+    """True if its output is the module's output."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Facts about a module that is given points of one shape."""
+    """Facts about a module for inputs of one shape."""
 
     draws: bool
-    """True if it draws random numbers in training in other ways than by dropout layers."""
+    """True if, in training, it draws random numbers outside dropout layers."""
     dropouts: int
     """Number of dropout layers that are not frozen and drop units."""
     norms: tuple[str, ...]
@@ -52,10 +52,9 @@ def unsupported(layer: TorchModule, needed: str, cure: str) -> Unsupported:
 
 @lru_cache(KEPT)
 def trial_of(layer: TorchModule, input_shape: tuple[int, ...]) -> Trial:
-    """Return facts about the module on inputs of this shape.
+    """Return facts about the module for inputs of this shape.
 
-    Raises `Unsupported` where it does not take them, or its outputs have another shape than the
-    layer says.
+    Raises `Unsupported` if it does not accept them, or if its outputs lack the layer's shape.
     """
     module, facts = built(layer, 0), parts(layer)
     dropped = with_own_streams(module, Drawing())
@@ -70,7 +69,7 @@ def trial_of(layer: TorchModule, input_shape: tuple[int, ...]) -> Trial:
         raise unsupported(
             layer,
             f"needed outputs of shape {layer.output_shape}",
-            f"its outputs have the shape {tuple(outputs.shape[1:])}; say so by outputs=...",
+            f"its outputs have the shape {tuple(outputs.shape[1:])}; state it by outputs=...",
         )
     norms = tuple(
         path
@@ -128,7 +127,7 @@ def _called(
 
 
 def _breaks_onednn(part: nn.Conv2d, inputs: Tensor) -> bool:
-    """Return whether a layer is of the kind of uxlfoundation/oneDNN 6035."""
+    """Return whether a layer is affected by uxlfoundation/oneDNN 6035."""
     pointwise = part.kernel_size == (1, 1) and part.stride != (1, 1)
     narrow = part.in_channels // part.groups < 8
     channels_last = inputs.is_contiguous(memory_format=torch.channels_last)
@@ -143,7 +142,7 @@ def _positions(part: nn.Module, outputs: Sequence[Tensor]) -> int:
 
 
 def _vmap_fails(module: nn.Module, trained: object, input_shape: tuple[int, ...]) -> str:
-    """Return why `torch.vmap` does not take the module, "" if it does."""
+    """Return why `torch.vmap` fails for the module, "" if it does not."""
     twin = copy.deepcopy(module)
     stacked = {name: torch.stack([p.detach()] * 2) for name, p in twin.named_parameters()}
 

@@ -39,7 +39,7 @@ def vary_epoch(
 
     precision ← precision + (N h² / v² + 1 / prior variance - precision) / memory
 
-    or else, by the gradient of the same bound in log std,
+    or else, by the gradient of the same bound with respect to log std,
 
     spread velocity ← momentum spread velocity + h ε std + v (std² / prior variance - 1) / N
     log std ← log std - rate spread velocity

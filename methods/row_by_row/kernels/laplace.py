@@ -30,8 +30,8 @@ def total_loss(weights, widths, tanh, inputs, targets, classify):
 def curvature(weights, widths, tanh, inputs, classify):
     """Return the diagonal of the Gauss-Newton Hessian of the summed loss.
 
-    Rows add the squares of Jᵀs: of squared errors, s is each unit vector; of a softmax with
-    probabilities p, each unit vector less p, weighted by its p.
+    Each row adds squares of Jᵀs. For squared errors, s is each unit vector; for a softmax with
+    probabilities p, s is each unit vector minus p, weighted by its p.
     """
     space, derivatives = workspace(widths), np.empty_like(weights)
     outputs, slopes = space[1], space[2]

@@ -1,9 +1,9 @@
 """Loss and gradient of a perceptron at one row: the compiled inner loop of row-wise methods.
 
-Weights are one flat vector, layer after layer. What feeds hidden units is a matrix with a row
-for each input and a last row of biases; what feeds outputs has a row for each output, which
-ends with its bias. So hidden units are contiguous throughout. Activations are one vector too,
-each layer's followed by the 1 that biases multiply.
+Weights are one flat vector, layer after layer. A hidden layer's weights are a matrix with a row for
+each input and a last row of biases; the output layer's have a row for each output, ending with its
+bias. Hidden units are thus contiguous throughout. Activations are also one vector; each layer's are
+followed by the 1 that biases multiply.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from bnnbench.methods.compiled.numba_code import reordered
 
 @reordered
 def workspace(widths):
-    """Return activations, outputs, their slopes, and slopes of two neighbouring layers."""
+    """Return arrays for activations, outputs, their gradients and two layers' gradients."""
     activations = np.ones(widths[:-1].sum() + len(widths) - 1)
     outputs, output_slopes = np.empty(widths[-1]), np.empty(widths[-1])
     wide = widths.max() + 1
@@ -22,7 +22,7 @@ def workspace(widths):
 
 @reordered
 def forward(weights, widths, tanh, row, space):
-    """Fill the activations of one row, hyperbolic tangents or rectified, and the outputs."""
+    """Fill the activations (tanh or rectified) and the outputs of one row."""
     activations, outputs = space[0], space[1]
     activations[: widths[0]] = row
     here, offset = 0, 0
@@ -55,7 +55,7 @@ def forward(weights, widths, tanh, row, space):
 
 @reordered
 def backward(weights, widths, tanh, space, gradient):
-    """Fill the gradient that given slopes of the outputs have in the weights."""
+    """Fill the gradient with respect to the weights, given the outputs' gradients."""
     activations, _, output_slopes, slopes, below = space
     sources = widths[-2] + 1
     here, offset = len(activations) - sources, len(weights) - widths[-1] * sources
@@ -104,10 +104,10 @@ def softmax(outputs, probabilities):
 
 @reordered
 def loss_and_gradient(weights, widths, tanh, row, target, classify, space, gradient):
-    """Return the loss of one row and fill its gradient in the weights.
+    """Return the loss of one row and fill its gradient with respect to the weights.
 
-    Half the squared error, summed over outputs; or, of a one-hot target, the cross-entropy of
-    the softmax in nats.
+    The loss is half the squared error, summed over outputs, or for a one-hot target the
+    cross-entropy of the softmax in nats.
     """
     forward(weights, widths, tanh, row, space)
     outputs, slopes = space[1], space[2]

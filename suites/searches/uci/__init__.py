@@ -1,4 +1,4 @@
-"""The search for the settings of bnnbench.suites.uci, on training rows held out of each fold."""
+"""Search for the settings of bnnbench.suites.uci, on training rows held out of each fold."""
 
 from bnnbench.suites.searches.uci.laplace import CURVATURES
 from bnnbench.suites.searches.uci.large import LARGE, LARGE_FASTER

@@ -13,7 +13,7 @@ from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.suites.searches.uci.small_sets import SEARCH
 
 # The large sets of paper 002, with networks of its depth but a tenth of its width. SWAG and CIBER
-# share one descent, so that it suits both.
+# share one descent, which must suit both.
 SLOWER = {
     f"lr={rate:g} low={low:g} epochs=20": Descent(
         rate, weight_decay=1e-4, epochs=20, batch_size=200, schedule=HighThenLow(low)

@@ -1,4 +1,4 @@
-"""Networks and candidates that more than one profile of the search uses."""
+"""Networks and candidates used by more than one profile of the search."""
 
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.networks.catalogue import mlp

@@ -41,7 +41,7 @@ PCA_VI = {
     for temperature in (None, 1.0, 1e3)
 }
 
-# The small sets of paper 002, whose settings are searched for by set; here one for all.
+# The small sets of paper 002, which searches settings for each set; here one setting for all.
 TRAJECTORIES = replace(
     SEARCH,
     profile="trajectories",

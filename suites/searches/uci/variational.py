@@ -7,7 +7,7 @@ from bnnbench.methods.dvi.prior import InverseGamma
 from bnnbench.methods.vsd.method import Vsd
 from bnnbench.suites.searches.uci.trajectories import TRAJECTORIES
 
-# One hidden layer: covariances between units matter to those of both outputs alone.
+# One hidden layer: covariances between units affect only the covariance of the two outputs.
 DVI = {
     f"DVI rate={rate:g} epochs={epochs}": Dvi(
         hyperprior=InverseGamma(1.0, rate), epochs=epochs, batch_size=32

@@ -1,1 +1,1 @@
-"""Families of oracle problems: laws of functions, and how their files are made and checked."""
+"""Known-distribution problems: distributions of functions, and making and checking their files."""

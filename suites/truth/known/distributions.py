@@ -1,4 +1,4 @@
-r"""Laws of functions on standardised inputs, drawn by NumPy alone.
+r"""Distributions of functions on standardised inputs, drawn only by NumPy.
 
 $$ f = \text{a network with weights } N(0, 1/\lambda) \quad\text{or}\quad
    f \sim GP(0, k), \qquad
@@ -25,7 +25,7 @@ Outputs = Float[np.ndarray, "points outputs"]
 TrainInputs = Float[np.ndarray, "train_rows features"]
 TestInputs = Float[np.ndarray, "test_rows features"]
 JITTER = 1e-10
-"""Added to the diagonal of covariances, relative to the variance of the function."""
+"""Added to the diagonal of covariances, relative to the function's variance."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ProcessLaw:
 
     variance: float
     lengths: tuple[float, ...]
-    """One length for each feature, in standardised units."""
+    """One length scale per feature, in standardised units."""
 
     def __post_init__(self) -> None:
         numbers = (self.variance, *self.lengths)
@@ -66,7 +66,7 @@ class ProcessLaw:
         return self.variance * np.exp(-squares / 2)
 
     def draw(self, inputs: Inputs, rng: np.random.Generator) -> Outputs:
-        """Return one function's values, in one column; points that are equal have equal values."""
+        """Return one function's values, in one column; equal points have equal values."""
         unique, places = np.unique(inputs, axis=0, return_inverse=True)
         covariance = self.covariance(unique, unique) + JITTER * self.variance * np.eye(len(unique))
         values = np.linalg.cholesky(covariance) @ rng.standard_normal(len(unique))
@@ -88,7 +88,7 @@ class GaussianTargets:
         return f
 
     def draw(self, f: Outputs, rng: np.random.Generator) -> Float[np.ndarray, " points"]:
-        """Return targets."""
+        """Return noisy targets."""
         return f[:, 0] + self.noise_std * rng.standard_normal(len(f))
 
 
@@ -102,14 +102,14 @@ class ClassTargets:
         return powers / powers.sum(1, keepdims=True)
 
     def draw(self, f: Outputs, rng: np.random.Generator) -> Float[np.ndarray, " points"]:
-        """Return the numbers of the classes."""
+        """Return class numbers."""
         below = self.truth(f).cumsum(1)[:, :-1]
         return (rng.random(len(f))[:, None] > below).sum(1).astype(float)
 
 
 @dataclass(frozen=True)
 class OracleProblem:
-    """A family to be drawn: inputs of a source's fold 0, a law of functions, and one of targets."""
+    """A family to be drawn: inputs of a source's fold 0, distributions of functions and targets."""
 
     source: DataSource
     functions: NetworkLaw | ProcessLaw

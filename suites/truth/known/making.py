@@ -18,7 +18,7 @@ from bnnbench.suites.truth.known.posteriors import PosteriorOfFunction, of_netwo
 
 @dataclass(frozen=True)
 class Recipe:
-    """An oracle problem, and the sampler of its posteriors; None where they have a closed form."""
+    """A known-distribution problem, and its posteriors' sampler; None for a closed form."""
 
     problem: OracleProblem
     sampler: Hmc | None = None
@@ -28,13 +28,13 @@ class Recipe:
         if closed and not isinstance(self.problem.targets, GaussianTargets):
             raise ValueError("the posterior of a process given classes has no closed form")
         if closed == (self.sampler is not None):
-            raise ValueError("needed a sampler for networks, and for them alone")
+            raise ValueError("needed a sampler for networks, and none for processes")
 
 
 def made(name: str, recipe: Recipe) -> Family:
-    """Return the family, whose posteriors `family.check` has yet to accept.
+    """Return the family; its posteriors must still pass `family.check`.
 
-    Raises `InferenceDiverged`, and what the source raises.
+    Raises `InferenceDiverged`, and whatever the source raises.
     """
     problem, data = recipe.problem, recipe.problem.source.load(0)
     train, test = inputs_as_float64(data)
@@ -86,7 +86,7 @@ def posteriors_of(
 
 
 def convergence(posteriors: Sequence[PosteriorOfFunction]) -> str | Mapping[str, list[float]]:
-    """Return "exact", or the worst R-hat and effective sample sizes of each function."""
+    """Return "exact", or each function's worst R-hat and effective sample sizes."""
     names = posteriors[0].convergence
     if not names:
         return "exact"

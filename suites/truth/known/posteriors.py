@@ -1,6 +1,6 @@
-r"""Exact posteriors under a law: in closed form for processes, by certified chains for networks.
+r"""Exact posteriors: in closed form for Gaussian processes, by certified chains for networks.
 
-For a process, with K the covariances of training rows and k those with a test row,
+For a process, with K the covariances of training rows and k their covariances with a test row,
 
 $$ m = k^T (K + \sigma^2 I)^{-1} y, \qquad s^2 = v - k^T (K + \sigma^2 I)^{-1} k. $$
 """
@@ -42,7 +42,7 @@ class PosteriorOfFunction:
     prediction: Predictive
     """Prediction of noisy targets, or of classes."""
     convergence: Mapping[str, float]
-    """R-hat and effective sample sizes, the worst over rows and loss; none of a closed form."""
+    """Worst R-hat and effective sample sizes over rows and loss; empty for a closed form."""
 
 
 def of_process(
@@ -68,10 +68,10 @@ def of_networks(
     test: TestInputs,
     outputs: int,
 ) -> list[PosteriorOfFunction]:
-    """Return the posterior of each function's targets, by chains.
+    """Return the posterior given each function's targets, by chains.
 
-    Raises `InferenceDiverged` if every trajectory of one diverges, and ValueError for a sampler
-    that leaves draws out.
+    Raises `InferenceDiverged` if every trajectory of a posterior diverges, and ValueError for a
+    sampler that skips draws.
     """
     law, kind = problem.functions, problem.targets
     assert isinstance(law, NetworkLaw)

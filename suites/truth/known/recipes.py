@@ -1,4 +1,4 @@
-"""The families of this project. A name never changes its law: a corrected one gets another name."""
+"""This project's families. A name never changes its distribution; corrections get new names."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,7 @@ from bnnbench.suites.truth.known.making import Recipe
 CHAINS = Hmc(
     draws=4000, thinning=1, warmup=400, chains=8, trajectory_length=1.5, leapfrog_steps=200
 )
-# Rounded from the kernel that makes the real targets of fold 0 most likely.
+# Rounded from the kernel that maximises the likelihood of the real targets of fold 0.
 CONCRETE = ProcessLaw(2.1, (2.1, 2.8, 3.9, 2.9, 2.9, 2.2, 4.1, 0.74))
 CLASSES = 3
 # Functions four times as large as under a precision of 1, so that most rows have a likely class.

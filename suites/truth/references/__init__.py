@@ -1,1 +1,1 @@
-"""Reference posteriors: models stated to the last digit, their draws and certificates."""
+"""Reference posteriors: exactly stated models, their draws and certificates."""

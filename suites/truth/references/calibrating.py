@@ -32,11 +32,11 @@ class Simulation:
     """Replications of one family of models on rows of one data set."""
 
     model: Model
-    """Gives the network, the prior, and the inputs; its noise and targets play no part."""
+    """Provides network, prior and inputs; its noise and targets are ignored."""
     sampler: Hmc = SAMPLER
     replications: int = calibration.LEAST_REPLICATIONS
     told_noise: float = 1.0
-    """Noise that the sampler is told, over the true one: other than 1 is a deliberate fault."""
+    """Noise given to the sampler over the true one; values other than 1 are deliberate faults."""
 
     def run(self) -> dict[str, Any]:
         """Return the record: ranks of true values among draws, and whether they are uniform.
@@ -105,7 +105,7 @@ class Simulation:
 def quantities(
     posterior: HmcPosterior, problem: Problem, tested: torch.Tensor
 ) -> dict[str, np.ndarray]:
-    """Return the draws of every quantity whose rank is taken."""
+    """Return the draws of every quantity that is ranked."""
     f = posterior.network.outputs(posterior.states, tested)[:, :, 0].numpy()
     fitted = posterior.network.outputs(posterior.states, problem.train.inputs)
     loss = (fitted - problem.train.targets).square().flatten(1).sum(1) / 2

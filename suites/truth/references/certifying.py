@@ -1,4 +1,4 @@
-"""Certificates: what two runs of a sampler say of each other and of themselves."""
+"""Certificates: comparison of two runs of a sampler, and convergence of each."""
 
 import hashlib
 import importlib.metadata
@@ -29,9 +29,9 @@ Chains = Float[np.ndarray, "chains draws points"]
 
 
 def certified(name: str, recipe: Recipe, first: Traces, second: Traces) -> tuple[dict, bytes]:
-    """Return the certificate and the file of draws; the certificate says whether it passes.
+    """Return the certificate, which says whether it passes, and the file of draws.
 
-    The draws and all numbers but those of `repeat` are of the first run.
+    The draws and all numbers except `repeat` are from the first run.
     """
     content = draws.pack(draws.thinned(first.f_test, recipe.model.noise.std))
     stated: dict[str, Any] = {
@@ -64,7 +64,7 @@ def certified(name: str, recipe: Recipe, first: Traces, second: Traces) -> tuple
 
 
 def worst(values: Float[np.ndarray, "chains draws quantities"]) -> dict[str, float]:
-    """Return the largest R-hat and the least effective sample sizes of several quantities."""
+    """Return the maximum R-hat and the minimum effective sample sizes over several quantities."""
     return {
         "r_hat": min(LARGEST, float(split_r_hat(values).max())),
         "ess_bulk": float(ess_bulk(values).min()),
@@ -73,7 +73,7 @@ def worst(values: Float[np.ndarray, "chains draws quantities"]) -> dict[str, flo
 
 
 def repeat(first: Chains, second: Chains) -> dict[str, float]:
-    r"""Return the largest differences of two runs at any point, in standard errors.
+    r"""Return the maximum differences between two runs at any point, in standard errors.
 
     $$ \frac{|m_A - m_B|}{s \sqrt{1/E_A + 1/E_B}}, \qquad
        \frac{|\log(s_A / s_B)|}{\sqrt{1/(2 E'_A) + 1/(2 E'_B)}} $$
@@ -99,7 +99,8 @@ def moments(f: Chains) -> Mapping[str, list[float]]:
 
 
 def _summary(f: Chains) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return mean, standard deviation and effective sample sizes of draws and their squares."""
+    """Return mean, standard deviation and the effective sample sizes of draws and their squared
+    deviations."""
     flat = f.reshape(-1, f.shape[2])
     mean, std = flat.mean(0), flat.std(0, ddof=1)
     squared = effective_sample_size(split((f - mean) ** 2))

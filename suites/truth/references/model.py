@@ -54,12 +54,12 @@ class Model:
 
     @property
     def hash(self) -> str:
-        """The name of the model that follows from its description."""
+        """The digest of the model's description, which identifies it."""
         return digest(self.description)
 
     @property
     def family(self) -> str:
-        """The name of its network and kind of prior: models of one family share a calibration."""
+        """The name of the network and kind of prior: models of one family share a calibration."""
         perceptron = as_perceptron(self.architecture, (1,), ReLU, Tanh)
         activation = type(perceptron.activation).__name__.lower()
         widths = "-".join(map(str, perceptron.widths[1:-1]))
@@ -67,17 +67,17 @@ class Model:
 
     @cached_property
     def data(self) -> Dataset:
-        """The fold that the model is conditioned on, as methods see it."""
+        """The fold on which the model is conditioned, as methods see it."""
         return self.source.load(self.fold)
 
     @property
     def problem(self) -> Problem:
-        """The problem of its training rows, in float64, the noise known."""
+        """The problem of the fold's training rows, in float64, with known noise."""
         train = self.data.train
         doubled = Split(train.inputs.double(), train.targets.double())
         return Problem(doubled, Gaussian(self.noise.std), self.architecture)
 
     @property
     def checksums(self) -> Mapping[str, object]:
-        """SHA-256 of the standardised arrays, and their sizes."""
+        """The SHA-256 of each standardised array, and the sizes."""
         return checksums(self.data)

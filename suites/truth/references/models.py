@@ -1,4 +1,4 @@
-"""The reference posteriors of this project: models, and the sampler settings that reach them."""
+"""The reference posteriors of this project: models, and sampler settings that converge."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,7 +11,7 @@ from bnnbench.methods.networks.priors import FixedPrecision
 from bnnbench.suites.truth.references.model import FixedNoise, Model
 from bnnbench.suites.truth.references.recipe import Recipe
 
-# Masses and lengths were chosen by convergence alone, and no choice depends on a test target.
+# Masses and lengths were chosen only by convergence, and no choice depends on a test target.
 WIDE = Hmc(
     draws=6000, thinning=1, warmup=500, chains=8, trajectory_length=1.5, leapfrog_steps=200,
     prior_precision=1.0,
@@ -20,13 +20,13 @@ WIDE = Hmc(
 NARROW = replace(WIDE, draws=40_000, warmup=1000, trajectory_length=1.0)
 # Two runs of 6,000 draws differ by 4.2 standard errors at one test row of boston, 4.1 of concrete.
 LONGER = replace(WIDE, draws=16_000)
-# The steps on energy are so short that trajectories of the others would end far too early.
+# The steps on energy are so short that the others' trajectories would end far too early.
 LONG = replace(WIDE, leapfrog_steps=500)
 
 ONE = FixedPrecision(1.0)
 YACHT, BOSTON, CONCRETE, WINE = Uci("yacht"), Uci("boston"), Uci("concrete"), Uci("wine_red")
 # Standardised noise: near the error of such networks, but above it for yacht, whose posterior
-# needs steps of 0.01 already.
+# already needs steps of 0.01.
 QUIET, LOUD, LOUDEST = FixedNoise(0.1), FixedNoise(0.3), FixedNoise(0.8)
 RELU_10, RELU_50 = mlp([10], 1), mlp([50], 1)
 TANH_10, TANH_50 = mlp([10], 1, Tanh()), mlp([50], 1, Tanh())
@@ -44,4 +44,4 @@ RECIPES: Mapping[str, Recipe] = {
     "concrete-relu50": Recipe(Model(CONCRETE, 0, RELU_50, ONE, LOUD), LONGER),
     "energy-relu50": Recipe(Model(Uci("energy"), 0, RELU_50, ONE, QUIET), LONG),
 }
-"""Name → recipe. A name never changes its model: a corrected one gets a name of its own."""
+"""Name → recipe. A name never changes its model; a corrected one gets a new name."""

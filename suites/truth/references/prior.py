@@ -1,6 +1,6 @@
 """The model in NumPy: networks, their prior and the joint density.
 
-It shares no code with the sampler, so that a calibration shows an error of the sampler's scale.
+It shares no code with the sampler, so that a calibration reveals an error in the sampler's scale.
 """
 
 import math
@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 Matrices = Sequence[Float[np.ndarray, "_ _"]]
-"""A matrix per layer, the bias in its last column."""
+"""A matrix per layer, with the bias in its last column."""
 
 ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "ReLU": lambda a: np.maximum(a, 0.0),
@@ -22,7 +22,7 @@ ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 def weights_from_prior(
     widths: Sequence[int], precision: float, rng: np.random.Generator
 ) -> list[np.ndarray]:
-    """Return one draw of all weights; `widths` are those of inputs, hidden layers and output."""
+    """Return one draw of all weights; `widths` has inputs, hidden layers and output."""
     return [
         rng.normal(0.0, precision**-0.5, (outputs, inputs + 1))
         for inputs, outputs in pairwise(widths)
@@ -32,7 +32,7 @@ def weights_from_prior(
 def function(
     weights: Matrices, inputs: Float[np.ndarray, "points features"], activation: str
 ) -> Float[np.ndarray, " points"]:
-    """Return the output of a network that has one, at each point."""
+    """Return the output of a network with one output, at each point."""
     return outputs(weights, inputs, activation)[:, 0]
 
 

@@ -6,7 +6,7 @@ from bnnbench.methods.hmc.method import Hmc
 from bnnbench.suites.truth.references.model import Model
 
 SEEDS = (0, 1)
-"""Seeds of the run whose draws are kept, and of the run that repeats it."""
+"""Seeds of the run whose draws are stored, and of its repetition."""
 
 
 @dataclass(frozen=True)

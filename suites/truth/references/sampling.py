@@ -1,4 +1,4 @@
-"""Runs of Hamiltonian Monte Carlo, and all quantities that a certificate follows."""
+"""Runs of Hamiltonian Monte Carlo, and all quantities that a certificate monitors."""
 
 import io
 import math
@@ -21,7 +21,7 @@ from bnnbench.methods.hmc.posterior import HmcPosterior
 from bnnbench.suites.truth.references.model import Model
 
 TRAINING_PROBES = 50
-"""Number of training rows, the first, at which functions are followed."""
+"""Number of first training rows at which functions are monitored."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Traces:
     loss: Float[np.ndarray, "chains draws"]
     """Half the sum of squared residuals over all training rows."""
     sum_of_squares: Float[np.ndarray, "chains draws"]
-    """Sum of all squared weights, in the scale in which the prior is one for all."""
+    """Sum of all squared weights, on the scale in which all have the same prior."""
     log_density: Float[np.ndarray, "chains draws"]
     """Joint log density of weights and training targets, all constants included."""
     acceptance: float
@@ -42,7 +42,7 @@ class Traces:
 
     @property
     def quantities(self) -> Mapping[str, Float[np.ndarray, "chains draws quantities"]]:
-        """The quantities of a certificate; none changes when hidden units change places."""
+        """The quantities of a certificate; all are invariant to permutations of hidden units."""
         scalars = ("loss", "sum_of_squares", "log_density")
         return {
             "f_test": self.f_test,
@@ -52,10 +52,10 @@ class Traces:
 
 
 def require_sampler(sampler: Hmc, model: Model) -> None:
-    """Raise ValueError unless a sampler's posterior is that of the model, every draw kept."""
+    """Raise ValueError unless a sampler targets the model's posterior and keeps every draw."""
     if sampler.prior_precision != model.prior.precision:
         raise ValueError(
-            f"the model has prior precision {model.prior.precision}, the sampler "
+            f"the model has prior precision {model.prior.precision}, the sampler has "
             f"{sampler.prior_precision}: set prior_precision of Hmc"
         )
     if sampler.thinning != 1:
@@ -65,8 +65,8 @@ def require_sampler(sampler: Hmc, model: Model) -> None:
 def sample(model: Model, sampler: Hmc, seed: int) -> Traces:
     """Return the traces of one run, in float64.
 
-    Raises `InferenceDiverged` where every trajectory diverges, and ValueError for a sampler of
-    another posterior.
+    Raises `InferenceDiverged` if every trajectory diverges, and ValueError for a sampler of another
+    posterior.
     """
     require_sampler(sampler, model)
     start = time.monotonic()
@@ -76,7 +76,7 @@ def sample(model: Model, sampler: Hmc, seed: int) -> Traces:
 
 
 def traces_of(model: Model, posterior: HmcPosterior, chains: int, seconds: float = 0.0) -> Traces:
-    """Return the quantities of a posterior's draws, which are those of all chains in order."""
+    """Return the quantities for a posterior's draws, which hold all chains in order."""
     problem, network = model.problem, posterior.network
     y = problem.train.targets[:, 0]
     test = model.data.test.inputs.double()
@@ -105,7 +105,7 @@ def traces_of(model: Model, posterior: HmcPosterior, chains: int, seconds: float
 
 
 def kept_run(model: Model, sampler: Hmc, seed: int, folder: Path) -> Traces:
-    """Return a run's traces, from the folder if the run is there, which is otherwise kept.
+    """Return a run's traces, read from the folder if stored there, else computed and stored.
 
     An interrupted run continues from its last checkpoint.
     """

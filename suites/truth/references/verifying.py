@@ -18,17 +18,17 @@ from bnnbench.suites.truth.references.model import Model
 from bnnbench.suites.truth.references.sampling import sample
 
 LARGEST_R_HAT, LEAST_ESS = 1.05, 300
-"""Bounds for the draws that are kept. They are a few from each chain, so that R-hat is noisier than
-that of all iterations, which the certificate states."""
+"""Bounds for the stored draws. They are a few from each chain, so that their R-hat is noisier than
+the certificate's, which uses all iterations."""
 LARGEST_Z = 5.0
-"""Largest difference of the kept draws' moments from those of all iterations, in standard errors.
+"""Maximum difference between moments of the stored draws and of all iterations, in standard errors.
 """
 
 
 def verified(folder: Path) -> tuple[Reference, list[str]]:
-    """Return the reference and warnings about what could not be compared.
+    """Return the reference, and warnings about parts that could not be compared.
 
-    Raises `Refused` with file, key and cause, for anything that does not agree.
+    Raises `Refused`, with file, key and cause, for any mismatch.
     """
     reference = read(folder)
     model, warnings = model_of(reference), []
@@ -44,7 +44,7 @@ def verified(folder: Path) -> tuple[Reference, list[str]]:
 
 
 def model_of(reference: Reference) -> Model:
-    """Return the model of a reference; raises `Refused` unless it has the hash that is stated."""
+    """Return the model of a reference; raises `Refused` unless it has the stated hash."""
     stated = reference.certificate
     try:
         model = rebuilt(stated["model"])
@@ -65,7 +65,7 @@ def model_of(reference: Reference) -> Model:
 
 
 def rerun(reference: Reference, sampler: Hmc) -> list[str]:
-    """Return each condition that a run of a fresh seed does not meet, empty if it agrees."""
+    """Return each condition that a run with a new seed does not meet; empty if it agrees."""
     seed = max(reference.certificate["sampler"].get("seeds", [0])) + 1
     traces = sample(model_of(reference), sampler, seed)
     stated: dict[str, Any] = {
@@ -86,7 +86,7 @@ def _check_draws(reference: Reference) -> None:
         ("ess_bulk", not numbers["ess_bulk"] > LEAST_ESS, f"> {LEAST_ESS}"),
     ):
         if bad:
-            raise Refused(f"draws.npz, {key} of the kept draws: {numbers[key]}, needed {bound}")
+            raise Refused(f"draws.npz, {key} of the stored draws: {numbers[key]}, needed {bound}")
     for key, row, z in _differences(by_chain, reference.certificate["moments"]):
         if not z <= LARGEST_Z:
             raise Refused(
@@ -98,7 +98,7 @@ def _check_draws(reference: Reference) -> None:
 def _differences(
     by_chain: Float[np.ndarray, "chains draws points"], moments: Mapping[str, Any]
 ) -> Iterator[tuple[str, int, float]]:
-    """Yield for each moment its worst test row, and the difference there in standard errors."""
+    """Yield each moment with its worst test row, and the difference there in standard errors."""
     flat = by_chain.reshape(-1, by_chain.shape[2])
     mean, std = flat.mean(0), flat.std(0, ddof=1)
     stated = {key: np.array(moments[key], dtype=float) for key in ("mean", "std")}

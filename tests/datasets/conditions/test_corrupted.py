@@ -70,7 +70,7 @@ def test_other_images_than_32x32_in_colour_are_refused(folder):
 
 def test_images_of_more_than_8_bits_are_refused(digits):
     odd = replace(digits, test=replace(digits.test, inputs=digits.test.inputs + 0.01))
-    with pytest.raises(ValueError, match="8 bits"):
+    with pytest.raises(ValueError, match="8-bit levels"):
         Corrupted("fog", 1).select(odd)
 
 

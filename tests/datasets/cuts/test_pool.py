@@ -96,7 +96,7 @@ def test_candidate_images_look_as_they_will_when_they_are_labelled():
 def test_only_rows_of_the_pool_are_acquired_and_once_each(wrong):
     parts = DIABETES.partition(0)
     rows = {"test row": (int(parts.test[0]),), "twice": (int(parts.pool[0]),) * 2}[wrong]
-    with pytest.raises(ValueError, match="once each, from the pool"):
+    with pytest.raises(ValueError, match="distinct rows of the pool"):
         DIABETES.with_acquired(0, rows)
 
 
@@ -105,9 +105,9 @@ def test_too_few_rows_are_refused():
         ActivePool(DiabetesAsUci(), train=342).load(0)
     with pytest.raises(NothingToLearn):
         ActivePool(DiabetesAsUci(), train=1).load(0)
-    with pytest.raises(ValueError, match="how many rows to test on"):
+    with pytest.raises(ValueError, match="give the number of test rows"):
         ActivePool(DiabetesAsUci(), test=None)
-    with pytest.raises(ValueError, match="repeats is at least 1"):
+    with pytest.raises(ValueError, match="repeats must be at least 1"):
         ActivePool(DiabetesAsUci(), repeats=0)
     with pytest.raises(ValueError, match="folds 0 to 39"):
         DIABETES.load(40)

@@ -74,14 +74,14 @@ def test_changed_pictures_are_another_source(tmp_path, rows):
 def test_bad_folders_are_refused_with_cause_and_cure(tmp_path, rows):
     assert not has_pictures(str(tmp_path))
     one = saved(tmp_path / "one", rows[DIGITS[rows] == 1])
-    with pytest.raises(BadTable, match="two classes or more"):
+    with pytest.raises(BadTable, match="at least two classes"):
         own_images(one)
     few = saved(tmp_path / "few", rows[:12])
     with pytest.raises(BadTable, match="12 pictures of 3 classes"):
         own_images(few)
     saved(tmp_path / "odd" / "train", rows[DIGITS[rows] < 2])
     saved(tmp_path / "odd" / "test", rows)
-    with pytest.raises(BadTable, match=r"'digit 2' of .* for testing alone"):
+    with pytest.raises(BadTable, match=r"'digit 2' of .* only for testing"):
         own_images(str(tmp_path / "odd"))
     broken = saved(tmp_path / "broken", rows)
     next((tmp_path / "broken").glob("*/*.png")).write_bytes(b"no picture")

@@ -156,7 +156,7 @@ BAD = {
     "tiny classes": (
         {"x": range(30), "y": ["b", "c", *["a"] * 28]},
         {"target": "y"},
-        "these classes of 'y' have a single row: 'b', 'c'; leave them out, or join them",
+        "these classes of 'y' have only one row: 'b', 'c'; leave them out, or merge them",
     ),
     "decimal commas": (
         {"x": [f"{k},5" for k in range(30)], "y": np.arange(30) / 7},
@@ -196,7 +196,7 @@ BAD = {
     "thousands": (
         {"x": [f"{k},000" for k in range(1, 31)], "y": np.arange(30) / 7},
         {"target": "y"},
-        "column 'x' has commas, such as in '1,000', that may be those of decimals or of thousands",
+        "column 'x' has ambiguous commas, such as in '1,000'",
     ),
     "numbers as texts": (
         {"x": [None, *(f"{k}_0" for k in range(60))], "y": np.arange(61) / 7},
@@ -224,7 +224,7 @@ BAD = {
         {"target": "y", "split": "s"},
         "needs the words train and test",
     ),
-    "alone": ({"y": np.arange(30) / 7}, {"target": "y"}, "no column beside the target"),
+    "alone": ({"y": np.arange(30) / 7}, {"target": "y"}, "no columns besides the target"),
     "infinite": (
         {"x": [np.inf, *range(29)], "y": np.arange(30) / 7},
         {"target": "y"},
@@ -286,7 +286,7 @@ def test_thousands_are_not_read_as_decimals(tmp_path):
     path = tmp_path / "thousands.tsv"
     lines = ["price\ty", *(f"{k},050\t{k}.5" for k in range(1, 31))]
     path.write_text("\n".join(lines))
-    with pytest.raises(BadTable, match="decimals or of thousands"):
+    with pytest.raises(BadTable, match="ambiguous commas"):
         own_table(str(path), "y")
 
 

@@ -61,7 +61,7 @@ def test_targets_of_one_column_are_a_regression(tmp_path):
     ("arrays", "words"),
     [
         ({"inputs": WINE}, "needs the array 'targets'; its arrays are inputs"),
-        ({"inputs": WINE, "targets": LABELS[:5]}, "one target a row; got shapes"),
+        ({"inputs": WINE, "targets": LABELS[:5]}, "one target per row; got shapes"),
         ({"inputs": WINE, "targets": LABELS, "names": ["a"]}, "1 names for 13 features"),
         ({"inputs": np.array([{}]), "targets": LABELS}, "cannot be read"),
     ],
@@ -95,7 +95,7 @@ def test_parts_of_a_saved_data_set_are_its_split(tmp_path):
 
 
 def test_a_folder_of_something_else_is_refused_with_the_cure(tmp_path):
-    with pytest.raises(BadTable, match="needed one that Hugging Face's save_to_disk wrote"):
+    with pytest.raises(BadTable, match="needed a folder written by Hugging Face's save_to_disk"):
         own_table(str(tmp_path), "y")
 
 

@@ -102,9 +102,9 @@ def test_images_are_coded_as_images_and_smaller_than_by_xz():
 
 
 def test_a_part_that_is_missing_is_named_and_nothing_is_written(parts, tmp_path):
-    with pytest.raises(DataUnavailable, match=f"of {len(parts)} parts.*not here: 2$"):
+    with pytest.raises(DataUnavailable, match=f"of {len(parts)} parts.*missing: 2$"):
         packed.read([parts[0], *parts[2:]], tmp_path / "there")
-    with pytest.raises(DataUnavailable, match="no part is here"):
+    with pytest.raises(DataUnavailable, match="no part of an archive was given"):
         packed.read([], tmp_path / "there")
     assert not (tmp_path / "there").exists()
 
@@ -163,7 +163,7 @@ def test_commands_pack_what_is_here_and_restore_it_elsewhere(folder, monkeypatch
         assert (there / file.path).read_bytes() == FILES["cifar-10-batches-py/made"]
     next(out.iterdir()).unlink()
     assert command.main(["unpack", str(out), "--data-dir", str(there)]) == 1
-    assert "not here" in capsys.readouterr().err
+    assert "these are missing" in capsys.readouterr().err
     monkeypatch.setenv("BNNBENCH_DATA", str(folder))
     train.place.write_bytes(b"altered")
     os.utime(train.place, (1, 1))

@@ -77,7 +77,7 @@ def test_a_checkpoint_of_another_fit_is_not_used(tmp_path):
     killed_in(6, kept(tmp_path / "fit", walk, of="that"))
     with checkpoint.checkpointing(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
         assert counted(walk) == (walk(), 8)
-    assert "of other fit" in place.notes[0]
+    assert "differs in fit" in place.notes[0]
     assert place.resumed == 0
 
 
@@ -85,7 +85,7 @@ def test_a_stage_that_began_elsewhere_is_not_used(tmp_path):
     killed_in(6, kept(tmp_path / "fit", partial(walk, seed=1)))
     with checkpoint.checkpointing(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
         assert counted(walk) == (walk(), 8)
-    assert "began elsewhere" in place.notes[0]
+    assert "began from another state" in place.notes[0]
 
 
 def test_changed_code_makes_a_checkpoint_stale(tmp_path, monkeypatch):
@@ -100,7 +100,7 @@ def test_changed_code_makes_a_checkpoint_stale(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint_code, "digests", lambda: edited)
     with checkpoint.checkpointing(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
         assert counted(walk) == (walk(), 8)
-    assert "of other fitting/training.py" in place.notes[0]
+    assert "differs in fitting/training.py" in place.notes[0]
 
 
 def test_sources_that_are_not_imported_may_change(monkeypatch):

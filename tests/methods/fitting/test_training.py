@@ -110,7 +110,7 @@ def test_problems_that_differ_in_more_than_rows_are_refused():
         classification(),
     ]
     for other in others:
-        with pytest.raises(ValueError, match="differ in their rows alone"):
+        with pytest.raises(ValueError, match="differ only in their rows"):
             AdamW(epochs=1).fit_many([regression(), other], streams(0, 1))
 
 

@@ -106,7 +106,7 @@ def test_convolutions_and_large_stacks_are_cut(monkeypatch):
 
 
 def test_other_settings_must_agree():
-    with pytest.raises(ValueError, match="differ in learning_rate, weight_decay, epochs alone"):
+    with pytest.raises(ValueError, match="differ only in learning_rate, weight_decay, epochs"):
         AdamW.fit_variants(
             [AdamW(batch_size=8), AdamW(batch_size=4)], [regression()] * 2, streams(0, 1)
         )

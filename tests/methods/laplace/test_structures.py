@@ -121,7 +121,7 @@ def test_points_taken_together_have_so_many_values_at_most(case):
 
 def test_too_many_weights_for_a_full_matrix_are_refused_with_a_cure(case):
     mode, inputs = case
-    with pytest.raises(Unsupported, match=r"at most 20 weights.*last layer alone"):
+    with pytest.raises(Unsupported, match=r"at most 20 weights.*only the last layer"):
         Full(most=20).spectrum(mode, inputs)
 
 

@@ -144,7 +144,7 @@ def fit_in(monkeypatch, interpreter: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("echo hello", "answered b'hello', which is no answer of ours: is it a Python"),
+        ("echo hello", "answered b'hello', which is not a valid answer: is it a Python"),
         ("exit 4", "ended with exit code 4"),
         ("sleep 600", "was not ready after 1 s: is it a Python interpreter"),
     ],

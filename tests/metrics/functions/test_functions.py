@@ -205,7 +205,7 @@ def test_the_noise_is_taken_out_of_a_prediction():
 
 
 def test_other_shapes_are_refused():
-    with pytest.raises(ValueError, match="2 predictions for 4 of the reference"):
+    with pytest.raises(ValueError, match="got 2 predictions; the reference has 4"):
         score("mean_error", values(torch.zeros(3, 2)), REFERENCE)
     two = GaussianPredictive(torch.zeros(3, 4, 2), torch.ones(3, 4, 2))
     with pytest.raises(ValueError, match="one output; got predictions of 2"):

@@ -64,7 +64,7 @@ def test_another_image_has_other_outputs():
 
 @pytest.mark.parametrize("settings", [{"image": -1}, {"samples": 1}])
 def test_settings_that_cannot_be_are_refused(settings):
-    with pytest.raises(ValueError, match="needed an image from 0 on and at least 2 samples"):
+    with pytest.raises(ValueError, match="needed an image number >= 0 and at least 2 samples"):
         OutputSamples(**settings)
 
 

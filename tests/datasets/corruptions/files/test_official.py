@@ -170,7 +170,7 @@ def test_the_disk_holds_no_more_than_its_bound_and_loses_the_oldest(folder, monk
 
 def test_a_folder_that_cannot_be_written_is_told_of_and_does_no_harm(folder):
     folder.parent.joinpath("data").write_text("a file where the folder should be")
-    with pytest.warns(UserWarning, match="made anew in every run"):
+    with pytest.warns(UserWarning, match="every run recomputes them"):
         made = blocks.block(DIGITS, "contrast", 2)
     assert np.array_equal(made, corrupt(DIGITS, "contrast", 2))
 

@@ -127,7 +127,7 @@ def test_data_other_than_the_references_have_no_scores(small, store):
     shorter = KnownNoise(Limited(DiabetesAsUci(), train=39, test=6), 0.3)
     other = replace(small, cases=(replace(small.cases[0], source=shorter),))
     (doubt,) = carried_out(other, store)
-    assert "known: train_inputs of other data" in doubt
+    assert "known: train_inputs does not match" in doubt
     assert of(store, "HMC").reference is None
 
 

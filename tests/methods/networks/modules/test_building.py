@@ -140,7 +140,7 @@ def test_a_file_is_read_without_running_code(tmp_path):
 
 
 def test_a_wrong_shape_is_said_before_training():
-    with pytest.raises(Unsupported, match=r"Mlp'.*: its outputs have the shape \(1,\); say so"):
+    with pytest.raises(Unsupported, match=r"Mlp'.*: its outputs have the shape \(1,\); state"):
         TorchNetwork((TorchModule(Mlp, outputs=2),), (4,))
     with pytest.raises(Unsupported, match=r"takes inputs of shape \(5,\)"):
         TorchNetwork(MLP, (5,))

@@ -107,7 +107,7 @@ def test_classes_are_sampled_under_their_own_likelihood():
         (lambda: GaussianTargets(0.0), "noise_std above 0"),
         (lambda: Recipe(OracleProblem(Uci("yacht"), PROCESS, ClassTargets())), "no closed form"),
         (lambda: Recipe(OracleProblem(Uci("yacht"), PROCESS, GaussianTargets(1.0)), Hmc()),
-         "for them alone"),
+         "and none for processes"),
     ],
 )  # fmt: skip
 def test_laws_without_sense_are_refused(make, message):
