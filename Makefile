@@ -1,4 +1,4 @@
-# Every target sets up .venv once and then needs no network for code.
+# Every target sets up .venv once; afterwards no code is downloaded.
 PYTHON ?= python3
 VENV   := .venv
 RUN    := $(VENV)/bin/python
@@ -28,7 +28,7 @@ cifar10: $(STAMP) ## benchmark image classifiers on CIFAR-10 and write the repor
 mnist: $(STAMP) ## benchmark image classifiers on few and many MNIST images
 	$(RUN) -m suites.mnist $(ARGS)
 
-moments: $(STAMP) ## propagated moments beside samples, layer by layer, and write the report
+moments: $(STAMP) ## compare propagated moments with samples, layer by layer, and write the report
 	$(RUN) -m suites.moment_accuracy $(ARGS)
 
 uci: $(STAMP) ## benchmark regression on UCI data and write the report
@@ -40,22 +40,22 @@ active: $(STAMP) ## benchmark active learning on UCI data and write the report
 toy: $(STAMP) ## compare predictions on noisy cubics with HMC and write the report
 	$(RUN) -m suites.toy $(ARGS)
 
-depth: $(STAMP) ## networks of 2 to 6 layers on one noisy curve, all methods side by side
+depth: $(STAMP) ## compare all methods on one noisy curve, with networks of 2 to 6 layers
 	$(RUN) -m suites.toy --profile depth $(ARGS)
 
-coverage: $(STAMP) ## how often many networks cover a known function far outside the data
+coverage: $(STAMP) ## measure how often many networks cover a known function far from the data
 	$(RUN) -m suites.toy --profile coverage $(ARGS)
 
-stability: $(STAMP) ## digits under noise and attack: networks trained on moments and others
+stability: $(STAMP) ## benchmark networks trained on moments and others on digits under noise and attack
 	$(RUN) -m suites.stability $(ARGS)
 
-shift: $(STAMP) ## CIFAR-10 under 19 corruptions and under attack, in function space and others
+shift: $(STAMP) ## benchmark function-space and other methods on CIFAR-10 under 19 corruptions and attack
 	$(RUN) -m suites.cifar10_shift $(ARGS)
 
 report: $(STAMP) ## rebuild every report from results/ without fitting
 	$(RUN) -m bnnbench report results $(ARGS)
 
-docs: $(STAMP) ## build the pages on how to use it into build/docs
+docs: $(STAMP) ## build the documentation into build/docs
 	$(RUN) -m mkdocs build --strict --quiet
 	@echo build/docs/index.html
 
@@ -70,10 +70,10 @@ benchmark: $(STAMP) ## time methods, metrics and engine with pytest-benchmark
 	test ! -f results/benchmark.json || cp results/benchmark.json results/benchmark_previous.json
 	$(RUN) -m pytest tests/benchmarks --benchmark-only --benchmark-json=results/benchmark.json $(ARGS)
 
-lint: $(STAMP) ## ruff and pyright
+lint: $(STAMP) ## run ruff and pyright
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m pyright --pythonpath $(RUN)
 
-clean: ## remove the environment, keep data and results
+clean: ## remove the environment, but not data and results
 	rm -rf $(VENV)

@@ -1,4 +1,4 @@
-"""The folders of a checkout are packages of the one import name, bnnbench."""
+"""Packages the folders of a checkout under the single import name bnnbench."""
 
 from setuptools import find_packages, setup
 

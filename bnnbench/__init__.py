@@ -1,15 +1,15 @@
-"""Bayesian inference methods for neural networks, compared side by side.
+"""Compare Bayesian inference methods for neural networks.
 
 Everything is imported as `bnnbench.methods`, `bnnbench.datasets` and so on. An installed wheel
-has these folders here; in a checkout they lie beside this one, at the top.
+has these folders here; in a checkout they are at the top level, next to this one.
 
-Results are read as tables of pandas, whatever made them:
+Results of any origin are read as pandas tables:
 
-    scores = bnnbench.results("results/uci")  # one score a row
+    scores = bnnbench.results("results/uci")  # one score per row
     scores.groupby(["dataset", "method", "metric"])["value"].mean()
-    bnnbench.costs("results/uci")  # one run a row
+    bnnbench.costs("results/uci")  # one run per row
 
-Predictions made anywhere are scored as arrays:
+Predictions of any origin are scored as arrays:
 
     bnnbench.score({"means": means, "variances": variances}, targets)
 """
@@ -35,7 +35,7 @@ _FUNCTIONS: Mapping[str, str] = {
     "results": "bnnbench.reports.read.frames",
     "score": "bnnbench.engine.external.scoring",
 }
-"""Function → its module, imported on use: importing `bnnbench` itself takes no time."""
+"""Function → its module, imported on first use, so that importing `bnnbench` itself is fast."""
 
 
 def __getattr__(name: str) -> Any:

@@ -12,33 +12,33 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("bnnbench.commands.check", "check a method's contract on small problems"),
     "report": ("bnnbench.commands.report", "write the report of a folder of results"),
     "site": ("bnnbench.commands.site", "build the board and its pages from a bundle"),
-    "try": ("bnnbench.commands.try_method", "one method of yours beside all finished runs"),
-    "own": ("bnnbench.commands.compare", "every method on data of your own"),
+    "try": ("bnnbench.commands.try_method", "compare your method with all finished runs"),
+    "own": ("bnnbench.commands.compare", "compare all methods on your own data"),
     "bundle": (
         "bnnbench.commands.bundle",
-        "keep finished runs as one small file",
+        "store finished runs as one small file",
     ),
     "submit": (
         "bnnbench.commands.submit",
-        "a method's runs as one file for others",
+        "pack a method's runs into one file for submission",
     ),
     "admit": (
         "bnnbench.commands.admit",
-        "check such a file, and add it to a bundle",
+        "check a submitted file and add it to a bundle",
     ),
     "score": (
         "bnnbench.commands.score",
-        "score predictions of another program",
+        "score predictions made by another program",
     ),
     "data": ("bnnbench.commands.data", "list, download and describe data sets"),
-    "corruptions": ("bnnbench.commands.corruptions", "make CIFAR-10-C and CIFAR-100-C"),
+    "corruptions": ("bnnbench.commands.corruptions", "generate CIFAR-10-C and CIFAR-100-C"),
     "references": (
         "bnnbench.commands.references",
         "make, verify and list reference posteriors",
     ),
     "oracles": (
         "bnnbench.commands.oracles",
-        "make, verify and list problems whose law is known",
+        "make, verify and list problems with a known data distribution",
     ),
     "store": (
         "bnnbench.commands.store",
@@ -46,18 +46,18 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "rented": (
         "bnnbench.commands.short_gpu",
-        "a paper's profile on a GPU that is rented for minutes",
+        "run a paper's profile in short sessions on a GPU",
     ),
     "reproduce": (
         "bnnbench.commands.reproduce",
-        "repeat a run and compare",
+        "re-run a stored run and compare",
     ),
     "repeat": (
         "bnnbench.commands.repeat",
-        "repeat a run of each method of a bundle, and keep what came of it",
+        "re-run one run of each method of a bundle and record the outcome",
     ),
 }
-"""Command → the module whose `main(arguments)` carries it out, and its summary."""
+"""Command → the module whose `main(arguments)` runs it, and its summary."""
 
 ALIASES: Mapping[str, str] = {
     "suites": "list",
@@ -66,24 +66,24 @@ ALIASES: Mapping[str, str] = {
     "suites.own": "own",
     "datasets.corruptions": "corruptions",
 }
-"""Module that `python -m` runs in a checkout → command; any other `suites.NAME` is a suite."""
+"""Module run by `python -m` in a checkout → command; any other `suites.NAME` is a suite."""
 
 
 INTERRUPTED = 130
-"""Exit code: ended by Ctrl-C, as shells report it."""
+"""Exit code after Ctrl-C, as shells report it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Carry out the command line, and exit with the command's code."""
+    """Run the command line, and exit with the command's code."""
     try:
         try:
             _carry_out(arguments)
         finally:
             sys.stdout.flush()
-    except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
+    except BrokenPipeError:  # the reader of our output, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except KeyboardInterrupt:  # by Ctrl-C, in a command that has nothing to keep
+    except KeyboardInterrupt:  # Ctrl-C in a command that has nothing to save
         print("interrupted", file=sys.stderr)
         sys.exit(INTERRUPTED)
 
@@ -101,7 +101,7 @@ def _carry_out(arguments: Sequence[str] | None) -> NoReturn:
         print(f"error: {suites.unknown(name, COMMANDS)}", file=sys.stderr)
         sys.exit(2)
     parser = importlib.import_module("bnnbench.commands.running.arguments")
-    # before the suite's import: --help does not need torch
+    # parsed before the suite is imported: --help does not need torch
     options = parser.parse(name, suites.SUITES[name], remaining)
     declared = importlib.import_module(f"bnnbench.suites.{name}").SUITES
     sys.exit(importlib.import_module("bnnbench.commands.suite").run(declared, options))
@@ -116,7 +116,7 @@ def _help() -> None:
     print("\ncommands:")
     for name, (_, summary) in COMMANDS.items():
         print(f"  {name:{width}}  {summary}")
-    print("\n`bnnbench NAME --help` shows the options of one.")
+    print("\n`bnnbench NAME --help` shows the options of a suite or command.")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""`python -m suites.cifar10` in a checkout, carried out as the command `bnnbench cifar10`.
+"""Run `python -m suites.cifar10` in a checkout as the command `bnnbench cifar10`.
 
-The folders `suites`, `reports` and `datasets` call `run_as_bnnbench` when Python imports one of
+The folders `suites`, `reports` and `datasets` call `run_as_bnnbench` if Python imports one of
 them by its bare name, so that no module is ever loaded under two names.
 """
 
@@ -12,7 +12,7 @@ from bnnbench.__main__ import ALIASES, main
 
 
 def run_as_bnnbench(package: str) -> NoReturn:
-    """Carry out the `-m` of this process's command line as a command of `bnnbench`, and exit.
+    """Run the module that `-m` names on this command line as a `bnnbench` command, and exit.
 
     Raises ImportError if the package was imported in another way.
     """
@@ -23,7 +23,7 @@ def run_as_bnnbench(package: str) -> NoReturn:
 
 
 def module_to_run(arguments: Sequence[str]) -> str | None:
-    """Return the module that Python's command line runs by `-m`, None if it runs none."""
+    """Return the module that Python's command line runs with `-m`; None if absent."""
     for position, argument in enumerate(arguments[1:-1], start=1):
         if argument == "-m":
             return arguments[position + 1]

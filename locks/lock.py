@@ -1,7 +1,7 @@
-"""Write locks/packages.lock and locks/torch.lock anew, with `pip install uv` at hand.
+"""Rewrite locks/packages.lock and locks/torch.lock; needs uv (`pip install uv`).
 
-    python locks/lock.py            # versions stay as they are where constraints.txt admits them
-    python locks/lock.py --upgrade  # the newest versions that it admits
+    python locks/lock.py            # keeps versions allowed by constraints.txt
+    python locks/lock.py --upgrade  # takes the newest versions allowed
 
 The CPU build of torch is not on PyPI; locks/torch-cpu.lock is edited by hand.
 """
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _pins(text: str) -> dict[str, str]:
-    """Return the lines of each package, those of all its versions together."""
+    """Return name → lines of each package, with all its versions together."""
     pins: dict[str, str] = {}
     for block in re.split(r"^(?=[\w])", text, flags=re.MULTILINE)[1:]:
         name = block.split("==")[0]
@@ -48,7 +48,7 @@ def _pins(text: str) -> dict[str, str]:
 
 
 def _comes_with_torch(name: str, pins: dict[str, str]) -> bool:
-    """Return whether a package is torch, or one that nothing but its Linux build asks for."""
+    """Return whether a package is torch, or needed only by torch's Linux build."""
     if name not in pins or name == "torch":
         return name == "torch"
     askers = ", ".join(re.findall(r"# via (.*)", pins[name])).split(", ")

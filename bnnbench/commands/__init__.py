@@ -1,1 +1,1 @@
-"""The command line of suites and stores."""
+"""The command line for suites and stores."""

@@ -1,4 +1,4 @@
-"""`bnnbench admit`: check submitted runs, and add them to a bundle."""
+"""`bnnbench admit`: check submitted runs and add them to a bundle."""
 
 import argparse
 import sys
@@ -10,14 +10,14 @@ from bnnbench.commands.terminal.counts import counted
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.store import bundles, submissions
-from bnnbench.engine.store.store import Damaged
+from bnnbench.engine.store.store import CorruptRecord
 
 ABOUT = """\
-Check the runs of a file of `bnnbench submit`: their seals, every score from the predictions, that
-they are the runs of the profile and no others, the digest of the code, the data, and a random
-tenth of the fits again, bit for bit or within rounding. Then add them to a bundle.
+Check the runs in a file from `bnnbench submit`, then add them to a bundle. The checks: checksums;
+every score, from the predictions; exactly the runs of the profile; the digest of the code; the
+data; and a random tenth of the fits, re-run and compared bitwise or within rounding.
 
-The file's code is run with your rights. Read it first, and use a machine or container without
+The file's code runs with your permissions. Read it first, and use a machine or container without
 secrets (SECURITY.md).
 """
 
@@ -25,21 +25,24 @@ REFUSED = 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out the command line; return 0, 2 for wrong usage, 3 where the runs are refused."""
+    """Run the command line; return 0, 2 for wrong usage, 3 if the runs are refused."""
     parser = Parser("bnnbench admit", description=ABOUT)
-    parser.add_argument("file", type=Path)
-    parser.add_argument("--bundle", type=Path, default=Path("docs/bundle"), metavar="DIR")
+    parser.add_argument("file", type=Path, help="file written by `bnnbench submit`")
     parser.add_argument(
-        "--share", type=float, default=0.1, help="share of the fits that are repeated (0.1)"
+        "--bundle", type=Path, default=Path("docs/bundle"), metavar="DIR",
+        help="bundle to add the runs to (docs/bundle)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--share", type=float, default=0.1, help="share of the fits to re-run (0.1)"
     )
-    parser.add_argument("--check", action="store_true", help="check alone, and add nothing")
+    parser.add_argument("--check", action="store_true", help="only check, add nothing")
     options = parser.parse_args(arguments)
     if not 0 < options.share <= 1:
-        parser.error("--share is more than 0 and at most 1")
+        parser.error("--share must be more than 0 and at most 1")
     with tempfile.TemporaryDirectory(prefix="bnnbench-") as folder:
         try:
             return _admit(options.file, Path(folder), options)
-        except (Damaged, ValueError, OSError) as error:
+        except (CorruptRecord, ValueError, OSError) as error:
             print(f"error: {legible(error)}", file=sys.stderr)
             return 2
 
@@ -56,12 +59,12 @@ def _admit(file: Path, folder: Path, options: argparse.Namespace) -> int:
         own_files.module_of(path)
     records = list(store.records())
     if not records:
-        raise ValueError(f"{file} holds no runs")
+        raise ValueError(f"{file} contains no runs")
     first = records[0]
     bundle: Path = options.bundle
     place = bundle / file.name.removesuffix(submissions.SUFFIX).replace(".", "_")
     if place.exists() and not options.check:
-        raise ValueError(f"{place} exists; remove it to admit these runs in place of its own")
+        raise ValueError(f"{place} exists; remove it to replace its runs by these")
     held = (record for place in bundles.folders(bundle) for record in bundles.read(place))
     others = [record for record in held if record.suite == first.suite]
     print(legible(f"{counted(len(records))} of {first.method}, {first.suite}, {first.profile}"))

@@ -1,4 +1,4 @@
-"""`bnnbench bundle`: finished runs as one small file to keep, without their predictions."""
+"""`bnnbench bundle`: store finished runs as one small file, without their predictions."""
 
 import functools
 import sys
@@ -13,41 +13,43 @@ from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.store import bundles
 from bnnbench.engine.store.inspection import stores
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_run
-from bnnbench.engine.store.store import PREDICTIONS, Damaged, Store
+from bnnbench.engine.store.store import PREDICTIONS, CorruptRecord, Store
 
 ABOUT = """\
 Write the records of finished runs to FOLDER/runs.tar.xz: scores, settings, searches, costs and
 provenance, but no predictions. `bnnbench site` makes pages of bundles.
 
-With --predictions, FOLDER/predictions.tar beside it has the predictions of these runs; it is large,
-and no file for a repository. Both unpacked into one folder by `tar xf` are a store, which
-`bnnbench store verify --rescore` checks and `bnnbench report` shows.
+With --predictions, the predictions of these runs go to FOLDER/predictions.tar next to it. This
+file is large and does not belong in a repository. Unpacked into one folder by `tar xf`, both files
+form a store, which `bnnbench store verify --rescore` checks and `bnnbench report` shows.
 
-Refused: runs made with uncommitted changes, and runs of a method by different code, or by other
-code than this program's (--earlier-code accepts these).
+Refused: runs made with uncommitted changes, and runs of a method by different versions of the
+code, or by other code than this program's (--earlier-code accepts these).
 """
 
 REFUSED = 3
 
 
 class Refused(ValueError):
-    """Runs that do not belong in a bundle; the message says why and what to do."""
+    """Runs that do not belong in a bundle; the message gives the reason and the remedy."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out the command line; return 0, 2 for wrong usage, 3 where runs are refused."""
+    """Run the command line; return 0, 2 for wrong usage, 3 if runs are refused."""
     parser = Parser("bnnbench bundle", description=ABOUT)
     parser.add_argument(
         "results", nargs="+", type=Path, help="folders of results of one suite; they are merged"
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FOLDER", help="folder of the bundle"
+    )
     parser.add_argument("--datasets", default="", metavar="A,B", help="only these data sets")
     parser.add_argument("--profile", default="", help="only this profile")
     parser.add_argument(
-        "--earlier-code", action="store_true", help="accept runs of other code than today's"
+        "--earlier-code", action="store_true", help="accept runs made by earlier code"
     )
     parser.add_argument(
-        "--predictions", action="store_true", help="write a second file with their predictions"
+        "--predictions", action="store_true", help="write the predictions to a second file"
     )
     options = parser.parse_args(arguments)
     datasets = set(filter(None, options.datasets.split(",")))
@@ -67,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Refused as error:
         print(f"refused: {legible(error)}", file=sys.stderr)
         return REFUSED
-    except (Damaged, ValueError, OSError) as error:
+    except (CorruptRecord, ValueError, OSError) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return 2
     for line in lines:
@@ -78,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _write_predictions(
     out: Path, folders: Sequence[Store], records: Sequence[Record]
 ) -> Iterator[str]:
-    """Write the predictions of these runs, and yield what was written and what is not at hand."""
+    """Write the predictions of these runs; yield lines on what was written and what is missing."""
     packed = {
         record.key: functools.partial(store.packed, record.key)
         for record in records
@@ -88,7 +90,7 @@ def _write_predictions(
     path = bundles.write_predictions(out, packed)
     yield f"{path}: predictions of {counted(len(packed))}, {path.stat().st_size / 1e6:,.1f} MB"
     if lacking := sum(record.predictions_sha256 is not None for record in records) - len(packed):
-        yield f"  of {counted(lacking)} the predictions are not at hand"
+        yield f"  predictions of {counted(lacking)} are missing"
 
 
 def _records(folders: Iterable[Store]) -> list[Record]:
@@ -96,13 +98,13 @@ def _records(folders: Iterable[Store]) -> list[Record]:
 
 
 def _holds(store: Store, record: Record) -> bool:
-    """Return whether a store has the very predictions that a record was scored from."""
+    """Return whether a store has the same predictions that a record was scored from."""
     here = (store.runs / record.key / PREDICTIONS).is_file() and store.read(record.key)
     return bool(here) and here.predictions_sha256 == record.predictions_sha256
 
 
 def check(records: Sequence[Record], earlier_code: bool = False) -> None:
-    """Raise `Refused` unless the records are of one suite and of committed code, one per method."""
+    """Raise `Refused` unless the records are of one suite and one committed code per method."""
     if not records:
         raise Refused("no run is left; check --datasets and --profile")
     if len(suites := sorted({record.suite for record in records})) > 1:
@@ -110,7 +112,7 @@ def check(records: Sequence[Record], earlier_code: bool = False) -> None:
     if changed := [r.key for r in records if r.provenance.get("dirty") is not False]:
         raise Refused(
             f"{counted(len(changed))}, such as {changed[0]}: made with uncommitted changes, or "
-            "without a word that there were none; commit, and run again"
+            "without a record that there were none; commit, and run again"
         )
     digests: dict[tuple[str, str], set[str | None]] = defaultdict(set)
     firsts: dict[tuple[str, str], Record] = {}
@@ -122,7 +124,7 @@ def check(records: Sequence[Record], earlier_code: bool = False) -> None:
         if len(versions) > 1:
             raise Refused(
                 f"the runs of {method!r} in the profile {profile!r} were made by "
-                f"{len(versions)} versions of its code; --refit changed repeats the earlier ones"
+                f"{len(versions)} versions of its code; --refit changed re-runs the earlier ones"
             )
     if earlier_code:
         return
@@ -134,17 +136,17 @@ def check(records: Sequence[Record], earlier_code: bool = False) -> None:
             today = _digest_today(record)
         except NotRepeatable as error:
             raise Refused(
-                f"{named} cannot be repeated: {error}; --earlier-code accepts them"
+                f"{named} cannot be re-run: {error}; --earlier-code accepts them"
             ) from error
         if record.code_sha256 != today:
             raise Refused(
-                f"{named} were made by other code than today's; --refit changed repeats them, "
+                f"{named} were made by other code than today's; --refit changed re-runs them, "
                 "--earlier-code accepts them"
             )
 
 
 def _digest_today(record: Record) -> str:
-    """Return the digest of the code that would repeat a run; raises `NotRepeatable`."""
+    """Return the digest of the code that would re-run a run. Raises `NotRepeatable`."""
     from bnnbench.methods.source_code import method_digest
 
     return method_digest(rebuilt_run(record).method)

@@ -1,4 +1,4 @@
-"""`bnnbench check mine.py:Method`: whether a method keeps the contract, on small problems."""
+"""`bnnbench check mine.py:Method`: run contract tests for a method on small problems."""
 
 import dataclasses
 import sys
@@ -21,24 +21,24 @@ KEPT, MISUSED, BROKEN = 0, 2, 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check the methods of the command line, print what was found, and return the exit code."""
+    """Check the methods of the command line, print the results, and return the exit code."""
     parser = Parser(
         "bnnbench check",
         description=__doc__,
-        epilog="Exit codes: 0 the contract is kept, 2 usage, 3 it is not kept.",
+        epilog="Exit codes: 0 contract fulfilled, 2 usage, 3 contract violated.",
     )
     parser.add_argument(
         "methods",
         nargs="+",
         metavar="METHOD",
-        help="file.py:Class, module:Class or a name that `bnnbench methods` lists, perhaps with "
+        help="file.py:Class, module:Class or a name that `bnnbench methods` lists, optionally with "
         "settings: 'mine.py:Method(epochs=5)'",
     )
     parser.add_argument(
         "--as-given",
         action="store_true",
-        help="leave epochs, draws, batch sizes and the like as they are, instead of making the "
-        "fits quick",
+        help="leave epochs, draws, batch sizes and similar settings as they are; without it, "
+        "they are reduced for quick fits",
     )
     options = parser.parse_args(arguments)
     console = Console(highlight=False, markup=False, soft_wrap=True)
@@ -65,7 +65,7 @@ def _check(name: str, method: Any, console: Console) -> int:
 
 
 def _page(results: Results) -> Iterator[str]:
-    """Yield the lines of a page about the checks of a method."""
+    """Yield the lines of a page on the checks of a method."""
     yield ""
     for kind in results.taken:
         yield f"takes    {coverage.PROBLEMS[kind]}"
@@ -78,9 +78,9 @@ def _page(results: Results) -> Iterator[str]:
     failed = len(results.failed)
     carried_out = [result for result in results.checks if not result.reason]
     if failed:
-        yield f"The contract is not kept: {failed} of {len(carried_out)} checks failed."
+        yield f"The method violates the contract: {failed} of {len(carried_out)} checks failed."
     else:
-        yield f"The contract is kept: {len(carried_out)} checks passed."
+        yield f"The method fulfils the contract: {len(carried_out)} checks passed."
 
 
 def _lines(result: Result) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`bnnbench own FILE --target COLUMN`: every method on data of one's own."""
+"""`bnnbench own FILE --target COLUMN`: compare all methods on your own data."""
 
 import argparse
 import sys
@@ -9,41 +9,47 @@ if TYPE_CHECKING:
     from bnnbench.datasets.own.images import OwnImages
     from bnnbench.datasets.own.table import OwnTable
 
-USAGE = """After these, all options of a suite: --profile {quick,all}, --methods, --folds, --seeds,
---out, --workers and so on (bnnbench uci --help). Text columns become categories, missing numbers
-the median of the training rows, with a mark. Five splits, a tenth of the rows for testing; classes
-keep their shares. Images are scaled to 32 x 32, and have one split and three seeds."""
+USAGE = """In addition, all options of a suite: --profile {quick,all}, --methods, --folds, --seeds,
+--out, --workers and so on (bnnbench uci --help). Text columns become categories. Missing numbers
+are replaced by the median of the training rows, and marked. There are five splits, each with a
+tenth of the rows for testing; splits are stratified by class. Images are scaled to 32 x 32, and
+have one split and three seeds."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out the command line, and return the exit code."""
-    # Options that it does not know are the suites', whose own parser names the nearest one.
+    """Run the command line, and return the exit code."""
+    # Unknown options are passed to the suite's parser, which names the nearest known one.
     parser = argparse.ArgumentParser(
         "bnnbench own", description=__doc__, epilog=USAGE, allow_abbrev=False
     )
     parser.add_argument(
         "file",
         help="csv or parquet file with a column for each feature; npz with the arrays inputs, "
-        "targets and perhaps names; folder that Hugging Face's save_to_disk wrote; or folder with "
-        "a sub-folder of images for each class",
+        "targets and optionally names; folder written by Hugging Face's save_to_disk; or folder "
+        "with a sub-folder of images for each class",
     )
     parser.add_argument(
-        "--target", default="", metavar="COLUMN", help="the column to predict; npz needs none"
+        "--target", default="", metavar="COLUMN", help="column to predict; not needed for npz"
     )
     parser.add_argument(
         "--task",
         choices=("regression", "classification"),
-        help="default: classification for texts and up to 20 different whole numbers",
-    )
-    parser.add_argument("--split", default="", metavar="COLUMN", help="train and test, or folds")
-    parser.add_argument(
-        "--groups", default="", metavar="COLUMN", help="rows of a group stay on one side of a split"
+        help="default: classification for texts and up to 20 distinct whole numbers",
     )
     parser.add_argument(
-        "--drop", default="", metavar="A,B", help="columns to leave out, such as a row's number"
+        "--split", default="", metavar="COLUMN", help="column that says train or test, or the fold"
+    )
+    parser.add_argument(
+        "--groups",
+        default="",
+        metavar="COLUMN",
+        help="column of groups; all rows of a group are in training or all in test",
+    )
+    parser.add_argument(
+        "--drop", default="", metavar="A,B", help="columns to leave out, such as row numbers"
     )
     options, rest = parser.parse_known_args(arguments)
-    # Imported here, as --help needs none of them.
+    # imported here because --help needs none of them
     from bnnbench.datasets.own.table import OwnTable
     from bnnbench.datasets.reading.columns import BadTable
     from bnnbench.datasets.reading.third_party_text import legible
@@ -72,7 +78,7 @@ def _source(options: argparse.Namespace) -> "OwnTable | OwnImages":
         return own_table(options.file, options.target, options.task, **columns)
     if given := next((n for n in ("target", "task", *columns) if getattr(options, n)), ""):
         raise BadTable(
-            f"{options.file} has images, whose classes are its sub-folders: leave out --{given}"
+            f"{options.file} has images, whose classes are its sub-folders: omit --{given}"
         )
     return own_images(options.file)
 

@@ -1,4 +1,4 @@
-"""`bnnbench corruptions`: write corrupted test sets as files, or look at one image."""
+"""`bnnbench corruptions`: write corrupted test sets as files, or preview one image."""
 
 import argparse
 import os
@@ -24,7 +24,7 @@ SOURCES = ("cifar10", "cifar100", "digits_as_cifar10")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out the command line and return its exit code: 0, 1 for errors, 130 if interrupted."""
+    """Run the command line, and return its exit code: 0, 1 for errors, 130 if interrupted."""
     options = _options(arguments)
     if options.data_dir:
         os.environ["BNNBENCH_DATA"] = str(options.data_dir)
@@ -57,8 +57,8 @@ def _make(images: np.ndarray, labels: np.ndarray, options: argparse.Namespace) -
     reserved = [files.folder() / Path(o.files.files[0].path).parent for o in official.OFFICIAL]
     if options.out.absolute() in [path.absolute() for path in reserved]:
         raise ValueError(
-            f"{options.out} is kept for the official files: `bnnbench data fetch` puts them "
-            "there; choose another folder by --out"
+            f"{options.out} is reserved for the official files, which `bnnbench data fetch` puts "
+            "there; choose another folder with --out"
         )
     start, total = time.perf_counter(), 1 + len(options.only)
     written_files = make_cifar_c(
@@ -73,20 +73,36 @@ def _make(images: np.ndarray, labels: np.ndarray, options: argparse.Namespace) -
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = Parser("bnnbench corruptions", description=__doc__)
     add = parser.add_argument
-    add("--out", type=Path, metavar="DIR", help="write NAME.npy and labels.npy here: 2.9 GB")
-    add("--contact-sheet", type=Path, metavar="FILE", help="write a PNG of one image here")
-    add("--image", type=int, default=0, metavar="N", help="which test image the sheet shows")
-    add("--source", choices=SOURCES, default="cifar10", help="whose test images")
+    add(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="write NAME.npy and labels.npy to this folder: 2.9 GB",
+    )
+    add(
+        "--contact-sheet",
+        type=Path,
+        metavar="FILE",
+        help="write a preview of one image to this PNG",
+    )
+    add("--image", type=int, default=0, metavar="N", help="test image shown in the preview")
+    add("--source", choices=SOURCES, default="cifar10", help="data set of the test images")
     add("--only", type=_names, default=tuple(CORRUPTIONS), metavar="A,B", help="corruptions")
-    add("--seed", type=int, default=0, help="of what is random")
-    add("--workers", type=int, default=_cores(), metavar="N", help="default: one for each core")
-    add("--data-dir", type=Path, help="default: BNNBENCH_DATA, else the user's cache")
+    add("--seed", type=int, default=0, help="seed of the random corruptions")
+    add(
+        "--workers",
+        type=int,
+        default=_cores(),
+        metavar="N",
+        help="worker processes; default: one per core",
+    )
+    add("--data-dir", type=Path, help="data folder; default: BNNBENCH_DATA, else the user's cache")
     add("--offline", action="store_true", help="never touch the network")
     options = parser.parse_args(arguments)
     if not (options.out or options.contact_sheet):
         parser.error("needs --out DIR or --contact-sheet FILE")
     if options.workers < 1:
-        parser.error(f"--workers: at least 1, not {options.workers}")
+        parser.error(f"--workers must be at least 1; got {options.workers}")
     return options
 
 

@@ -19,7 +19,7 @@ from bnnbench.datasets.reading.third_party_text import legible
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out the command line and return its exit code: 0, 1 without data, 2 for usage."""
+    """Run the command line, and return its exit code: 0, 1 if data is missing, 2 for usage."""
     options = _parser().parse_args(arguments)
     if options.data_dir:
         os.environ["BNNBENCH_DATA"] = options.data_dir
@@ -60,23 +60,25 @@ def _parser() -> Parser:
     parser = Parser("bnnbench data", description=__doc__, parents=[shared])
     parser.set_defaults(data_dir=None, offline=False)
     commands = parser.add_subparsers(dest="command")
-    commands.add_parser("list", help="list every source (the default)", parents=[shared])
+    commands.add_parser("list", help="list all sources (default)", parents=[shared])
     fetch = commands.add_parser("fetch", help="download and verify data sets", parents=[shared])
     fetch.add_argument(
-        "names", nargs="+", metavar="NAME", help="names that `bnnbench data list` prints"
+        "names", nargs="+", metavar="NAME", help="names listed by `bnnbench data list`"
     )
     facts = commands.add_parser(
-        "facts", help="print twins, constant columns, transforms, checksums", parents=[shared]
+        "facts",
+        help="print duplicate rows, constant columns, transforms, checksums",
+        parents=[shared],
     )
-    facts.add_argument("name", metavar="NAME", help="a source that `bnnbench data list` prints")
-    facts.add_argument("--fold", type=int, default=0)
+    facts.add_argument("name", metavar="NAME", help="a source listed by `bnnbench data list`")
+    facts.add_argument("--fold", type=int, default=0, help="default: %(default)s")
     export_rows = commands.add_parser(
         "export",
         help="write training and test rows for another program, without the test targets",
         parents=[shared],
     )
-    export_rows.add_argument("name", metavar="NAME", help="a source that `bnnbench data` lists")
-    export_rows.add_argument("--fold", type=int, default=0)
+    export_rows.add_argument("name", metavar="NAME", help="a source listed by `bnnbench data`")
+    export_rows.add_argument("--fold", type=int, default=0, help="default: %(default)s")
     export_rows.add_argument(
         "--out", type=Path, metavar="DIR", help="new folder for the files; default: NAME-foldN"
     )
@@ -84,27 +86,31 @@ def _parser() -> Parser:
         "--format", choices=("csv", "npz", "parquet"), help="default: npz for images, else csv"
     )
     export_rows.add_argument(
-        "--with-test-targets", action="store_true", help="write the test targets, too"
+        "--with-test-targets", action="store_true", help="also write the test targets"
     )
     pack = commands.add_parser(
         "pack",
-        help="files of data sets in parts, for a machine without a network",
+        help="pack the files of data sets into parts, for a machine without a network",
         parents=[shared],
     )
-    pack.add_argument("names", nargs="+", metavar="NAME", help="names that `bnnbench data` lists")
-    pack.add_argument("--out", type=Path, metavar="DIR", required=True, help="folder of the parts")
+    pack.add_argument("names", nargs="+", metavar="NAME", help="names listed by `bnnbench data`")
+    pack.add_argument("--out", type=Path, metavar="DIR", required=True, help="folder for the parts")
     pack.add_argument(
         "--parts-of",
         type=_bytes,
         default="60M",
         metavar="SIZE",
-        help="largest size of a part, such as 48M (default: %(default)s)",
+        help="maximum size of a part, such as 48M (default: %(default)s)",
     )
     unpack = commands.add_parser(
-        "unpack", help="restore such files into the data folder, byte for byte", parents=[shared]
+        "unpack", help="restore packed files into the data folder, byte for byte", parents=[shared]
     )
     unpack.add_argument(
-        "parts", nargs="+", type=Path, metavar="PART", help="all parts, or folders that hold them"
+        "parts",
+        nargs="+",
+        type=Path,
+        metavar="PART",
+        help="all parts, or folders that contain them",
     )
     return parser
 
@@ -156,7 +162,7 @@ def _fetch(name: str, item: DataSource | FileSet) -> int:
 
 
 def _facts(data_source: DataSource, fold: int) -> int:
-    """Print the facts of a fold that `bnnbench.datasets.facts` computes."""
+    """Print the facts of a fold, as computed by `bnnbench.datasets.facts`."""
     try:
         data = data_source.load(fold)
     except (DataUnavailable, DataDamaged) as error:
@@ -170,7 +176,7 @@ def _facts(data_source: DataSource, fold: int) -> int:
 
 
 def _export(data_source: DataSource, options: argparse.Namespace) -> int:
-    """Write the rows of a fold, and print where they are and how to name them."""
+    """Write the rows of a fold, and print their folder and their digest."""
     folder = options.out or Path(f"{data_source.name}-fold{options.fold}")
     try:
         rows = export(data_source, options.fold, folder, options.format, options.with_test_targets)
@@ -185,7 +191,7 @@ def _export(data_source: DataSource, options: argparse.Namespace) -> int:
 
 
 def _pack(names: Sequence[str], out: Path, largest: int) -> int:
-    """Pack all files of these data sets that are here, and print what is left out."""
+    """Pack all files of these data sets on this machine, and print which are missing."""
     paths: dict[str, Path] = {}
     try:
         for name in names:
@@ -200,7 +206,7 @@ def _pack(names: Sequence[str], out: Path, largest: int) -> int:
             if not here and not others:
                 raise DataUnavailable(f"{name}: none of its files is in {files.folder()}")
             for missing in item.missing():
-                print(f"{name}: not here, left out: {missing}")
+                print(f"{name}: missing, left out: {missing}")
         parts = packed.write(paths, out, largest)
     except (DataUnavailable, DataDamaged) as error:
         print(legible(error), file=sys.stderr)
@@ -222,7 +228,7 @@ def _unpack(given: Sequence[Path]) -> int:
         return 1
     except OSError as error:
         raise ValueError(error) from error
-    print(f"{len(paths)} files in {files.folder()}, each as it was")
+    print(f"{len(paths)} files restored unchanged in {files.folder()}")
     return 0
 
 

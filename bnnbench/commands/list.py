@@ -9,11 +9,11 @@ from bnnbench.commands.terminal.terminal import console_of
 from bnnbench.suites import SUITES
 
 SHOWN = 12
-"""Most names of a kind that are listed; a search has hundreds."""
+"""Maximum number of names listed per kind; a search has hundreds."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print every suite and method; one that cannot be imported says why. Returns 0."""
+    """Print every suite and method, or why it cannot be imported. Returns 0."""
     Parser("bnnbench list", description=__doc__).parse_args(arguments)
     console = console_of(width_of_files=160)
     print_table(
@@ -39,7 +39,7 @@ def _suites() -> list[tuple[str, ...]]:
 
 
 def _some(names: list[str]) -> str:
-    """Return the names, or the first of too many."""
+    """Return the names, shortened to the first `SHOWN`."""
     more = f", and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more
 

@@ -1,4 +1,4 @@
-"""`bnnbench methods`: the methods, or what one is and which settings it has."""
+"""`bnnbench methods`: list the methods, or describe one and its settings."""
 
 import dataclasses
 import sys
@@ -21,14 +21,14 @@ from bnnbench.methods.tuning.space import Choice, Integers, Log, OneMinusLog, Si
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print what the command line asks for, and return the exit code: 0, or 2 for usage."""
+    """Print what the command line requests; return the exit code: 0, or 2 for usage."""
     parser = Parser("bnnbench methods", description=__doc__)
     parser.add_argument(
         "names",
         nargs="*",
         metavar="NAME",
         help="a method, or the class of a setting such as descent; module:Class or file.py:Class "
-        "for any other; none: list all methods",
+        "for any other; default: list all methods",
     )
     names = parser.parse_args(arguments).names
     console = console_of()
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def print_methods(console: Console) -> None:
-    """Print a line for each method; one that cannot be imported says why."""
+    """Print a line for each method, or why it cannot be imported."""
     rows = []
     for name, path in known_methods().items():
         try:
@@ -59,7 +59,7 @@ def print_methods(console: Console) -> None:
 def print_table(
     console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> None:
-    """Print a table below its title; cells that are too wide continue in the next line."""
+    """Print a table below its title; cells that are too wide continue on the next line."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold")
@@ -73,7 +73,7 @@ def _print_class(console: Console, name: str, kind: type) -> None:
     name = registered(name) or name
     facts = {"class": f"{kind.__module__}:{kind.__qualname__}"}
     if hasattr(kind, "fit"):
-        facts["source"] = glossary.source_of(kind) or "its module names none"
+        facts["source"] = glossary.source_of(kind) or "not stated in its module"
         facts["takes"] = _takes(name)
     try:
         instance = constructed(kind, {})
@@ -98,7 +98,7 @@ def _print_class(console: Console, name: str, kind: type) -> None:
 
 def _takes(name: str) -> str:
     if name not in METHODS:
-        return f"`bnnbench check {name}` finds out"
+        return f"unknown; `bnnbench check {name}` finds out"
     kinds = coverage.covered(name)
     return "; ".join(coverage.PROBLEMS[kind] for kind in kinds)
 
@@ -108,13 +108,13 @@ def settings_of(kind: type) -> Iterator[tuple[str, str, str, str]]:
     hints = types_of(kind)
     for field in fields_of(kind):
         default = default_of(field)
-        text = "needed" if default is dataclasses.MISSING else shown(default)
+        text = "required" if default is dataclasses.MISSING else shown(default)
         values = needed(hints.get(field.name, Any))
         yield field.name, text, values, glossary.meaning(kind, field.name)
 
 
 def _search(space: Space) -> Iterator[str]:
-    """Yield lines about the settings that a tuned profile searches."""
+    """Yield lines about the settings that tuned profiles search."""
     if space.is_empty:
         yield "Tuned profiles search none of its settings."
         return
@@ -123,18 +123,18 @@ def _search(space: Space) -> Iterator[str]:
         yield f"  {path}: {described(law)}"
     if space.length:
         given = ", ".join(map(str, space.lengths))
-        yield f"  {space.length}: {given or 'a ladder of doublings, by the number of rows'}"
+        yield f"  {space.length}: {given or 'successive doublings, by the number of rows'}"
 
 
 def described(law: object) -> str:
-    """Return a law of the search in words."""
+    """Describe the search distribution of a setting."""
     match law:
         case Log(low, high):
-            return f"{low:g} to {high:g}, uniform in the logarithm"
+            return f"{low:g} to {high:g}, log-uniform"
         case OneMinusLog(low, high):
-            return f"{1 - high:g} to {1 - low:g}, one minus it uniform in the logarithm"
+            return f"{1 - high:g} to {1 - low:g}, one minus it log-uniform"
         case Integers(low, high, log):
-            return f"whole numbers from {low} to {high}{', in the logarithm' if log else ''}"
+            return f"whole numbers from {low} to {high}{', log-uniform' if log else ''}"
         case Choice(values):
             return f"one of {listed(map(repr, values), 'or')}"
         case Single(of):

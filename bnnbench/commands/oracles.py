@@ -1,4 +1,4 @@
-"""`bnnbench oracles`: make, verify and list families of problems whose law is known."""
+"""`bnnbench oracles`: make, verify and list families with a known data distribution."""
 
 import argparse
 import sys
@@ -18,16 +18,16 @@ from bnnbench.suites.truth.known.verifying import verified
 SOUND, UNSOUND, MISUSED = 0, 1, 2
 
 ABOUT = """\
-make    draw functions and targets, find their posteriors, and write the family if they are sound
+make    draw functions and targets, compute their posteriors, and write the family if it is valid
 verify  check files, inputs, functions and closed forms in seconds
-list    print the families that are here, and those that are not made
+list    print existing families, and those not yet made
 
-Exit codes: 0 all is sound. 1 a family is refused. 2 usage.
+Exit codes: 0 all families are valid. 1 a family is refused. 2 usage.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out what the command line asks for, and return the exit code."""
+    """Run the command line, and return the exit code."""
     options = _parser().parse_args(arguments)
     try:
         return options.act(options)
@@ -79,7 +79,7 @@ def _verify(options: argparse.Namespace) -> int:
             continue
         for warning in warnings:
             print(f"warning: {warning}")
-        print(f"{name}: sound")
+        print(f"{name}: valid")
     return code
 
 
@@ -96,12 +96,12 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _summary(family: families.Family) -> str:
-    """Return size and worst convergence in words."""
+    """Return size and worst convergence as text."""
     posterior = family.stated["posterior"]
     posteriors = (
         "posteriors in closed form"
         if posterior == "exact"
-        else f"posteriors by chains, R-hat at most {max(posterior['r_hat']):.4f}, ESS at least "
+        else f"posteriors by MCMC, R-hat at most {max(posterior['r_hat']):.4f}, ESS at least "
         f"{min(min(posterior['ess_bulk']), min(posterior['ess_tail'])):.0f}"
     )
     rows = family.stated["inputs"]

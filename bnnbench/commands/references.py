@@ -25,17 +25,17 @@ from bnnbench.suites.truth.references.verifying import rerun, verified
 SOUND, UNSOUND, MISUSED = 0, 1, 2
 
 ABOUT = """\
-make    run the sampler twice on each model; write certificate and draws if every condition is met
+make    run the sampler twice on each model; write certificate and draws if all conditions are met
 verify  check files, data and draws in seconds; --rerun also runs the sampler again
 sbc     simulation-based calibration of the sampler on a family of models
-list    print certified references, models that failed with their reasons, and those not made
+list    print certified references, failed models with reasons, and models not yet made
 
-Exit codes: 0 all is sound. 1 a reference or calibration fails. 2 usage.
+Exit codes: 0 all references are valid. 1 a reference or calibration fails. 2 usage.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out what the command line asks for, and return the exit code."""
+    """Run the command line, and return the exit code."""
     options = _parser().parse_args(arguments)
     try:
         return options.act(options)
@@ -64,7 +64,7 @@ def _parser() -> Parser:
     make.add_argument("names", nargs="+", metavar="NAME|FILE.json", help="models, or recipe files")
     make.add_argument(
         "--work", type=Path, default=Path("results/references"), metavar="DIR",
-        help="folder for runs, from which an interrupted command continues",
+        help="folder for runs, so that an interrupted command can continue",
     )  # fmt: skip
     verify = add("verify", _verify)
     verify.add_argument("names", nargs="*", metavar="NAME", help="references; default: all")
@@ -73,7 +73,7 @@ def _parser() -> Parser:
     sbc.add_argument("families", nargs="+", metavar="FAMILY", help=", ".join(_families()))
     sbc.add_argument(
         "--told-noise", type=float, default=1.0, metavar="RATIO",
-        help="noise that the sampler is told, over the true one; other than 1 must fail",
+        help="noise given to the sampler, relative to the true noise; other than 1 must fail",
     )  # fmt: skip
     add("list", _list)
     return parser
@@ -99,7 +99,7 @@ def _make(options: argparse.Namespace) -> int:
             print(f"{name}: rejected: {'; '.join(stated['failed'])}")
             code = UNSOUND
         else:
-            # A model that is certified at a later attempt says what failed before.
+            # A model certified on a later attempt records its earlier failures.
             earlier = options.references / REJECTED / f"{name}.json"
             before = reading.rejected(options.references).get(name, [])
             reading.write(folder, stated | {"rejected_before": before}, draws)
@@ -109,7 +109,7 @@ def _make(options: argparse.Namespace) -> int:
 
 
 def _recipe(name: str) -> tuple[str, Recipe]:
-    """Return name and recipe: a declared one, or one described in a JSON file."""
+    """Return name and recipe: a declared recipe, or one described in a JSON file."""
     if name in RECIPES:
         return name, RECIPES[name]
     path = Path(name)
@@ -120,7 +120,7 @@ def _recipe(name: str) -> tuple[str, Recipe]:
     except (NotRepeatable, TypeError) as error:
         raise ValueError(f"{path}: {error}") from error
     if not isinstance(recipe, Recipe):
-        raise ValueError(f"{path}: needed a description of a recipe; got {type(recipe).__name__}")
+        raise ValueError(f"{path}: needed the description of a recipe; got {type(recipe).__name__}")
     return path.stem, recipe
 
 
@@ -141,7 +141,7 @@ def _verify(options: argparse.Namespace) -> int:
                 print(f"refused: {name}: another run differs: {'; '.join(failed)}")
                 code = UNSOUND
                 continue
-        print(f"{name}: sound")
+        print(f"{name}: valid")
     return code
 
 
@@ -181,7 +181,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _worst(stated: Mapping[str, Any]) -> str:
-    """Return the worst numbers of a certificate in words."""
+    """Return the worst numbers of a certificate as text."""
     quantities = stated["quantities"].values()
     return (
         f"{stated['data']['test_rows']} test rows, "

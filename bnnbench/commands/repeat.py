@@ -1,4 +1,4 @@
-"""`bnnbench repeat`: one run of each method of a bundle again, by the present code."""
+"""`bnnbench repeat`: re-run one run of each method of a bundle with the present code."""
 
 import math
 from collections import defaultdict
@@ -11,7 +11,7 @@ from rich.console import Console
 
 from bnnbench.commands.planning.forecast import Forecast
 from bnnbench.commands.running import values
-from bnnbench.commands.stored_runs.repetition import not_repeated, repetition_of
+from bnnbench.commands.stored_runs.repetition import not_rerun, rerun_of
 from bnnbench.commands.stored_runs.reproduction import NoGpuHere, task_of
 from bnnbench.commands.terminal.counts import counted
 from bnnbench.commands.terminal.display import display
@@ -24,58 +24,58 @@ from bnnbench.engine.run.outcomes import lost
 from bnnbench.engine.run.task import Outcome, Task
 from bnnbench.engine.store import bundles, repetitions
 from bnnbench.engine.store.rebuilding import NotRepeatable
-from bnnbench.engine.store.repetitions import OUTCOMES, Repetition
-from bnnbench.engine.store.store import Damaged
+from bnnbench.engine.store.repetitions import OUTCOMES, Rerun
+from bnnbench.engine.store.store import CorruptRecord
 from bnnbench.engine.workers import Settings, cores
 from bnnbench.engine.workers.base import Lost, executor, prepare_process
 
 ABOUT = """\
-Carry out one run of each method in each profile of a bundle again, by the present code, and keep
-beside the runs what came of it, in `repeated.csv`: identical scores, scores within rounding, or the
-score that lies farthest from the recorded one, measured by how far such runs differ among
-themselves. A method's run is its cheapest; those already repeated by the same code are passed over,
-so that an interrupted command continues. Runs of a GPU are repeated where there is one.
+Re-run one run of each method in each profile of a bundle with the present code, and record the
+outcome in `repeated.csv` next to the runs: identical scores, scores within rounding, or the score
+farthest from the recorded one, relative to the spread of comparable runs. For each method, the
+cheapest run is taken. Runs already re-run with the same code are skipped, so that an interrupted
+command continues. GPU runs are re-run only on a machine with a GPU.
 """
 
 MISUSED, REFUSED = 2, 3
 
-Lines = dict[Path, dict[str, Repetition]]
-"""Folder of a bundle → key → what came of the run."""
+Lines = dict[Path, dict[str, Rerun]]
+"""Folder of a bundle → key → outcome of the re-run."""
 Alike = tuple[str, str, str]
-"""Profile, method and data set of runs that differ by seed and fold alone."""
+"""Profile, method and data set of runs that differ only by seed and fold."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A run to repeat, and what its repetition is measured by."""
+    """A run to re-run, and the comparable runs that give the scale of differences."""
 
     folder: Path
     record: Record
     alike: Sequence[Record]
-    """The runs of its method on its data set, itself among them."""
+    """All runs of its method on its data set, including this one."""
     task: Task
     code_sha256: str
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out the command line; return 0, 2 for wrong usage, 3 where code is not committed."""
+    """Run the command line; return 0, 2 for wrong usage, 3 if code is not committed."""
     parser = Parser("bnnbench repeat", description=ABOUT)
     parser.add_argument("bundle", type=Path, help="a bundle, or a folder of bundles")
     parser.add_argument(
         *("--at-most",), type=values.seconds, default=60.0, metavar="SECONDS",
-        help="pass over methods whose cheapest run took longer (60)",
+        help="skip methods whose cheapest run took longer than this many seconds (60)",
     )  # fmt: skip
     parser.add_argument(
-        "--workers", type=values.count(), default=cores(), help="processes (one for each core)"
+        "--workers", type=values.count(), default=cores(), help="worker processes (one per core)"
     )
     options = parser.parse_args(arguments)
     if not bundles.folders(options.bundle):
-        parser.error(f"{options.bundle} holds no bundle: no {bundles.NAME} in it or in its folders")
+        parser.error(f"{options.bundle} is not a bundle: no {bundles.NAME} in it or in its folders")
     prepare_process()
     console = Console()
     try:
         return _repeat(options.bundle, options.at_most, options.workers, console)
-    except (Damaged, DataUnavailable, DataDamaged) as error:
+    except (CorruptRecord, DataUnavailable, DataDamaged) as error:
         console.print(f"error: {legible(error)}", markup=False, soft_wrap=True)
         return MISUSED
 
@@ -89,24 +89,24 @@ def _repeat(bundle: Path, at_most: float, workers: int, console: Console) -> int
     if changed := next((p for p in plans.values() if p.task.code.dirty is not False), None):
         console.print(
             f"error: the code of {changed.record.method} has uncommitted changes; commit, so that "
-            "what is kept names the code that made it",
+            "the recorded outcome names the code that made it",
             markup=False,
             soft_wrap=True,
         )
         return REFUSED
     finished = sum(key not in plans for of_folder in lines.values() for key in of_folder)
-    console.print(f"{counted(len(plans))} to repeat, {finished} repeated earlier", highlight=False)
+    console.print(f"{counted(len(plans))} to re-run, {finished} re-run earlier", highlight=False)
     for key, outcome in _outcomes(plans, workers, console):
         plan = plans[key]
-        line = repetition_of(plan.record, outcome, plan.alike, plan.code_sha256)
+        line = rerun_of(plan.record, outcome, plan.alike, plan.code_sha256)
         lines[plan.folder][key] = line
         repetitions.write(plan.folder, lines[plan.folder].values())
     _conclude([line for of_folder in lines.values() for line in of_folder.values()], console)
     return 0
 
 
-def _planned(folder: Path, at_most: float) -> tuple[dict[str, Repetition], dict[str, Plan]]:
-    """Return the lines that stay, and the runs to repeat; a run that cannot be gets its line."""
+def _planned(folder: Path, at_most: float) -> tuple[dict[str, Rerun], dict[str, Plan]]:
+    """Return the lines that stay and the runs to re-run; one that cannot be re-run gets a line."""
     cheapest = list(_cheapest([record for record in bundles.read(folder) if _may_repeat(record)]))
     keys = {record.key for record, _ in cheapest}
     lines = {line.key: line for line in repetitions.read(folder) if line.key in keys}
@@ -119,7 +119,7 @@ def _planned(folder: Path, at_most: float) -> tuple[dict[str, Repetition], dict[
         except NoGpuHere:
             continue
         except NotRepeatable as error:
-            lines[record.key] = not_repeated(record, str(error))
+            lines[record.key] = not_rerun(record, str(error))
             repetitions.write(folder, lines.values())
             continue
         before, code_sha256 = lines.get(record.key), sources_sha256(task)
@@ -149,7 +149,7 @@ def _may_repeat(record: Record) -> bool:
 
 
 def _cheapest(records: Sequence[Record]) -> Iterator[tuple[Record, Sequence[Record]]]:
-    """Yield the cheapest run of each profile and method, and those that are like it."""
+    """Yield the cheapest run of each profile and method, and the comparable runs."""
     alike: dict[Alike, list[Record]] = defaultdict(list)
     for record in records:
         alike[record.profile, record.method, record.dataset].append(record)
@@ -164,7 +164,7 @@ def _price(record: Record) -> tuple[float, str]:
 
 
 def _seconds(record: Record) -> float:
-    """Return the processor time of a run, or the time on the wall where that is unknown."""
+    """Return the processor time of a run, or its wall-clock time if that is unknown."""
     cost = record.cost
     if cost is None:
         return math.inf
@@ -173,7 +173,7 @@ def _seconds(record: Record) -> float:
     return fit + predict
 
 
-def _conclude(repeated: Sequence[Repetition], console: Console) -> None:
+def _conclude(repeated: Sequence[Rerun], console: Console) -> None:
     for outcome in OUTCOMES:
         if alike := [r for r in repeated if r.outcome == outcome]:
             console.print(f"{outcome}: {counted(len(alike))}", highlight=False)

@@ -26,21 +26,21 @@ from bnnbench.reports.read.predictions.bundled import (
 from bnnbench.reports.read.uncollected import uncollected
 from bnnbench.reports.style.words import counted
 
-ABOUT = """Rebuild the report of every suite from its stored results, without fitting anything:
+ABOUT = """Rebuild the report of every suite from its stored results, without fitting:
 report.html, tables.md, tables.tex, tables.csv, runs.csv, metrics.csv and costs.csv.
 With --out, write a site: the board, which answers which method to use first, pages of methods and
-data sets, and the same files for each suite. A bundle is read like results."""
+data sets, and the same files for each suite. Bundles are read like results."""
 
 OTHERS = """Other commands: `bnnbench report compare A B` shows what changed between two folders of
 results. `bnnbench report export RESULTS --format parquet|csv|latex` writes every score,
-`--format pairs` the differences between all pairs of methods, and `--format trials` what searches
-for settings tried.
-`bnnbench report timing BENCHMARK.json` writes a page of timings. A site has this page if a folder
-of results holds benchmark.json; benchmark_previous.json, if present, is compared with it."""
+`--format pairs` the differences between all pairs of methods, and `--format trials` the trials of
+the searches for settings.
+`bnnbench report timing BENCHMARK.json` writes a page of timings. A site includes this page if a
+folder of results contains benchmark.json, compared with benchmark_previous.json if present."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command; return 0, 3 where something was damaged, 2 where nothing was written."""
+    """Run the command; return 0, 3 if something was corrupt, 2 if nothing was written."""
     if arguments and arguments[0] in COMMANDS:
         return COMMANDS[arguments[0]](arguments[1:])
     parser = Parser("bnnbench report", description=ABOUT, epilog=OTHERS)
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
         help="folders of results, as passed to a suite by --out, or bundles; several are merged",
     )  # fmt: skip
     parser.add_argument(
-        "--out", type=Path, help="folder for a site (default: reports are written beside the runs)"
+        "--out", type=Path, help="folder for a site (default: reports are written next to the runs)"
     )
     parser.add_argument(
         *("--predictions",), action="append", type=Path, default=[], metavar="FILE.tar",
@@ -58,11 +58,11 @@ def main(arguments: Sequence[str]) -> int:
     add_margins(parser)
     options = parser.parse_args(arguments)
     if len(options.results) > 1 and options.out is None:
-        return _error("several folders are merged into a site; give its folder by --out FOLDER")
+        return _error("several folders are merged into a site; give its folder with --out FOLDER")
     try:
         suites = _suites(options.results, spans_in(options.predictions))
         if options.out is None and any(map(holds_bundle, options.results)):
-            return _error("a bundle's pages are a site; give its folder by --out FOLDER")
+            return _error("a bundle's pages are a site; give its folder with --out FOLDER")
     except ValueError as error:
         return _error(str(error))
     was_read = {suite: _read(sources) for suite, sources in suites.items()}
@@ -82,10 +82,10 @@ def main(arguments: Sequence[str]) -> int:
                     damaged = _write_site(options.out, options.results, of_suites, judged, entries)
             except OSError as error:
                 return _error(
-                    f"cannot write the front page: {error}; choose another folder by --out"
+                    f"cannot write the front page: {error}; choose another folder with --out"
                 )
         else:
-            list(entries)  # each is told when it is written
+            list(entries)  # prints each report once it is written
     if set(codes.values()) == {2}:
         return 2
     return DAMAGED if damaged or any(codes.values()) else 0
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str]) -> int:
 def _told(
     suites: Iterable[str], reports: Iterator[Written], codes: dict[str, int]
 ) -> Iterator[tuple[str, folder_site.Entry]]:
-    """Print what there is to say of each report, keep its exit code, and yield what was written."""
+    """Print the messages of each report, store its exit code, and yield what was written."""
     for suite, written in zip(suites, reports, strict=True):
         for line in written.complaints:
             print(line, file=sys.stderr)
@@ -112,10 +112,10 @@ def _write_site(
     judged: board.Suites,
     entries: Iterator[tuple[str, folder_site.Entry]],
 ) -> bool:
-    """Write the pages of a site but the reports, and return whether timings were damaged.
+    """Write the pages of a site except the reports, and return whether timings were corrupt.
 
-    The reports, which are written meanwhile, become `entries`. Pages know only the suites whose
-    report was written.
+    The reports, written meanwhile, become `entries`. Pages include only the suites whose report
+    was written.
     """
     names = store_names(sources)
     timed = timing_page.site_pages(dict(zip(names, sources, strict=True)), "suites.html")
@@ -145,7 +145,7 @@ def _write_site(
 
 
 Sources = Mapping[str, Path | Results]
-"""Name of a store → its folder for one suite, or the runs themselves, out of a bundle."""
+"""Name of a store → its folder for one suite, or the runs themselves if from a bundle."""
 
 
 def _suites(
@@ -153,7 +153,7 @@ def _suites(
 ) -> dict[str, dict[str, Path | Results]]:
     """Return suite → store → where its runs are; stores are named after the folders of results.
 
-    `spans` are where predictions of bundled runs are. Raises ValueError where they are of others.
+    `spans` locates the predictions of bundled runs. Raises ValueError if they belong to other runs.
     """
     by_suite: dict[str, dict[str, Path | Results]] = {}
     names = store_names(results)
@@ -167,12 +167,12 @@ def _suites(
     every = [source.store for of in by_suite.values() for source in of.values()
              if isinstance(source, Results)]  # fmt: skip
     if spans and not any(isinstance(store, BundledStore) for store in every):
-        raise ValueError("--predictions has those of none of the bundled runs")
+        raise ValueError("--predictions: the file has predictions of none of the bundled runs")
     return dict(sorted(by_suite.items()))
 
 
 def _read(sources: Sources) -> tuple[int, Results | None]:
-    """Return an exit code, and the runs of a suite; None where no store is legible."""
+    """Return an exit code and the runs of a suite; None if no store is readable."""
     results_by_store: dict[str, Results] = {}
     code = 0
     for name, source in sources.items():

@@ -1,4 +1,4 @@
-"""`bnnbench reproduce KEY`: repeat a stored run, and compare."""
+"""`bnnbench reproduce KEY`: re-run a stored run and compare."""
 
 import argparse
 import os
@@ -15,7 +15,7 @@ from bnnbench.engine.records.record import Record
 from bnnbench.engine.store import bundles
 from bnnbench.engine.store.inspection import stores
 from bnnbench.engine.store.rebuilding import NotRepeatable
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.engine.workers.base import prepare_process
 
 CODES: dict[Verdict, int] = {"identical": 0, "within rounding": 1, "differs": 3}
@@ -25,31 +25,33 @@ BUNDLE = Path(__file__).parents[2] / "docs" / "bundle"
 """The finished runs in a checkout; an installed package has none."""
 
 USUAL = (Path("results"), Path("results") / "try", BUNDLE)
-"""Where runs are looked for; the second is where `bnnbench try` writes."""
+"""Folders searched for runs; `bnnbench try` writes to the second."""
 
 ABOUT = """\
-Repeats a stored run from its record alone, and compares scores and predictions
-bit for bit. Nothing is written. Bundles have scores and no predictions.
+Re-runs a stored run from its record only, and compares scores and predictions bitwise. Nothing is
+written. Bundles contain scores but no predictions.
 
 Exit codes: 0 identical. 1 within rounding: everything agrees to half the digits of single
-precision. 3 something differs. 2 usage, or a record that cannot be repeated here.
+precision. 3 something differs. 2 usage, or a record that cannot be re-run here.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Carry out what the command line asks for, and exit."""
+    """Run the command line, and exit."""
     sys.exit(command(arguments))
 
 
 def command(arguments: Sequence[str] | None = None) -> int:
-    """Carry out what the command line asks for, and return the exit code."""
+    """Run the command line, and return the exit code."""
     parser = Parser(
         prog="bnnbench reproduce",
         description=ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "key", metavar="KEY", help="key of the run (its folder's name), or the start of it"
+        "key",
+        metavar="KEY",
+        help="key of the run (the name of its folder), or the start of the key",
     )
     parser.add_argument(
         "--results",
@@ -68,13 +70,13 @@ def command(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     prepare_process()
     if options.allow and os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # as for a method that is named by its file
+        sys.path.append(os.getcwd())  # as for a method named by its file
     try:
         store, record = _run_with_key(options.key, options.results)
         has_predictions = store is not None and record.predictions_sha256
         predictions = store.predictions(record.key) if store and has_predictions else None
         result = reproduce(record, predictions, tuple(options.allow))
-    except (NotRepeatable, Damaged, ValueError, DataUnavailable, DataDamaged) as error:
+    except (NotRepeatable, CorruptRecord, ValueError, DataUnavailable, DataDamaged) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return MISUSED
     _print(record, result)
@@ -82,7 +84,7 @@ def command(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run_with_key(start: str, results: Path | None) -> tuple[Store | None, Record]:
-    """Return the record of the run whose key has this start, and its store; None for a bundle.
+    """Return the record of the run whose key starts like this, and its store; None for a bundle.
 
     Raises ValueError unless there is exactly one.
     """
@@ -96,21 +98,21 @@ def _run_with_key(start: str, results: Path | None) -> tuple[Store | None, Recor
             )
         if matches:
             return matches[0]
-    named = " or ".join(map(str, places)) or "the folder `results`, which holds none,"
+    named = " or ".join(map(str, places)) or "the folder `results`, which has no runs,"
     raise ValueError(
         f"no run in {named} begins with {start!r}; `bnnbench store list DIR` prints the runs of a "
         "folder of results, bnnbench.results(DIR) has the keys of a bundle, and --results names "
-        "another"
+        "another folder"
     )
 
 
 def _holds_runs(place: Path) -> bool:
-    """Return whether a folder is a bundle or one of results."""
+    """Return whether a folder is a bundle or has results."""
     return bool(bundles.folders(place)) or (place / "runs").is_dir() or any(place.glob("*/runs"))
 
 
 def _matches(start: str, place: Path) -> Iterator[tuple[Store | None, Record]]:
-    """Yield the runs of a folder of results or of a bundle whose keys begin so."""
+    """Yield the runs of a folder of results or of a bundle whose keys begin with `start`."""
     folders = bundles.folders(place)
     for folder in folders:
         for record in bundles.read(folder, start):
@@ -135,7 +137,7 @@ def _print(record: Record, result: Reproduction) -> None:
     for line in result.not_compared:
         print(legible(f"not compared: {line}"))
     if result.circumstances:
-        print("differences from when it was recorded:")
+        print("differences from the recorded circumstances:")
         _table(result.circumstances)
     print(f"verdict: {result.verdict}")
 

@@ -1,4 +1,4 @@
-"""`bnnbench score PREDICTIONS`: score predictions of another program beside those of a suite."""
+"""`bnnbench score PREDICTIONS`: score predictions of another program next to a suite's own."""
 
 import argparse
 import getpass
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 COMPLETED, NO_REPORT, MISUSED = 0, 1, 2
 
 LONGEST = 1000
-"""Characters of what is said of a method."""
+"""Maximum number of characters in a description of a method."""
 
 ABOUT = """\
-Scores predictions of test rows that another program made, and keeps the scores as records beside
-those of the suite's own runs. `bnnbench data export` writes the training and test rows of a data
-set; `bnnbench score --export DIR`, without PREDICTIONS, those of a profile that takes a part of it.
+Scores predictions of test rows made by another program, and stores the scores as records next to
+the suite's own runs. `bnnbench data export` writes the training and test rows of a data set;
+`bnnbench score --export DIR`, without PREDICTIONS, those of a profile that uses part of it.
 
 PREDICTIONS is an npz, csv or parquet file, a folder of them, or - for standard input.
 
@@ -41,25 +41,25 @@ PREDICTIONS is an npz, csv or parquet file, a folder of them, or - for standard 
                               or samples: points, or draws x points; levels and quantiles:
                               points x levels; level, low and high; level and members
   csv,     columns            p0, p1, ... or log_p0, ...; mean and variance; sample; q0.05, ...;
-  parquet                     low, high and level; in0, in1, ... and level. A line for each row;
-                              with a column draw, for each row and draw
+  parquet                     low, high and level; in0, in1, ... and level. One line per row;
+                              with a column draw, one line per row and draw
 
-Both need row, the names of the exported test rows, or rows_sha256, the digest that the export
-prints, and may say fold and seed. Predictions are in the order of the exported rows and, of real
-targets, in their original units.
+All formats need row, the names of the exported test rows, or rows_sha256, the digest printed by
+the export; fold and seed are optional. Predictions are in the order of the exported rows and, for
+real-valued targets, in the original units.
 
 Exit codes: 0 scored. 1 scored, but the report could not be written. 2 usage, or predictions that
-cannot be scored; nothing is kept.
+cannot be scored; nothing is stored.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Carry out what the command line asks for, and exit."""
+    """Run the command line, and exit."""
     sys.exit(command(arguments))
 
 
 def command(arguments: Sequence[str] | None = None) -> int:
-    """Carry out what the command line asks for, and return the exit code."""
+    """Run the command line, and return the exit code."""
     options = _parser().parse_args(arguments)
     try:
         _check(options)
@@ -93,21 +93,25 @@ def _parser() -> Parser:
     what.add_argument(
         "--export", type=Path, metavar="DIR", help="write the rows to a new folder; score nothing"
     )
-    add("--suite", required=True, metavar="NAME", help="a suite that `bnnbench list` prints")
-    add("--profile", metavar="NAME", help="a profile of the suite; default: quick, or its first")
+    add("--suite", required=True, metavar="NAME", help="a suite listed by `bnnbench list`")
+    add(
+        "--profile",
+        metavar="NAME",
+        help="a profile of the suite; default: quick, or the suite's first",
+    )
     add("--dataset", required=True, metavar="NAME", help="a data set of the profile")
-    add("--method", default="", metavar="LABEL", help="the name of the method in the tables")
-    add("--fold", type=_whole, metavar="N", help="the fold, where no file says it; default: 0")
-    add("--seed", type=_whole, metavar="N", help="the seed, where no file says it; default: 0")
+    add("--method", default="", metavar="LABEL", help="name of the method in the tables")
+    add("--fold", type=_whole, metavar="N", help="fold, if no file states it; default: 0")
+    add("--seed", type=_whole, metavar="N", help="seed, if no file states it; default: 0")
     add(
         "--rows-sha256",
         metavar="DIGEST",
-        help="the digest that `bnnbench data export` prints, for files without names of rows: "
-        "vouches for their order",
+        help="digest printed by `bnnbench data export`, for files without row names: confirms the "
+        "order of the rows",
     )
-    add("--by", metavar="NAME", help="name of whoever hands them in; default: the user's name")
-    add("--code", default="", metavar="TEXT", help="place of the method's code, in your words")
-    add("--cost", default="", metavar="TEXT", help="cost of the fit, in your words")
+    add("--by", metavar="NAME", help="name of the submitter; default: the user's name")
+    add("--code", default="", metavar="TEXT", help="location of the method's code, as free text")
+    add("--cost", default="", metavar="TEXT", help="cost of the fit, as free text")
     add(
         "--data",
         choices=("auto", "original", "stand-in"),
@@ -134,7 +138,7 @@ def _whole(text: str) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Raise BadPredictions for options that no suite can take."""
+    """Raise BadPredictions for options that no suite accepts."""
     if options.suite not in SUITES:
         raise BadPredictions(f"--suite: {unknown(options.suite, ())}")
     profiles = SUITES[options.suite].profiles
@@ -160,7 +164,7 @@ def _read(place: str) -> list[HandedIn]:
 
 
 def _with_places(handed_in: list[HandedIn], options: argparse.Namespace) -> list[HandedIn]:
-    """Return the predictions with fold, seed and digest, of the file or of the command line."""
+    """Return the predictions with fold, seed and digest, from the file or the command line."""
     placed = []
     for one in handed_in:
         known = {"fold": one.fold, "seed": one.seed, "rows_sha256": one.rows_sha256}
@@ -199,7 +203,7 @@ def _score(handed_in: list[HandedIn], options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    """Write the rows of the case, and print how to name them."""
+    """Write the rows of the case, and print their folder and their digest."""
     from bnnbench.datasets.export import export
 
     _, case = _chosen(options)
@@ -214,7 +218,7 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _chosen(options: argparse.Namespace) -> "tuple[Suite, Case]":
-    """Return the profile, and its case on the data that this machine has."""
+    """Return the profile, and its case with the data available on this machine."""
     if options.data_dir:
         os.environ["BNNBENCH_DATA"] = str(options.data_dir.absolute())
     if options.offline:
@@ -231,7 +235,7 @@ def _chosen(options: argparse.Namespace) -> "tuple[Suite, Case]":
 
 
 def _check_label(label: str, suite: "Suite", store: "Store") -> None:
-    """Raise BadPredictions for a name that stands for a method of this program."""
+    """Raise BadPredictions if the name is taken by a method of this program."""
     from bnnbench.methods import METHODS
 
     taken = {name.casefold() for name in (*suite.methods, *METHODS)}
@@ -239,29 +243,29 @@ def _check_label(label: str, suite: "Suite", store: "Store") -> None:
     if label.casefold() in taken | in_store:
         raise BadPredictions(
             f"--method: {label!r} is the name of a method of this program; give another, such as "
-            f"{f'{label} (elsewhere)'!r}"
+            f"{f'{label} (external)'!r}"
         )
 
 
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (OSError, KeyError):  # no name for the user's number
+    except (OSError, KeyError):  # the user's number has no name
         return "unknown"
 
 
 def _keep(
     records: "Sequence[tuple[Record, bytes]]", suite: "Suite", case: "Case", store: "Store"
 ) -> None:
-    """Write the records, and what tables and figures need beside them."""
+    """Write the records, and the data for their tables and figures."""
     from bnnbench.commands.suite import now_and_then
     from bnnbench.engine.store.data_points.curves import keep_curves
-    from bnnbench.engine.store.leases import CLAIMS, Claims
+    from bnnbench.engine.store.leases import LEASES, Leases
     from bnnbench.engine.store.rescoring.distances import add_distances
     from bnnbench.engine.store.tables import write_tables
 
     of_case = replace(suite, cases=(case,), optional=())
-    with Claims(store.folder / CLAIMS) as claims, claims.held("upkeep", lambda: None):
+    with Leases(store.folder / LEASES) as leases, leases.held("upkeep", lambda: None):
         store.write_all(records)
         for line in add_distances(of_case, store, now_and_then(print)):
             print(legible(line))
@@ -270,7 +274,7 @@ def _keep(
 
 
 def _print(suite: "Suite", case: "Case", store: "Store") -> None:
-    """Print the tables of the data set, as a command of the suite ends with."""
+    """Print the tables of the data set, as at the end of a suite's command."""
     from bnnbench.commands.running.summary import print_tables
     from bnnbench.commands.suite import belongs
     from bnnbench.commands.terminal.terminal import console_of

@@ -1,4 +1,4 @@
-"""`bnnbench rented`: data from parts, gates, then the fits until the time is up, and again."""
+"""`bnnbench rented`: unpack data, check gates, then fit until the time is up; repeatable."""
 
 import argparse
 import dataclasses
@@ -35,26 +35,26 @@ from bnnbench.methods.checkpoints.files import Damaged as DamagedCheckpoint
 from bnnbench.methods.checkpoints.files import Ledger
 from bnnbench.suites import SUITES
 
-ABOUT = """Carry out the profile of a paper on a machine that is rented for minutes and has no
-network. Repeat the same command until it ends with code 0: data come from parts that
-`bnnbench data pack` wrote, gates are passed once, and fits continue after their last epoch.
-DIR/back is small and has all that one takes away: the gates' findings, and finished runs as a
-bundle for `bnnbench site`."""
+ABOUT = """Run a paper's profile in short sessions on a machine with a GPU and without a
+network. Repeat the same command until it ends with code 0: the data are unpacked from parts
+written by `bnnbench data pack`, the gates are passed once, and fits continue after their last
+epoch. DIR/back is small and has everything to take away: the outcomes of the gates, and finished
+runs as a bundle for `bnnbench site`."""
 CODES = """Exit codes: 0 all runs completed, 2 usage, 3 some runs failed or diverged, 4 repeat the
-command (the time is up, or parts are not here yet), 5 a gate failed. Other options are those of
+command (the time is up, or parts are missing), 5 a gate failed. All other options are passed to
 the suite."""
 
 MISUSED, AGAIN, GATE_FAILED = 2, 4, 5
 LAUNCH = (sys.executable, "-m", "bnnbench")
-"""The command line of the suites."""
+"""Start of a suite's command line."""
 FEWEST_SECONDS = 5.0
-"""A suite that would have less time is not begun."""
+"""Minimum remaining time to start a suite."""
 SECONDS_TO_END = 60.0
 FINDINGS = "gates.json"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out the command line, and return the exit code."""
+    """Run the command line, and return the exit code."""
     begun = time.monotonic()
     parsed, flags = _parsed(arguments)
     gates = importlib.import_module(f"bnnbench.suites.{parsed.suite}.short_gpu").RENTED
@@ -90,26 +90,35 @@ def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[s
     parser = argparse.ArgumentParser(
         "bnnbench rented", description=ABOUT, epilog=CODES, allow_abbrev=False
     )
-    parser.add_argument("suite", choices=_with_gates())
+    parser.add_argument("suite", choices=_with_gates(), help="suite to run")
     parser.add_argument(
-        "--parts", type=Path, metavar="DIR", required=True, help="folder of the data's parts"
+        "--parts", type=Path, metavar="DIR", required=True, help="folder with the parts of the data"
     )
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", required=True, help="folder that outlives the command"
+        "--out",
+        type=Path,
+        metavar="DIR",
+        required=True,
+        help="folder that persists between sessions",
     )
     parser.add_argument(
-        "--minutes", type=float, default=9.0, help="time of this command (default: %(default)s)"
+        "--minutes",
+        type=float,
+        default=9.0,
+        help="time limit of this command (default: %(default)s)",
     )
     parser.add_argument(
-        "--fit-minutes", type=float, help="longest time of a fit, by its first steps"
+        "--fit-minutes", type=float, help="maximum time of a fit, extrapolated from its first steps"
     )
     parser.add_argument("--methods", metavar="A,B", help="default: message passing")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda")
+    parser.add_argument(
+        "--device", choices=("cpu", "cuda"), default="cuda", help="default: %(default)s"
+    )
     return parser.parse_known_args(arguments)
 
 
 def _with_gates() -> list[str]:
-    """Return the suites that declare gates, in a module `rented` of theirs; none is imported."""
+    """Return the suites that declare gates in a module `short_gpu`, without importing any."""
     folder = Path(__file__).parents[2] / "suites"
     return [name for name in SUITES if (folder / name / "short_gpu.py").is_file()]
 
@@ -124,17 +133,17 @@ def _flags(parsed: argparse.Namespace, others: Sequence[str], gates: Gates) -> l
 
 
 def _unpack(parts: Path, folder: Path) -> None:
-    """Restore the data once; raises DataUnavailable where a part is missing."""
+    """Restore the data once. Raises DataUnavailable if a part is missing."""
     paths = sorted(parts.glob(f"*{packed.ENDING}"))
     done = folder / ".unpacked"
     if not done.exists():
         files = packed.read(paths, folder)
         write_whole(done, b"")
-        print(f"{len(files)} data files restored, each as it was")
+        print(f"{len(files)} data files restored unchanged")
 
 
 def _may_begin(gates: Gates, suite: Suite, options: Options, back: Path) -> bool:
-    """Return whether all gates are passed, now or before by the same code on the same device."""
+    """Return whether all gates are passed, now or before with the same code and device."""
     device = torch.device(options.device)
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
     code = {label: code_of(method).sha256 for label, method in suite.methods.items()}
@@ -158,7 +167,7 @@ def _may_begin(gates: Gates, suite: Suite, options: Options, back: Path) -> bool
     if device.type == "cuda":
         torch.cuda.empty_cache()
     if not fine:
-        print("Nothing was begun, so that no time is lost.")
+        print("No fit was started, so that no time is lost.")
     return fine
 
 
@@ -180,7 +189,7 @@ def _carry_out(suite: str, flags: Sequence[str], seconds: float) -> int:
         return process.wait(seconds)
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGINT)
-    except KeyboardInterrupt:  # which the suite has been sent, too
+    except KeyboardInterrupt:  # the suite has received it too
         pass
     try:
         process.wait(SECONDS_TO_END)
@@ -201,7 +210,7 @@ def _collect(store: Store, back: Path) -> None:
 
 
 def _epochs(store: Store) -> str:
-    """Return where unfinished fits stand, as the end of a clause."""
+    """Return the saved epochs of unfinished fits, as the end of a clause."""
     done = []
     for folder in sorted((store.folder / checkpoints.FOLDER).glob("*/")):
         try:
@@ -209,7 +218,7 @@ def _epochs(store: Store) -> str:
         except DamagedCheckpoint:
             continue
         done += [stage.done for stage in ledger.stages.values()] if ledger else []
-    return f"; kept after epoch {' and '.join(map(str, done))}" if done else ""
+    return f"; saved after epoch {' and '.join(map(str, done))}" if done else ""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`bnnbench site`: the board and all pages behind it, from bundles or folders of results."""
+"""`bnnbench site`: the board and all its pages, from bundles or folders of results."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,14 +6,14 @@ from pathlib import Path
 from bnnbench.commands import report
 from bnnbench.commands.terminal.parser import Parser
 
-ABOUT = """Build a site without fitting anything: the board, which answers which method to use
-first, a page for each method, data set and suite, and a comparison of any two methods. Where
-predictions are at hand, pages of examples show on which images or rows methods differ. All pages
-are files that need no server."""
+ABOUT = """Build a site without fitting: the board, which answers which method to use
+first, a page for each method, data set and suite, and a comparison of any two methods. If
+predictions are available, pages of examples show the images or rows on which methods differ. All
+pages are files that need no server."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out the command line, and return the exit code of `bnnbench report`."""
+    """Run the command line, and return the exit code of `bnnbench report`."""
     parser = Parser("bnnbench site", description=ABOUT)
     parser.add_argument("sources", nargs="+", help="bundles, or folders of results")
     parser.add_argument("--out", type=Path, default=Path("site"), help="folder (default: site)")

@@ -15,35 +15,35 @@ from bnnbench.engine.records.record import Record, time_chosen
 from bnnbench.engine.store.cleaning import Busy, collect, living
 from bnnbench.engine.store.inspection import inspect, stores
 from bnnbench.engine.store.merging import merge
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 
 SOUND, LITTER, MISUSED, UNSOUND = 0, 1, 2, 3
 
 ABOUT = """\
-verify  read every file; print the problem and the cure of each that is not sound; --rescore
-        also computes every score again from the stored predictions
+verify  read every file; print each invalid one with problem and remedy; --rescore also
+        recomputes every score from the stored predictions
 gc      remove files that no run needs, repair what can be repaired
 list    print the runs, one per line
 merge   copy the runs of several folders into a new one
 
-Exit codes: 0 all is sound, superseded runs included. 1 litter exists, or gc leaves some: orphans,
-interrupted runs, foreign files. 2 usage, or a folder that cannot be used. 3 runs that are damaged,
-false, of a later version or of the future exist, or gc or merge leaves some.
+Exit codes: 0 all runs are valid, including superseded runs. 1 there are, or gc leaves, orphans,
+interrupted runs or foreign files. 2 usage, or a folder that cannot be used. 3 there are, or gc or
+merge leaves, runs that are damaged, have false scores, or are of a later version or in the future.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Carry out what the command line asks for, and exit."""
+    """Run the command line, and exit."""
     sys.exit(command(arguments))
 
 
 def command(arguments: Sequence[str] | None = None) -> int:
-    """Carry out what the command line asks for, and return the exit code."""
+    """Run the command line, and return the exit code."""
     options = _parser().parse_args(arguments)
     try:
         return options.act(options)
     except BrokenPipeError:
-        raise  # the command line ends quietly
+        raise  # the command ends quietly
     except (ValueError, OSError, Busy) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return MISUSED
@@ -65,7 +65,7 @@ def _parser() -> Parser:
         return parser
 
     add("verify", _verify).add_argument(
-        "--rescore", action="store_true", help="compare every score with the stored predictions'"
+        "--rescore", action="store_true", help="recompute every score from the stored predictions"
     )
     gc = add("gc", _gc)
     gc.add_argument(
@@ -94,14 +94,14 @@ def _verify(options: argparse.Namespace) -> int:
     for store in _stores(options):
         if drivers := living(store):
             _say(
-                f"{store.folder}: {counted(len(drivers), 'command')} at work; what they have not "
-                "finished writing is listed too"
+                f"{store.folder}: {counted(len(drivers), 'command')} running; their unfinished "
+                "files are listed too"
             )
         inspection = inspect(store, options.rescore)
         for finding in inspection.findings:
             kinds[finding.kind] += 1
-            _say(f"{finding.kind}: {finding.path}: {finding.reason}. Cure: {finding.cure}")
-        _say(f"{store.folder}: {counted(inspection.sound, 'sound run')}")
+            _say(f"{finding.kind}: {finding.path}: {finding.reason}. Remedy: {finding.remedy}")
+        _say(f"{store.folder}: {counted(inspection.valid, 'valid run')}")
     return _code(kinds)
 
 
@@ -114,7 +114,7 @@ def _gc(options: argparse.Namespace) -> int:
             finding = action.finding
             counts[f"{would}{action.outcome or 'left'}"] += 1
             problems[finding.kind] += action.outcome is None or options.dry_run
-            cure = "" if action.outcome else f". Cure: {finding.cure}"
+            cure = "" if action.outcome else f". Remedy: {finding.remedy}"
             reason = f"({finding.kind}: {finding.reason}){cure}"
             _say(f"{would}{action.outcome or 'left'}: {finding.path} {reason}")
         summary = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
@@ -135,7 +135,7 @@ def _list(options: argparse.Namespace) -> int:
         for key in store.run_keys():
             try:
                 record = store.read(key)
-            except Damaged as error:
+            except CorruptRecord as error:
                 bad += 1
                 print(f"damaged: {legible(error)}", file=sys.stderr)
                 continue

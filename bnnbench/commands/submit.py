@@ -1,4 +1,4 @@
-"""`bnnbench submit`: the finished runs of a method as one file, for the bundle of others."""
+"""`bnnbench submit`: pack the finished runs of a method into one file for someone's bundle."""
 
 import sys
 from collections.abc import Sequence
@@ -10,30 +10,30 @@ from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.store import submissions
 from bnnbench.engine.store.inspection import stores
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 
 if TYPE_CHECKING:
     from bnnbench.engine.records.record import Record
 
 ABOUT = """\
-Write the runs of one method, with their predictions and with the method's own files, to one file.
-Whoever keeps a bundle of results can check it and add it: `bnnbench admit FILE`.
+Write the runs of one method to one file, with their predictions and the method's own files. The
+maintainer of a bundle of results can check it and add it with `bnnbench admit FILE`.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out the command line; return 0, or 2 for wrong usage."""
+    """Run the command line; return 0, or 2 for wrong usage."""
     parser = Parser("bnnbench submit", description=ABOUT)
     parser.add_argument("method", help="file.py:Class, module:Class or a name")
     parser.add_argument(
         "results", type=Path, help="folder of results of one suite, such as results/try/uci"
     )
-    parser.add_argument("--label", default="", help="only runs of this label; default: all")
+    parser.add_argument("--label", default="", help="only runs with this label; default: all")
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: LABEL.SUITE plus suffix")
     options = parser.parse_args(arguments)
     try:
         return _submit(options.method, options.results, options.label, options.out)
-    except (Damaged, ValueError, OSError) as error:
+    except (CorruptRecord, ValueError, OSError) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return 2
 
@@ -54,7 +54,9 @@ def _submit(method: str, results: Path, label: str, out: Path | None) -> int:
         raise ValueError(f"{results} has no runs of {name}" + f" labelled {label!r}" * bool(label))
     labels = sorted({r.method for r in records})
     if len(labels) > 1:
-        raise ValueError(f"{results} has runs labelled {', '.join(labels)}: choose one by --label")
+        raise ValueError(
+            f"{results} has runs labelled {', '.join(labels)}: choose one with --label"
+        )
     rebuilt = rebuilt_run(records[0], packages_in(records)).method
     files = {file for each in classes_of(rebuilt) for file in own_sources(each.module)}
     code = {file.name: file.read_bytes() for file in sorted(files)}
@@ -68,7 +70,7 @@ def _submit(method: str, results: Path, label: str, out: Path | None) -> int:
     if missing:
         print(
             f"  {missing} of the {asked} runs that the profile asks for on these data sets are "
-            "missing; a bundle takes whole profiles alone"
+            "missing; a bundle takes only whole profiles"
         )
     return 0
 
@@ -82,17 +84,17 @@ def _only_store(folder: Path) -> Store:
 
 
 def _check(store: Store, records: Sequence["Record"], digest: str) -> None:
-    """Raise ValueError unless the runs are whole, of one profile and of the present code."""
+    """Raise ValueError unless all runs are complete, of one profile and of the present code."""
     if len(profiles := sorted({r.profile for r in records})) > 1:
         raise ValueError(f"the runs are of profiles {', '.join(profiles)}; submit one at a time")
     if failed := [r for r in records if r.status == "failed"]:
         raise ValueError(f"{len(failed)} runs failed, such as {failed[0].key}: repeat them first")
     for record in records:
         if record.status == "completed":
-            store.packed(record.key)  # raises Damaged without predictions
+            store.packed(record.key)  # raises CorruptRecord if predictions are missing
     if any(r.code_sha256 != digest for r in records):
         raise ValueError(
-            "some runs were made by other code than today's; --refit changed repeats them"
+            "some runs were made by other code than today's; --refit changed re-runs them"
         )
 
 

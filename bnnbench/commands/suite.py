@@ -1,4 +1,4 @@
-"""The command line that all suites share."""
+"""The command line of every suite."""
 
 import functools
 import shlex
@@ -41,9 +41,9 @@ from bnnbench.engine.run.checkpoints import seconds_between
 from bnnbench.engine.run.devices import NoSuchDevice
 from bnnbench.engine.store.data_points.curves import keep_curves
 from bnnbench.engine.store.data_points.planes import keep_planes
-from bnnbench.engine.store.leases import CLAIMS, JOBS, Claims
+from bnnbench.engine.store.leases import JOBS, LEASES, Leases
 from bnnbench.engine.store.rescoring.distances import add_distances
-from bnnbench.engine.store.store import Damaged, Store, Unwritable
+from bnnbench.engine.store.store import CorruptRecord, Store, Unwritable
 from bnnbench.engine.store.tables import write_tables
 from bnnbench.engine.workers.base import ExecutorUnavailable, executor, prepare_process
 from bnnbench.suites import Entry
@@ -64,22 +64,22 @@ REPORT = (sys.executable, "-m", "bnnbench", "report")
 """The command that writes a report."""
 
 REPORTED, REPORTED_DAMAGE = 0, 3
-"""Exit codes of the report's process; with the latter it has printed what is damaged."""
+"""Exit codes of the report's process; after the second it has printed which files are corrupt."""
 
 MISTAKES = (
-    *(UsageError, DataUnavailable, DataDamaged, Damaged, Unwritable),
+    *(UsageError, DataUnavailable, DataDamaged, CorruptRecord, Unwritable),
     *(NothingToLearn, PoolTooSmall, ExecutorUnavailable, NoSuchDevice),
 )
-"""Errors that the user can cure, as their messages say."""
+"""Errors that the user can fix, as their messages explain."""
 
 
 def main(suites: Mapping[str, Suite], arguments: Sequence[str] | None = None) -> NoReturn:
-    """Carry out what the command line asks of the profiles of one suite, and exit."""
+    """Run the command line for the profiles of one suite, and exit."""
     sys.exit(command(suites, arguments))
 
 
 def command(suites: Mapping[str, Suite], arguments: Sequence[str] | None = None) -> int:
-    """Carry out what the command line asks for, and return the exit code."""
+    """Run the command line, and return the exit code."""
     first = suites["quick"] if "quick" in suites else next(iter(suites.values()))
     sampled = any(has_samples(probe) for suite in suites.values() for probe in suite.probes)
     entry = Entry(first.title, tuple(suites), sampled)
@@ -87,7 +87,7 @@ def command(suites: Mapping[str, Suite], arguments: Sequence[str] | None = None)
 
 
 def run(suites: Mapping[str, Suite], options: Options) -> int:
-    """Carry out the profile that was asked for, and return the exit code."""
+    """Run the requested profile, and return the exit code."""
     console = console_of()
     try:
         with ending_cleanly():
@@ -97,7 +97,7 @@ def run(suites: Mapping[str, Suite], options: Options) -> int:
         return MISUSED
     except KeyboardInterrupt as interrupt:
         console.print()
-        say(console, "Interrupted. Finished runs are kept. To continue, repeat the command:")
+        say(console, "Interrupted. Finished runs are stored. To continue, repeat the command:")
         say(console, f"  {shlex.join(['python', *sys.orig_argv[1:]])}")
         number = interrupt.number if isinstance(interrupt, Terminated) else signal.SIGINT
         return INTERRUPTED + number
@@ -121,11 +121,11 @@ def _carry_out(
     store = Store(options.out / suite.name)
     if options.dry_run:
         return _dry_run(suite, requested, store, options, console)
-    with Claims(store.folder / CLAIMS) as claims:
+    with Leases(store.folder / LEASES) as leases:
 
         def upkeep() -> AbstractContextManager[None]:
-            """Return a lock that keeps other drivers from rewriting records and tables."""
-            return claims.held(
+            """Return a lock that prevents other drivers from rewriting records and tables."""
+            return leases.held(
                 "upkeep",
                 lambda: say(console, "Waiting for another command to finish writing tables"),
             )
@@ -136,8 +136,8 @@ def _carry_out(
         _announce(planned, options, console)
         not_tried = 0
         if not options.detach:
-            not_tried = _run(planned, store, claims, options, rows, console)
-        elif _submit(planned, store, claims, options, console):
+            not_tried = _run(planned, store, leases, options, rows, console)
+        elif _submit(planned, store, leases, options, console):
             return COMPLETED
         with upkeep():
             tell = functools.partial(say, console)
@@ -167,9 +167,9 @@ def _dry_run(
 def _introduce(
     suite: Suite, requested: Suite, options: Options, console: Console
 ) -> dict[str, int]:
-    """Print each data set's origin, a banner where it is a stand-in, and what is left out.
+    """Print each data set's origin, a banner if stand-ins are used, and what is left out.
 
-    Returns training rows by data set, for those whose files are here.
+    Returns the number of training rows of each data set whose files are available.
     """
     say(console, f"{suite.title} ({suite.profile})")
     later = [case for case in suite.cases if options.dry_run and case.source.missing()]
@@ -216,33 +216,33 @@ def _announce(planned: Plan, options: Options, console: Console) -> None:
 def _run(
     planned: Plan,
     store: Store,
-    claims: Claims,
+    leases: Leases,
     options: Options,
     rows: Mapping[str, int],
     console: Console,
 ) -> int:
-    """Carry out the tasks; each result is stored as soon as it is finished.
+    """Run the tasks; each result is stored as soon as it is finished.
 
     Returns the number of runs that were not tried.
     """
     name, settings = options.placement(len(planned.tasks))
-    jobs = store.folder / JOBS / claims.pulse.stem
-    settings = replace(settings, folder=jobs.absolute(), pulse=claims.pulse.absolute())
+    jobs = store.folder / JOBS / leases.heartbeat.stem
+    settings = replace(settings, folder=jobs.absolute(), heartbeat=leases.heartbeat.absolute())
     expected = forecast(planned.tasks, planned.experience, rows, settings.workers)
     with display(console, planned.left, expected) as progress:
-        share = Share(planned, store, claims, progress)
+        share = Share(planned, store, leases, progress)
         carry_out(share, executor(name, settings), progress)
     return share.not_tried
 
 
 def _submit(
-    planned: Plan, store: Store, claims: Claims, options: Options, console: Console
+    planned: Plan, store: Store, leases: Leases, options: Options, console: Console
 ) -> bool:
     """Submit jobs that outlive this command, and return whether jobs are queued or running."""
-    from bnnbench.commands.running import detached  # here, as few commands need it
+    from bnnbench.commands.running import detached  # imported here because few commands need it
 
     _, settings = options.placement(len(planned.tasks))
-    return detached.submit(planned, store, claims, settings, functools.partial(say, console))
+    return detached.submit(planned, store, leases, settings, functools.partial(say, console))
 
 
 def _conclude(suite: Suite, planned: Plan, store: Store, console: Console, not_tried: int) -> int:
@@ -273,14 +273,14 @@ def write_report(out: Path) -> bool:
     if not written:
         retry = shlex.join(["bnnbench", "report", str(out)])
         print(
-            f"error: the report could not be written; results are kept. To retry: {retry}",
+            f"error: the report could not be written; results are stored. To retry: {retry}",
             file=sys.stderr,
         )
     return written
 
 
 def now_and_then(say: Callable[[str], None]) -> Callable[[str], None]:
-    """Return what says a line unless the one before is too recent."""
+    """Return a function that prints a line unless the last one is too recent."""
     told = time.monotonic()
 
     def tell(line: str) -> None:

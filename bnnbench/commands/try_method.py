@@ -1,7 +1,7 @@
-"""`bnnbench try`: one method of yours beside the finished runs of all others.
+"""`bnnbench try`: compare your method with the finished runs of all others.
 
-Only that method is fitted, by the protocol of the runs in a bundle: the same data, splits, network
-and, where the suite searches for settings, the same budget.
+Only your method is fitted, by the protocol of the runs in a bundle: the same data, splits, network
+and, if the suite searches for settings, the same budget.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from typing import Any
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.records.record import Record
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.metrics.base import NO_MARGINS
 from bnnbench.reports.judge.columns import samples_of, score_under
 from bnnbench.reports.judge.comparisons import contest_of
@@ -35,24 +35,31 @@ BUNDLE = Path(__file__).parents[2] / "docs" / "bundle"
 
 ARGUMENTS = "bnnbench.commands.running.arguments"
 
-ABOUT = """Fit one method by the protocol of finished runs, and say where it stands: its place, its
-margin to the best, whom it beats, to whom it loses, and its cost. Options that are not listed here
-go to the suite, such as --folds, --workers or --timeout (bnnbench uci --help)."""
+ABOUT = """Fit one method by the protocol of finished runs, and report its place, its distance to
+the best, the methods it beats and loses to, and its cost. Options not listed here go to the suite,
+such as --folds, --workers or --timeout (bnnbench uci --help)."""
 
 MOST_NAMES = 6
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out the command line, and return the exit code of the suite."""
+    """Run the command line, and return the exit code of the suite."""
     parser = _Lenient("bnnbench try", description=ABOUT)
     parser.add_argument("method", help="file.py:Class, module:Class or a name, with settings")
     parser.add_argument("--suite", required=True, help="a suite with runs in the bundle")
     parser.add_argument(
-        "--profile", default="", help="default: the one with most runs, if any of searched settings"
+        "--profile",
+        default="",
+        help="default: the profile with most runs, preferably with searched settings",
     )
-    parser.add_argument("--datasets", default="", metavar="A,B", help="default: all of the bundle")
-    parser.add_argument("--bundle", type=Path, default=BUNDLE, metavar="DIR")
-    parser.add_argument("--out", type=Path, default=Path("results") / "try", metavar="DIR")
+    parser.add_argument("--datasets", default="", metavar="A,B", help="default: all in the bundle")
+    parser.add_argument(
+        "--bundle", type=Path, default=BUNDLE, metavar="DIR", help="bundle of finished runs"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("results") / "try", metavar="DIR",
+        help="folder for results (results/try)",
+    )  # fmt: skip
     options, rest = parser.parse_known_args(arguments)
     try:
         _check_options(options.suite, ["--methods", options.method, *rest])
@@ -61,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         others = rivals(options.bundle, options.suite, options.profile)
         if "--dry-run" not in rest:
             _check_predictions(methods, _kinds(others))
-    except (ValueError, Damaged) as error:
+    except (ValueError, CorruptRecord) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return 2
     profile = others[0].profile
@@ -84,14 +91,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _check_options(suite: str, arguments: Sequence[str]) -> None:
-    """End the process, as the suite would, where it does not know an option."""
+    """End the process, as the suite would, for unknown options."""
     suites = importlib.import_module("bnnbench.suites").SUITES
     if suite in suites:
         importlib.import_module(ARGUMENTS).parse(suite, suites[suite], arguments)
 
 
 def _of_files(request: str) -> dict[str, Any]:
-    """Return text → method, of those of files and modules, which are imported."""
+    """Return text → method for the methods named by files and modules, which are imported."""
     from bnnbench.commands.method_settings.expressions import parsed, parts
     from bnnbench.commands.method_settings.requested import method_of  # this imports torch
 
@@ -108,7 +115,7 @@ def _labels(suite: str, profile: str, request: str) -> set[str]:
 
 
 def _of_arm(labels: set[str], arm: str) -> set[str]:
-    """Return the labels of methods with a way to acquire rows."""
+    """Return the labels of methods with an acquisition strategy."""
     return {f"{label}-{arm}" for label in labels} if arm else labels
 
 
@@ -120,12 +127,12 @@ def _check_predictions(methods: Mapping[str, Any], kinds: Sequence[str]) -> None
         print(f"Checking {name} on a small problem", flush=True)
         if fault := first_fault(method, kinds):
             raise ValueError(
-                f"{name} cannot be scored: {fault}. `bnnbench check {name}` carries out every check"
+                f"{name} cannot be scored: {fault}. `bnnbench check {name}` runs all checks"
             )
 
 
 def _kinds(records: Sequence[Record]) -> list[str]:
-    """Return the kinds of small problems that are like those of the records."""
+    """Return the kinds of small problems that match the records."""
     from bnnbench.methods.coverage import PROBLEMS
 
     task = "regression" if records[0].target else "classification"
@@ -133,19 +140,19 @@ def _kinds(records: Sequence[Record]) -> list[str]:
 
 
 class _Lenient(Parser):
-    """A parser that leaves unknown options to the suite's own, which names the nearest one."""
+    """A parser that passes unknown options to the suite's parser, which names the nearest one."""
 
     parse_known_args = argparse.ArgumentParser.parse_known_args
 
 
 def rivals(bundle: Path, suite: str, profile: str = "") -> list[Record]:
-    """Return the runs of a suite's profile that a new run can stand beside.
+    """Return the runs of a suite's profile with which a new run can be compared.
 
-    Raises ValueError where the bundle has none, and `Damaged`.
+    Raises ValueError if the bundle has none, and `CorruptRecord`.
     """
     if not holds_bundle(bundle):
         raise ValueError(
-            f"{bundle} holds no bundle: give one by --bundle, such as docs/bundle of a checkout"
+            f"{bundle} is not a bundle: give one with --bundle, such as docs/bundle of a checkout"
         )
     folders = suites_in(bundle)
     if suite not in folders:
@@ -157,16 +164,16 @@ def rivals(bundle: Path, suite: str, profile: str = "") -> list[Record]:
     profiles = list(dict.fromkeys(record.profile for record in whole))
     if profile and profile not in profiles:
         raise ValueError(
-            f"the bundle has no profile {profile!r} of {suite}, but {joined(profiles)}"
+            f"the bundle has no profile {profile!r} of {suite}; it has {joined(profiles)}"
         )
     profile = profile or usual_profile(whole)
     return [record for record in whole if record.profile == profile]
 
 
 def usual_profile(records: Sequence[Record]) -> str:
-    """Return the profile with most methods on most data sets, or of these the one of most runs.
+    """Return the profile with most methods on most data sets; among equals, with most runs.
 
-    Of profiles with searched settings, if there are any.
+    Only profiles with searched settings count, if there are any.
     """
     searched = [record for record in records if record.search] or records
     runs = Counter(record.profile for record in searched)
@@ -189,10 +196,10 @@ def beside(new_runs: Sequence[Record], others: Sequence[Record]) -> list[Record]
 
 
 def standing_of(new_runs: Sequence[Record], others: Sequence[Record]) -> Iterator[str]:
-    """Yield where the methods of new runs stand on each data set, and what they cost.
+    """Yield the place of each new method on each data set, and its cost.
 
-    Each stands beside all other methods on its own splits and seeds; a method of the bundle that
-    was run again is there with its new runs alone.
+    Each is compared with all other methods on its own splits and seeds; a method of the bundle
+    that was run again is represented only by its new runs.
     """
     for method in dict.fromkeys(record.method for record in new_runs):
         mine = [record for record in new_runs if record.method == method]
@@ -203,9 +210,9 @@ def standing_of(new_runs: Sequence[Record], others: Sequence[Record]) -> Iterato
         places = {_place(record) for record in mine}
         asked = {_place(record) for record in others if record.dataset in datasets} | places
         yield ""
-        yield f"{method} beside the finished runs:"
+        yield f"{method} compared with the finished runs:"
         if any(record.method == method for record in others):
-            yield f"  the bundle has runs of {method}, too; the new ones stand here in their place"
+            yield f"  the bundle also has runs of {method}; the new ones replace them here"
         if len(places) < len(asked):
             yield f"  compared on the {len(places)} of {len(asked)} splits and seeds that it has"
         of = [b for b in benchmarks([*alike, *mine]) if method in b.runs]
@@ -251,7 +258,7 @@ def _standing(verdict: Judged, method: str) -> Iterator[str]:
         ("beats", outcome.beats),
         ("loses to", outcome.loses_to),
         ("cannot be told from", outcome.undecided),
-        ("has the very scores of", outcome.identical),
+        ("has exactly the scores of", outcome.identical),
     )
     for verb, names in parts:
         if names:

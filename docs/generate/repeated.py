@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bnnbench.engine.store.repetitions import Repetition
+from bnnbench.engine.store.repetitions import Rerun
 from bnnbench.reports.pages.methods.repeated_runs import in_words
 from bnnbench.reports.read.bundles import repeated_runs
 from bnnbench.reports.style import labels
@@ -77,16 +77,16 @@ def _counts(suite: str) -> dict[str, int]:
         for record in benchmark.records:
             runs_of.setdefault((record.profile, record.method), []).append(record.key)
     for keys in runs_of.values():
-        of_method: Sequence[Repetition] = [repeated[key] for key in keys if key in repeated]
+        of_method: Sequence[Rerun] = [repeated[key] for key in keys if key in repeated]
         for column in [_column(one) for one in of_method] or [NOT_REPEATED]:
             counts[column] = counts.get(column, 0) + 1
     return counts
 
 
-def _column(repetition: Repetition) -> str:
+def _column(rerun: Rerun) -> str:
     """Return the column in which a repeated run is counted."""
-    if repetition.outcome != "differs":
-        return in_words(repetition)
-    if repetition.spreads is None:
+    if rerun.outcome != "differs":
+        return in_words(rerun)
+    if rerun.spreads is None:
         return FAILED
-    return next((column for limit, column in NEAR.items() if repetition.spreads < limit), FAR)
+    return next((column for limit, column in NEAR.items() if rerun.spreads < limit), FAR)

@@ -57,7 +57,7 @@ def cost_column(
     """Return a column with a cost of the runs, and an entry for each method."""
     unit, scale = COSTS[name]
     column = Column(name, labels.metric(name), unit, None, scale=scale, kind="cost")
-    return filled(column, benchmark, methods, lambda r: r.cost and r.cost.of(name))
+    return filled(column, benchmark, methods, lambda r: r.cost and r.cost.value(name))
 
 
 def work_column(unit: str) -> Column:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.store import bundles, repetitions
-from bnnbench.engine.store.repetitions import Repetition
+from bnnbench.engine.store.repetitions import Rerun
 from bnnbench.engine.store.store import Store
 from bnnbench.reports.read.load import Results, read, suite_folders
 from bnnbench.reports.read.uncollected import uncollected
@@ -35,7 +35,7 @@ def holds_bundle(path: Path) -> bool:
 def suites_in(path: Path) -> dict[str, list[Path]]:
     """Return suite → the bundle folders with its runs; only each folder's first run is read.
 
-    Raises ValueError if there is none, and `Damaged` if a file is altered.
+    Raises ValueError if there is none, and `CorruptRecord` if a file is altered.
     """
     folders: dict[str, list[Path]] = defaultdict(list)
     for folder in bundle_folders(path):
@@ -46,7 +46,7 @@ def suites_in(path: Path) -> dict[str, list[Path]]:
 def read_bundle(path: Path) -> dict[str, Results]:
     """Return suite → its runs, from all folders of a bundle.
 
-    Raises ValueError if there is none, and `Damaged` if a file is altered.
+    Raises ValueError if there is none, and `CorruptRecord` if a file is altered.
     """
     by_suite: dict[str, list[Record]] = defaultdict(list)
     for folder in bundle_folders(path):
@@ -61,7 +61,7 @@ def read_bundle(path: Path) -> dict[str, Results]:
 def results_of(path: Path) -> dict[str, Results]:
     """Return suite → its runs, from a folder of results or from a bundle.
 
-    Raises ValueError if there is none, and `Damaged` if a file of a bundle is altered.
+    Raises ValueError if there is none, and `CorruptRecord` if a file of a bundle is altered.
     """
     if holds_bundle(path):
         return read_bundle(path)
@@ -69,14 +69,14 @@ def results_of(path: Path) -> dict[str, Results]:
 
 
 def records_of(folder: Path) -> tuple[Record, ...]:
-    """Return the records of one folder of a bundle. Raises `Damaged`."""
+    """Return the records of one folder of a bundle. Raises `CorruptRecord`."""
     with uncollected():
         return bundles.read(folder)
 
 
-def repeated_runs(path: Path) -> dict[str, Repetition]:
+def repeated_runs(path: Path) -> dict[str, Rerun]:
     """Return key → re-run outcome, for the runs of a bundle; empty for a folder of results.
 
-    Raises `Damaged`.
+    Raises `CorruptRecord`.
     """
     return {r.key: r for folder in bundles.folders(path) for r in repetitions.read(folder)}

@@ -26,8 +26,8 @@ def results(folder: str | Path) -> pd.DataFrame:
     Columns: suite, profile, dataset, origin (of the scored data), condition, method, seed, fold,
     metric, value, unit and the run's key. If runs have the same names but different settings, the
     one last requested by a command counts. Diverged and failed runs have no score; `costs` has
-    their status. Raises ValueError for a folder without results, and `Damaged`, with the remedy,
-    for an unreadable record.
+    their status. Raises ValueError for a folder without results, and `CorruptRecord`, with the
+    remedy, for an unreadable record.
     """
     return _table(Path(folder), scores_of)
 

@@ -31,7 +31,7 @@ def run_columns(
         "origin": column_of([origins.setdefault(text, len(origins)) for text in provenances]),
     }
     for name in COSTS:
-        values = [r.cost and r.cost.of(name) for r in runs]
+        values = [r.cost and r.cost.value(name) for r in runs]
         if name not in UNITS or any(values):
             columns[name] = column_of(values)
     if errors := {i: r.error[-longest_error:] for i, r in enumerate(runs) if r.error}:

@@ -34,7 +34,7 @@ LONGEST_UNUSED = 30 * 86400.0
 def cached(bundle: Path, table_of: Callable[[Sequence[Record]], pd.DataFrame]) -> pd.DataFrame:
     """Return the table that a function of this project makes of a bundle's records.
 
-    It comes from the cache, or is made and cached. Raises `Damaged`.
+    It comes from the cache, or is made and cached. Raises `CorruptRecord`.
     """
     folder = _folder()
     if folder is None:

@@ -40,7 +40,7 @@ def condition_table(
     ]
     if condition == benchmark.main and not minor:
         costs = [r.cost for r in benchmark.records if r.cost]
-        known = [name for name in COSTS if any(c.of(name) for c in costs)]
+        known = [name for name in COSTS if any(c.value(name) for c in costs)]
         pairs += [cost_column(benchmark, name, methods) for name in known]
     title = f"{benchmark.title}, {benchmark.condition(condition)}"
     table = table_of(title, pairs, benchmark, methods, benchmark.origin_of(condition))

@@ -37,7 +37,9 @@ def work_table(benchmark: Benchmark, methods: tuple[str, ...]) -> Table:
     }
     here = [method for method in methods if method in benchmark.runs]
     pairs = [
-        filled(work_column(unit), benchmark, here, lambda r, unit=unit: r.cost and r.cost.of(unit))
+        filled(
+            work_column(unit), benchmark, here, lambda r, unit=unit: r.cost and r.cost.value(unit)
+        )
         for unit in UNITS
         if unit in counted
     ]

@@ -240,7 +240,7 @@ def test_what_keeps_predictions_from_being_scored_is_named(method, kinds, fault)
         (
             ["tests.commands.test_check:Line(scale=0.5)"],
             0,
-            "The contract is kept: 23 checks passed",
+            "The method fulfils the contract: 23 checks passed",
         ),
         (["tests.suites.fakes:Blank"], 3, "predict"),
         (["tests.suites.fakes:Line"], 2, "has no fit"),

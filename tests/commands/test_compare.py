@@ -88,7 +88,7 @@ def test_a_folder_of_images_becomes_a_report(folder, capsys):
         place.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray((digits.images[row] * 15).astype(np.uint8)).save(place)
     assert main(["digits", "--target", "digit"]) == 2
-    assert "leave out --target" in capsys.readouterr().err
+    assert "omit --target" in capsys.readouterr().err
     options = ["--methods", f"Class frequency,AdamW{SHORT}", "--seeds", "1"]
     assert main(["digits", *options, "--executor", "serial"]) == 0
     adamw, frequency = sorted(records_of(folder), key=lambda r: r.method)

@@ -38,8 +38,8 @@ def test_every_method_and_setting_has_a_page_with_its_settings(capsys, name):
 def test_the_page_of_ivon_says_what_its_file_says(capsys):
     text = printed(capsys, "IVON")
     assert 'Shen et al. (2024), "Variational Learning is Effective for Large Deep Networks"' in text
-    assert "learning_rate: 0.003 to 1, uniform in the logarithm" in text
-    assert "beta2: 0.99 to 0.99999, one minus it uniform in the logarithm" in text
+    assert "learning_rate: 0.003 to 1, log-uniform" in text
+    assert "beta2: 0.99 to 0.99999, one minus it log-uniform" in text
     assert "for the posterior itself" in text
     (line,) = [line for line in text.splitlines() if line.startswith("beta2")]
     assert line.split()[1:4] == ["0.99999", "a", "number"]

@@ -9,7 +9,7 @@ import pytest
 
 from bnnbench.commands import repeat
 from bnnbench.commands.stored_runs import reproduction
-from bnnbench.commands.stored_runs.repetition import not_repeated, spreads_over_runs
+from bnnbench.commands.stored_runs.repetition import not_rerun, spreads_over_runs
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.stand_ins import DigitsAsMnist
@@ -20,7 +20,7 @@ from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.measuring.provenance import Code
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.store import bundles, repetitions
-from bnnbench.engine.store.store import Damaged
+from bnnbench.engine.store.store import CorruptRecord
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.marginal import Marginal
 from bnnbench.methods.networks.architectures import Flatten, Linear
@@ -73,7 +73,7 @@ def test_the_cheapest_run_of_each_method_is_repeated_once(records, tmp_path, cap
     assert {r.outcome for r in found} == {"identical"}
     assert all(r.finished and r.cpu == r.cpu_of_record for r in found)
     assert "identical: 2 runs" in told
-    assert "0 runs to repeat, 2 repeated earlier" in call(tmp_path, capsys)[1]
+    assert "0 runs to re-run, 2 re-run earlier" in call(tmp_path, capsys)[1]
 
 
 def test_a_score_that_differs_is_told_in_spreads_over_seeds(records, tmp_path, capsys):
@@ -104,18 +104,18 @@ def test_a_line_that_a_machine_with_a_gpu_wrote_stays(records, tmp_path, capsys,
     on_gpu = replace(records[3], provenance=dict(records[3].provenance) | {"device": "NVIDIA X"})
     bundles.write(tmp_path, [on_gpu])
     monkeypatch.setattr(reproduction, "gpus_here", lambda: ())
-    assert "0 runs to repeat, 0 repeated earlier" in call(tmp_path, capsys)[1]
+    assert "0 runs to re-run, 0 re-run earlier" in call(tmp_path, capsys)[1]
     assert not (tmp_path / repetitions.NAME).exists()
-    line = replace(not_repeated(on_gpu, ""), outcome="identical", commit="1" * 40)
+    line = replace(not_rerun(on_gpu, ""), outcome="identical", commit="1" * 40)
     repetitions.write(tmp_path, [line])
-    assert "0 runs to repeat, 1 repeated earlier" in call(tmp_path, capsys)[1]
+    assert "0 runs to re-run, 1 re-run earlier" in call(tmp_path, capsys)[1]
     assert repetitions.read(tmp_path) == (line,)
 
 
 def test_long_runs_are_passed_over(records, tmp_path, capsys):
     bundles.write(tmp_path, [cheaper(record, 61.0) for record in records])
-    assert "0 runs to repeat" in call(tmp_path, capsys)[1]
-    assert "2 runs to repeat" in call(tmp_path, capsys, "--at-most", "90")[1]
+    assert "0 runs to re-run" in call(tmp_path, capsys)[1]
+    assert "2 runs to re-run" in call(tmp_path, capsys, "--at-most", "90")[1]
 
 
 def test_code_that_is_not_committed_is_refused(records, tmp_path, capsys, monkeypatch):
@@ -142,6 +142,6 @@ def test_a_spread_over_seeds_is_pooled_over_folds(records):
 def test_a_damaged_file_is_named(tmp_path):
     (tmp_path / repetitions.NAME).write_text("profile,outcome\nquick,perhaps\n")
     with pytest.raises(
-        Damaged, match=f"{re.escape(repetitions.NAME)}.*; take the file [^;]*again$"
+        CorruptRecord, match=f"{re.escape(repetitions.NAME)}.*; get the file [^;]*again$"
     ):
         repetitions.read(tmp_path)

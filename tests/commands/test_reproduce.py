@@ -238,6 +238,6 @@ def test_a_run_of_a_bundle_is_found_by_its_key_and_repeated(tmp_path, capsys, mo
     assert commands.command([record.key[:8]]) == 0
     told = capsys.readouterr().out
     assert "verdict: identical" in told
-    assert "not compared: predictions, which are not kept" in told
+    assert "not compared: predictions, which are not stored" in told
     assert commands.command(["ffff"]) == 2
     assert "begins with 'ffff'" in capsys.readouterr().err

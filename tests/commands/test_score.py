@@ -83,7 +83,7 @@ def test_a_fold_predicted_elsewhere_stands_beside_runs_in_the_report(tmp_path):
         given=pd.concat(tables).to_csv(index=False),
     )
     assert told.returncode == 0, told.stderr
-    assert "scored elsewhere on diabetes: GP of sklearn" in told.stdout
+    assert "external predictions on diabetes: GP of sklearn" in told.stdout
     truth = [DiabetesAsUci().table(fold).test_targets for fold in range(3)]
     errors = [
         root_mean_squared_error(y, table["mean"]) for y, table in zip(truth, tables, strict=True)
@@ -135,7 +135,7 @@ def test_classes_score_as_with_scikit_learn_and_other_conditions_say_why_not(tmp
     accuracy = accuracy_score(labels, probabilities.argmax(1))
     assert record.scores["clean"]["accuracy"] == pytest.approx(accuracy)
     assert record.scores.keys() == {"clean"}
-    assert set(record.not_scored.values()) == {"no predictions of its inputs were handed in"}
+    assert set(record.not_scored.values()) == {"no predictions for its inputs were provided"}
     assert stores.command(["verify", "--rescore", "results"]) == 0
 
 
@@ -226,37 +226,37 @@ def test_every_form_is_scored_in_original_units_and_kept_soundly(handed_in, form
 
 
 BAD = {
-    "other fold": (lambda t: t, ("--fold", "2"), r"than those of fold 2 .*: they are for fold 1; "
-                   "give --fold 1"),
+    "other fold": (lambda t: t, ("--fold", "2"), r"than the rows of fold 2 .*: "
+                   "they are for fold 1; give --fold 1"),
     "no such fold": (lambda t: t, ("--fold", "5"), "has folds 0 to 4 in the quick profile, not 5"),
     "order": (
         lambda t: t.iloc[::-1],
         (),
-        "in another order: at place 0 is row .* where .* was needed: put them",
+        "in another order: position 0 has row .*, but needs .*: put them",
     ),
     "missing": (lambda t: t.iloc[3:], (), r"3 of 44 test rows are missing \(0-.*: predict every"),
     "strange": (
         lambda t: pd.concat([t, t.iloc[:1].assign(row="77-00000000")]),
         (),
-        r"1 rows are no test rows of fold 1 \(77-00000000\): leave them out",
+        r"1 rows are not test rows of fold 1 \(77-00000000\): leave them out",
     ),
-    "twice": (lambda t: pd.concat([t, t]), (), "is there twice: predict every row once"),
+    "twice": (lambda t: pd.concat([t, t]), (), "occurs twice: predict every row once"),
     "unnamed": (
         lambda t: t.drop(columns="row"),
         (),
-        "nothing says that .* in the order .*bnnbench data export diabetes --fold 1",
+        "order of the predictions is unknown: .*bnnbench data export diabetes --fold 1",
     ),
     "digest": (
         lambda t: t.drop(columns="row"),
         ("--rows-sha256", "ab" * 32),
-        "rows of the digest abababababab; those of fold 1 have .*: export the rows again",
+        "rows with digest abababababab; the rows of fold 1 have .*: export the rows again",
     ),
     "nan": (lambda t: t.assign(mean=np.nan), (), "means at point 0 = nan .44 such values. is miss"),
     "variance": (lambda t: t.assign(variance=-1.0), (), "= -1 .* is negative: give variances"),
     "classes": (
         lambda t: t[["row"]].assign(p0=0.5, p1=0.5),
         (),
-        "the data has a real target, .*; the predictions are of classes",
+        "the data has a real-valued target, .*; the predictions are of classes",
     ),
     "overflow": (lambda t: t.assign(mean=1e300), (), "rmse is .* correct the predictions"),
     "two folds": (lambda t: t.assign(fold=1), ("--fold", "2"), "says fold 1, and the command line"),
@@ -303,7 +303,7 @@ def test_the_same_fold_in_two_files_is_refused(handed_in, capsys):
     for name in ("a.csv", "b.csv"):
         handed_in.assign(fold=1).to_csv(Path("both", name), index=False)
     assert command(["both", *FLAGS, "--method", "Mine"]) == 2
-    assert "b.csv: fold 1 of seed 0 is there twice: keep one" in capsys.readouterr().err
+    assert "b.csv: fold 1 of seed 0 occurs twice: keep one" in capsys.readouterr().err
     assert not Path("results").exists()
 
 

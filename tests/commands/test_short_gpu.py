@@ -59,4 +59,5 @@ def test_the_suites_offered_are_those_that_declare_gates():
     names = short_gpu._with_gates()
     assert "cifar10" in names
     for name in names:
-        assert isinstance(importlib.import_module(f"bnnbench.suites.{name}.rented").RENTED, Gates)
+        module = importlib.import_module(f"bnnbench.suites.{name}.short_gpu")
+        assert isinstance(module.RENTED, Gates)

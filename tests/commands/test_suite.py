@@ -118,7 +118,7 @@ def test_a_report_that_cannot_be_made_is_said_and_not_passed_off_as_success(tmp_
     )
     answer = call(tmp_path)
     assert answer.code == 1
-    assert "the report could not be written; results are kept" in answer.errors
+    assert "the report could not be written; results are stored" in answer.errors
 
 
 TWO_NETWORKS = replace(
@@ -163,7 +163,7 @@ def test_a_pause_between_checkpoints_that_is_no_number_is_named_before_anything_
     monkeypatch.setenv(checkpoints.SECONDS, "ten")
     answer = call(tmp_path)
     assert answer.code == 2
-    assert "BNNBENCH_CHECKPOINT_SECONDS needs a number of seconds, 0 or more; it is 'ten'" in (
+    assert "BNNBENCH_CHECKPOINT_SECONDS needs a number of seconds, 0 or more; got 'ten'" in (
         answer.errors
     )
     assert not list(tmp_path.iterdir())

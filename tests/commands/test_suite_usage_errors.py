@@ -28,7 +28,7 @@ from tests.suites.commands import FAST, call
         (["--workers", "0"], "--workers: needs a whole number, 1 or more"),
         (["--workers", "100000", "--executor", "processes"], "a whole number from 1 to"),
         (["--workers", "all"], "--workers: needs a whole number, 1 or more, or auto; got 'all'"),
-        (["--device", "gpu"], "--device: needs auto, cpu, cuda or such as cuda:1; got 'gpu'"),
+        (["--device", "gpu"], "--device: needs auto, cpu, cuda or a GPU such as cuda:1; got 'gpu'"),
         (["--device", "cuda:x"], "got 'cuda:x'"),
         (["--workers", "2"], "the serial executor has one"),
         (["--profile", "medium"], "--profile"),
@@ -60,10 +60,10 @@ def test_cuda_without_cuda_is_misuse(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("flags", "reason"),
     [
-        (["ray", "--device", "cuda:1"], "names a GPU of this machine; on a cluster, --gpus 1"),
+        (["ray", "--device", "cuda:1"], "names a GPU of this machine; on a cluster, use --gpus 1"),
         (["ray", "--device", "cpu", "--gpus", "0.5"], "would leave their GPUs idle"),
         (["slurm", "--device", "cuda", "--gpus", "0"], "workers need a GPU"),
-        (["slurm", "--gpus", "0.5"], "Slurm allots whole GPUs only"),
+        (["slurm", "--gpus", "0.5"], "Slurm allocates only whole GPUs"),
     ],
 )
 def test_devices_of_a_cluster_that_contradict_each_other_are_misuse(tmp_path, flags, reason):

@@ -32,7 +32,7 @@ def attempt(bundle, out, method, *flags):
 def test_it_fits_that_method_alone_and_says_where_it_stands(bundle, tmp_path, capsys):
     assert attempt(bundle, tmp_path, "sgd(epochs=2)") == 0
     told = capsys.readouterr().out
-    assert "beside the finished runs:" in told
+    assert "compared with the finished runs:" in told
     assert "of 3 by mean" in told
     assert "cannot be told from" in told or "loses to" in told
     assert "a fit takes" in told
@@ -47,8 +47,8 @@ def test_earlier_tries_are_in_the_report_and_not_in_the_standing(bundle, tmp_pat
     capsys.readouterr()
     assert attempt(bundle, tmp_path, "sgd(epochs=2)") == 0
     told = capsys.readouterr().out
-    assert told.count("beside the finished runs:") == 1
-    assert "sgd (epochs=2) beside the finished runs:" in told
+    assert told.count("compared with the finished runs:") == 1
+    assert "sgd (epochs=2) compared with the finished runs:" in told
     assert "of 3 by mean" in told
     assert "sgd (epochs=1)" in (tmp_path / "two_moons" / "report.html").read_text()
 
@@ -73,7 +73,7 @@ def test_a_suite_or_profile_without_runs_is_named(bundle, tmp_path, capsys):
     assert try_method.main(["adamw", "--suite", "cifar10", "--bundle", str(bundle)]) == 2
     assert "no runs of 'cifar10'; it has two_moons" in capsys.readouterr().err
     assert attempt(bundle, tmp_path, "adamw", "--profile", "paper") == 2
-    assert "no profile 'paper' of two_moons, but quick" in capsys.readouterr().err
+    assert "no profile 'paper' of two_moons; it has quick" in capsys.readouterr().err
     assert try_method.main(["adamw", "--suite", "two_moons", "--bundle", str(tmp_path)]) == 2
     assert "--bundle" in capsys.readouterr().err
 
@@ -113,7 +113,7 @@ def test_a_method_of_the_bundle_stands_with_its_new_runs_alone():
     rival = [record("B", seed=seed, scores={"clean": {"nll": 2.0 + seed / 9}}) for seed in range(3)]
     new = [record("A", seed=seed, scores={"clean": {"nll": 1.0 + seed / 9}}) for seed in range(3)]
     told = "\n".join(try_method.standing_of(new, [*old, *rival]))
-    assert "the bundle has runs of A, too; the new ones stand here in their place" in told
+    assert "the bundle also has runs of A; the new ones replace them here" in told
     assert "place 1 of 2 by mean, 1.111" in told
 
 
@@ -150,7 +150,7 @@ def test_a_second_method_in_the_same_folder_is_compared_on_its_own_data_sets():
     others = [*runs("A", "boston", 3.0), *runs("A", "yacht", 3.0), *runs("B", "yacht", 4.0)]
     new = [*runs("First", "boston", 2.0), *runs("First", "yacht", 2.0), *runs("B", "yacht", 1.0)]
     told = "\n".join(try_method.standing_of(new, others))
-    first, second = told.split("B beside the finished runs:")
+    first, second = told.split("B compared with the finished runs:")
     assert "compared on" not in told
     assert "place 1 of 2" in first
     assert "place 2 of 3" in first

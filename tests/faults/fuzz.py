@@ -1,4 +1,4 @@
-"""Records, predictions and claims are mutated and sealed again, and every tool reads them.
+"""Records, predictions and leases are mutated and sealed again, and every tool reads them.
 
 `python -m tests.faults.fuzz 10000` takes as many mutants; a second number is the seed. No tool may
 crash or hang, and each mutant is read as equal or named as damaged.
@@ -27,8 +27,8 @@ from bnnbench.commands.report import main as report
 from bnnbench.engine.declare.description import digest
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.records.record_json import from_json, to_json
-from bnnbench.engine.store.leases import Claims
-from bnnbench.engine.store.store import PREDICTIONS, RECORD, Damaged, Store, sha256
+from bnnbench.engine.store.leases import Leases
+from bnnbench.engine.store.store import PREDICTIONS, RECORD, CorruptRecord, Store, sha256
 from bnnbench.reports.read.frames import costs, results
 from tests.faults.resealed import sealed
 from tests.reports.synthetic import record
@@ -172,7 +172,7 @@ def _is_equal(store: Store, key: str) -> bool:
     """Return whether a mutant is read, as what it says; False if it is named as damaged."""
     try:
         found = store.read(key)
-    except Damaged as error:
+    except CorruptRecord as error:
         if str(store.runs / key) not in str(error):
             raise
         return False
@@ -201,8 +201,8 @@ def _hurt_predictions(store: Store, keys: set[str], rng: random.Random) -> set[s
 
 def _hurt_claims(store: Store, rng: random.Random, tally: Tally) -> None:
     folder = store.folder / ".claims"
-    with Claims(folder) as claims:
-        identity = json.loads(claims.pulse.read_text())
+    with Leases(folder) as leases:
+        identity = json.loads(leases.heartbeat.read_text())
     for number in range(10):
         fields: Any = copy.deepcopy(identity)
         mutate(fields, rng)
@@ -252,7 +252,7 @@ def _false(store: Store) -> set[str]:
     """Return the keys of runs whose score is not that of their predictions, as far as they have."""
     found = set()
     for key in store.run_keys():
-        with contextlib.suppress(Damaged):
+        with contextlib.suppress(CorruptRecord):
             one = store.read(key)
             told = one.scores.get("clean", {}).get("rmse", RMSE) if one else RMSE
             if one and one.predictions_sha256 == SHA256 and abs(told - RMSE) > 1e-3 * RMSE:

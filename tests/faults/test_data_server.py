@@ -110,21 +110,21 @@ def test_sources_give_nothing_to_a_foreign_fit(name, deed):
 
 @EXECUTORS
 def test_the_end_of_the_process_with_the_data_is_not_the_tasks_fault(name, tmp_path):
-    (result,) = results(name, task("keeper", tmp_path / "attempts"))
+    (result,) = results(name, task("data_server", tmp_path / "attempts"))
     assert record(result).status == "completed", record(result).error
     assert (tmp_path / "attempts").read_text() == "xxxx"
 
 
-def test_a_keeper_that_is_ending_while_the_next_task_comes_gives_way_to_another(monkeypatch):
+def test_a_data_server_that_is_ending_while_the_next_task_comes_gives_way_to_another(monkeypatch):
     worker = Worker(Limits())
     try:
         (first,) = (m for m in worker.messages(task()) if m[0] != "progress")
-        keeper = worker._keeper
-        keeper._process.kill()
-        keeper._process.join()
-        monkeypatch.setattr(type(keeper), "lives", property(lambda self: self is keeper))
+        server = worker._data_server
+        server._process.kill()
+        server._process.join()
+        monkeypatch.setattr(type(server), "lives", property(lambda self: self is server))
         (second,) = (m for m in worker.messages(task()) if m[0] != "progress")
-        assert worker._keeper is not keeper
+        assert worker._data_server is not server
     finally:
         worker.dismiss()
     assert first[0] == second[0] == "done"

@@ -131,11 +131,11 @@ def test_who_ended_before_it_is_dismissed_leaves_no_process(tmp_path):
     gone(started)
 
 
-def test_a_head_that_ends_its_own_family_ends_all_of_it():
+def test_a_leader_that_ends_its_own_process_tree_ends_all_of_it():
     code = """
 import os, subprocess, sys
 from bnnbench.engine.workers import process_tree
-process_tree.become_head()
+process_tree.become_group_leader()
 sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
 quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 children = [subprocess.Popen(sleep, start_new_session=apart, **quiet) for apart in (False, True)]

@@ -18,7 +18,7 @@ from bnnbench.commands.planning.plan import plan
 from bnnbench.commands.report import main as report
 from bnnbench.engine.run.checkpoints import discard
 from bnnbench.engine.store import cleaning
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.methods.checkpoints.files import Ledger
 from bnnbench.reports.read.load import read
 from tests.faults.resealed import fields_of, reseal, seal, sealed
@@ -145,8 +145,8 @@ def test_a_fifo_hangs_no_tool_and_is_left_and_named(store, tmp_path, project):
 STOPPED = """
 import sys, time
 from pathlib import Path
-from bnnbench.engine.store.leases import Claims
-with Claims(Path(sys.argv[1])):
+from bnnbench.engine.store.leases import Leases
+with Leases(Path(sys.argv[1])):
     print("ready", flush=True)
     time.sleep(60)
 """
@@ -160,8 +160,8 @@ def test_gc_leaves_the_store_of_a_driver_that_was_stopped_long_ago(store, projec
         assert driver.stdout.readline() == b"ready\n"
         os.kill(driver.pid, signal.SIGSTOP)
         try:
-            (pulse,) = folder.glob("*.driver")
-            os.utime(pulse, (time.time() - 2 * cleaning.DEAD_SECONDS,) * 2)
+            (heartbeat,) = folder.glob("*.driver")
+            os.utime(heartbeat, (time.time() - 2 * cleaning.DEAD_SECONDS,) * 2)
             writing = store.runs / f".{KEY}.abcd_123"
             writing.mkdir()
             code, told = call(capsys, "gc", store.folder)
@@ -208,7 +208,7 @@ def test_a_strange_record_is_damaged_for_every_tool_and_the_page_stands(
     store, tmp_path, capsys, case
 ):
     path = reseal(store, KEY, **STRANGE[case])
-    with pytest.raises(Damaged) as raised:
+    with pytest.raises(CorruptRecord) as raised:
         store.read(KEY)
     assert len(str(raised.value)) < 2_000
     results, site = store.folder.parent, tmp_path / "site"
@@ -221,7 +221,7 @@ def test_a_strange_record_is_damaged_for_every_tool_and_the_page_stands(
     assert KEY in (site / "miniature" / "report.html").read_text()
     assert report(["export", str(results), "--format", "csv", "--out", str(site / "x.csv")]) == 3
     for reader in (bnnbench.results, lambda r: plan(QUICK, Store(store.folder), "cpu", "missing")):
-        with pytest.raises(Damaged, match=KEY):
+        with pytest.raises(CorruptRecord, match=KEY):
             reader(results)
 
 
@@ -239,7 +239,7 @@ def test_settings_nested_beyond_all_reason_are_damaged(store, capsys):
     path = store.runs / KEY / "record.json"
     body = sealed(fields).rpartition(',\n"sha256"')[0].replace('"HERE"', deep)
     path.write_text(body + seal(body))
-    with pytest.raises(Damaged, match="not of the shape"):
+    with pytest.raises(CorruptRecord, match="not in the shape"):
         store.read(KEY)
 
 
@@ -274,7 +274,7 @@ def test_scores_without_predictions_are_false(store, capsys):
 
 
 def test_a_sound_store_is_sound_when_scored_again(store, capsys):
-    expected = (0, f"{store.folder}: 4 sound runs\n")
+    expected = (0, f"{store.folder}: 4 valid runs\n")
     assert call(capsys, "verify", "--rescore", store.folder) == expected
 
 

@@ -134,7 +134,7 @@ def have_a_child_hold_memory(level, problem, megabytes):
     return level
 
 
-def kill_the_keeper(level, problem, file):
+def kill_the_data_server(level, problem, file):
     """Kill the process with the data, and return only in the fourth process that comes here."""
     with Path(file).open("a+") as attempts:
         attempts.write("x")
@@ -181,7 +181,7 @@ DEEDS = {
     "pid": note_the_process,
     "start": start_processes,
     "hold": have_a_child_hold_memory,
-    "keeper": kill_the_keeper,
+    "data_server": kill_the_data_server,
     "stop": stop_itself,
     "loader": load_in_a_process,
     "pool": use_a_pool,

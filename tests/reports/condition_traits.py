@@ -12,13 +12,13 @@ PERTURBATIONS = {
     "fgsm": ("Gradient signs (FGSM)", "ε"),
     "pgd": ("Projected gradient steps (PGD)", "ε"),
 }
-"""Beginning of a name → title and the meaning of a size."""
+"""Prefix of a name → title and the meaning of a size."""
 
 NUMBER = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)"
 
 
 def traits_of(name: str) -> Traits:
-    """Return the traits that follow from a name; an unknown one is its own title."""
+    """Return the traits implied by a name; an unknown name is its own title."""
     if name == condition_names.CLEAN:
         return Traits("test data", clean=True)
     if name == "inside":

@@ -34,10 +34,10 @@ def test_every_method_takes_part_with_every_arm():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"acquisitions": {"A": ACTIVE, "R": ACTIVE}}, "same acquisition rule"),
-        ({"acquisitions": {"A-1": ACTIVE}}, "nor have a '-'"),
-        ({"acquisitions": {"A": ACTIVE, "R": Acquisition("random", 5)}}, "same number of rounds"),
-        ({"cases": (Case(Line(), ()),)}, r"needs pools \(`ActivePool`\); this is not one: line"),
+        ({"acquisitions": {"A": ACTIVE, "R": ACTIVE}}, "strategies have the same rule"),
+        ({"acquisitions": {"A-1": ACTIVE}}, "or contain '-'"),
+        ({"acquisitions": {"A": ACTIVE, "R": Acquisition("random", 5)}}, "equal numbers of rounds"),
+        ({"cases": (Case(Line(), ()),)}, r"needs pools \(`ActivePool`\); line is not one"),
     ],
 )
 def test_a_suite_that_cannot_be_carried_out_is_refused(changes, message):

@@ -1,1 +1,1 @@
-"""Methods as the command line names them: their settings, labels and description."""
+"""Methods on the command line: settings, labels and descriptions."""

@@ -1,8 +1,8 @@
 """Methods with settings as text: `ensemble(size=3, member=adamw(epochs=5))`.
 
-A setting's value is a Python literal, a method or other registered class with settings of its own,
-or a tuple of these. Nothing is evaluated. A semicolon separates as a comma does, so that a label,
-which contains no commas, can be given back to the command line.
+A setting's value is a Python literal, a method or other registered class with its own settings,
+or a tuple of these. Nothing is evaluated. A semicolon separates like a comma, so that a label,
+which contains no commas, can be passed to the command line.
 """
 
 import ast
@@ -21,7 +21,7 @@ NUMBERS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
 class Misspelt(UsageError):
-    """A text that is not a method with settings; the message names the cure."""
+    """A text that is not a method with settings; the message names the remedy."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class Spelled:
 
 
 def parts(text: str, separators: str = ",", inside: bool = False) -> list[str]:
-    """Return the parts of a text between separators that are in no brackets or quotes.
+    """Return the parts of a text between separators that are outside brackets and quotes.
 
-    Parts are stripped, and empty ones left out. A quote that is not `inside` brackets is a letter
-    of a name. Raises `Misspelt` for unbalanced brackets or quotes.
+    Parts are stripped, and empty ones dropped. Outside brackets, a quote is an ordinary
+    character unless `inside`. Raises `Misspelt` for unbalanced brackets or quotes.
     """
     places = _depths(text, inside)
     cuts = [-1, *(i for i, depth in places if not depth and text[i] in separators)]
@@ -45,8 +45,11 @@ def parts(text: str, separators: str = ",", inside: bool = False) -> list[str]:
 
 
 def parsed(text: str) -> Spelled:
-    """Return what a text such as `ivon(epochs=200)` or `ivon` says; raises `Misspelt`."""
-    parts(text)  # raises for brackets that are not balanced
+    """Return the name and settings in a text such as `ivon(epochs=200)` or `ivon`.
+
+    Raises `Misspelt`.
+    """
+    parts(text)  # raises for unbalanced brackets
     name, inside = _name_and_inside(text.strip())
     settings: dict[str, Any] = {}
     for part in parts(inside, ",;", inside=True):
@@ -61,7 +64,7 @@ def parsed(text: str) -> Spelled:
 
 
 def _value(text: str, title: str) -> Any:
-    """Return a literal, `Spelled`, or a tuple of these; `title` begins messages."""
+    """Return a literal, `Spelled`, or a tuple of these; messages start with `title`."""
     if text in NUMBERS:
         return NUMBERS[text]
     try:
@@ -83,7 +86,7 @@ def _value(text: str, title: str) -> Any:
 
 
 def _name_and_inside(text: str) -> tuple[str, str]:
-    """Return "a" and "b" of "a(b)", or the text and nothing where no brackets end it."""
+    """Return "a" and "b" for "a(b)"; the text and "" if it does not end in brackets."""
     start = _opening(text) if text.endswith(")") else None
     if start is None:
         return text, ""
@@ -93,15 +96,15 @@ def _name_and_inside(text: str) -> tuple[str, str]:
 
 
 def _opening(text: str) -> int | None:
-    """Return the place of the bracket that the last character of a text closes."""
+    """Return the position of the bracket that the last character of a text closes."""
     places = [i for i, depth in _depths(text) if depth == 1 and text[i] in OPENING]
     return places[-1] if places and text[-1] in CLOSING else None
 
 
 def _depths(text: str, inside: bool = False) -> Iterator[tuple[int, int]]:
-    """Yield place and depth in brackets of each character that is not in quotes.
+    """Yield position and bracket depth of each character outside quotes.
 
-    A bracket counts as inside of itself. Quotes count in brackets, elsewhere only if `inside`.
+    A bracket has the depth of its contents. Outside brackets, quotes count only if `inside`.
     """
     stack: list[str] = []
     quote = ""
@@ -118,6 +121,6 @@ def _depths(text: str, inside: bool = False) -> Iterator[tuple[int, int]]:
             stack.append(CLOSING[OPENING.index(character)])
         yield i, len(stack)
         if character in CLOSING and (not stack or stack.pop() != character):
-            raise Misspelt(f"a bracket {character} closes nothing in {text}")
+            raise Misspelt(f"unmatched bracket {character} in {text}")
     if quote or stack:
         raise Misspelt(f"{quote or stack[-1]} is missing at the end of {text}")

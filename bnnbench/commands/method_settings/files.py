@@ -1,4 +1,4 @@
-"""Methods and settings in a TOML file, as `--settings` reads them.
+"""Methods and settings in a TOML file, the argument of `--settings`.
 
 [ivon]
 learning_rate = 0.3
@@ -8,7 +8,7 @@ size = 3
 member = "adamw(epochs=5)"
 
 ["AdamW"]                 # a label of the suite
-[swag.training]           # a setting of a setting, on the command line training.epochs
+[swag.training]           # a nested setting, on the command line training.epochs
 epochs = 40
 """
 
@@ -21,7 +21,7 @@ from bnnbench.commands.method_settings.expressions import Misspelt, Spelled
 
 
 def read(file: Path) -> tuple[Spelled, ...]:
-    """Return the methods of a file in their order; raises `Misspelt` or OSError."""
+    """Return the methods of a file in order. Raises `Misspelt` or OSError."""
     try:
         content = tomllib.loads(file.read_text())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -36,7 +36,7 @@ def _pairs(content: Mapping[str, Any], file: Path) -> Iterator[tuple[str, dict[s
         tables = value if isinstance(value, list) else [value]
         if not tables or not all(isinstance(table, dict) for table in tables):
             raise Misspelt(
-                f"{file}: {name} stands outside of a method; write the method's name in brackets "
+                f"{file}: {name} is outside any method; write the method's name in brackets "
                 "above it, as in [ivon]"
             )
         for table in tables:
@@ -44,7 +44,7 @@ def _pairs(content: Mapping[str, Any], file: Path) -> Iterator[tuple[str, dict[s
 
 
 def _paths(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield settings by path: {"a": {"b": 1}} has "a.b"."""
+    """Yield path and value of each setting: {"a": {"b": 1}} yields "a.b"."""
     for name, value in table.items():
         if isinstance(value, dict):
             yield from _paths(value, f"{path}{name}.")

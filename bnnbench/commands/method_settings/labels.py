@@ -1,7 +1,7 @@
-"""Labels of methods with other settings: `AdamW (epochs=80; learning_rate=0.3)`.
+"""Labels of methods with changed settings: `AdamW (epochs=80; learning_rate=0.3)`.
 
-A label says what differs from the method that its name stands for, in the order of the class. It
-contains no commas and, given back to the command line, means the same method.
+A label lists the differences from the method that its name stands for, in the order of the class.
+It contains no commas and, passed to the command line, stands for the same method.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from bnnbench.engine.declare.names import name_of
 
 
 def with_differences(label: str, differing: Mapping[str, Any]) -> str:
-    """Return the label with the settings that differ, by path; the label alone for none."""
+    """Return the label with the settings that differ, by path; only the label if none differ."""
     settings = "; ".join(f"{path}={shown(value)}" for path, value in differing.items())
     return f"{label} ({settings})" if settings else label
 
@@ -22,20 +22,20 @@ def with_differences(label: str, differing: Mapping[str, Any]) -> str:
 def differences(value: Any, base: Any = None) -> dict[str, Any]:
     """Return path → value of the settings in which an instance differs from another of its class.
 
-    Without another, it is compared with the defaults of its class.
+    If there is no other, it is compared with the defaults of its class.
     """
     return dict(_differences(value, base))
 
 
 def default_of(field: "dataclasses.Field[Any]") -> Any:
-    """Return the default of a setting, `dataclasses.MISSING` where it has none."""
+    """Return the default of a setting; `dataclasses.MISSING` if absent."""
     if field.default_factory is not dataclasses.MISSING:
         return field.default_factory()
     return field.default
 
 
 def shown(value: Any) -> str:
-    """Return a setting's value as the command line takes it, with semicolons for commas."""
+    """Return a setting's value in the command line's syntax, with semicolons for commas."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         settings = [f"{path}={shown(inner)}" for path, inner in _differences(value, None)]
         name = name_of(type(value))

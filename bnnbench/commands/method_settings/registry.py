@@ -1,4 +1,4 @@
-"""The classes that a name on the command line may stand for."""
+"""Classes that can be named on the command line."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,12 +10,12 @@ from bnnbench.methods.own_files import module_of
 
 
 def known_methods() -> Mapping[str, str]:
-    """Return name → "module:Class" of the methods of this project and of plug-ins."""
+    """Return name → "module:Class" for the methods of this project and of plug-ins."""
     return {**plug_ins(), **METHODS}
 
 
 def registered(name: str) -> str | None:
-    """Return the method's name that `name` spells in whatever case, None where there is none."""
+    """Return the registered method name equal to `name` up to case; None if absent."""
     spelled = {known.casefold(): known for known in known_methods()}
     return spelled.get(name.casefold())
 
@@ -42,9 +42,9 @@ def class_path(name: str) -> str:
 
 
 def class_of(name: str) -> type:
-    """Return the class that a name stands for; raises UsageError where it cannot be had."""
+    """Return the class that a name stands for. Raises UsageError if it cannot be imported."""
     path = class_path(name)
     try:
         return method_type(path)
-    except Exception as error:  # whatever a module does when it is imported
+    except Exception as error:  # importing a module may raise anything
         raise UsageError(f"cannot construct {path}: {type(error).__name__}: {error}") from error

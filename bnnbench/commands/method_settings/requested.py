@@ -1,4 +1,4 @@
-"""The methods of a suite that the command line asks for, with the settings that it gives them."""
+"""The methods requested on the command line, with their settings, for a suite."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -20,19 +20,19 @@ from bnnbench.methods.tuning.space import space_of
 
 @dataclass(frozen=True)
 class Row:
-    """A method of a suite or of nobody's, as a row of the tables."""
+    """A method, of a suite or not, as a row of the tables."""
 
     method: Method
     by_case: Mapping[str, Method] = field(default_factory=dict)
     """Name of a case → the method with its settings for that case."""
     network: Networks | None = None
-    """Its own networks, if the suite gives it any."""
+    """Its custom networks, if the suite declares any."""
 
 
 def with_methods(suite: Suite, requests: Sequence[str | Spelled]) -> dict[str, Any]:
     """Return the fields of a suite that hold the requested methods by label, in order.
 
-    A request is a label of the suite, else a registered name, else "module:Class", each perhaps
+    A request is a label of the suite, else a registered name, else "module:Class", each optionally
     with settings. A label never stands for two methods. Raises UsageError.
     """
     rows: dict[str, Row] = {}
@@ -52,19 +52,19 @@ def with_methods(suite: Suite, requests: Sequence[str | Spelled]) -> dict[str, A
 
 
 def method_of(request: str) -> Method:
-    """Return the method of a registered name or "module:Class", perhaps with settings.
+    """Return the method for a registered name or "module:Class", optionally with settings.
 
-    Raises UsageError where there is none, or where it is no method.
+    Raises UsageError if there is none, or if it is not a method.
     """
     spelled = parsed(request)
     return _checked(constructed(class_of(spelled.name), spelled.settings), spelled.name)
 
 
 def _rows(suite: Suite, request: str | Spelled) -> dict[tuple[str, str], Row]:
-    """Return the rows that a request stands for, by label and by a label that no other has.
+    """Return the rows that a request stands for, by label and by an alternative unique label.
 
-    Methods of one class that settings make equal are one row. Where the suite tunes its methods,
-    one that it does not have is tuned by the same budget.
+    Methods of one class that settings make equal are one row. If the suite tunes its methods, a
+    method from outside the suite is tuned with the same budget.
     """
     spelled = _spelled(suite, request)
     labels = _labels(suite, spelled.name) or _of_class(suite, spelled.name)
@@ -84,7 +84,7 @@ def _rows(suite: Suite, request: str | Spelled) -> dict[tuple[str, str], Row]:
 
 
 def _spelled(suite: Suite, request: str | Spelled) -> Spelled:
-    """Return the request's name and settings; a label of the suite may look like settings."""
+    """Return the request's name and settings; a suite's label may itself look like settings."""
     if not isinstance(request, str):
         return request
     return Spelled(request) if _labels(suite, request) else parsed(request)
@@ -113,7 +113,7 @@ def _with_settings(row: Row, settings: Mapping[str, Any]) -> Row:
 
 
 def _changed(method: Method, settings: Mapping[str, Any]) -> Method:
-    """Return the method with these settings; of a tuned one, its own or the inner method's."""
+    """Return the method with these settings; for a tuned one, search or inner settings change."""
     if not isinstance(method, Tuned):
         return changed(method, settings)
     of_search, inner = _divided(settings)
@@ -122,7 +122,7 @@ def _changed(method: Method, settings: Mapping[str, Any]) -> Method:
 
 
 def _row_of_class(suite: Suite, spelled: Spelled) -> dict[tuple[str, str], Row]:
-    """Return the row of a method that the suite does not have."""
+    """Return the row of a method that is not in the suite."""
     name = registered(spelled.name)
     if name is None and ":" not in spelled.name:
         raise UnknownMethod(spelled.name, [*suite.methods, *known_methods()])
@@ -146,14 +146,14 @@ def _row_of_class(suite: Suite, spelled: Spelled) -> dict[tuple[str, str], Row]:
 
 
 def _declared_label(kind: Any) -> str:
-    """Return the label that a class declares for its row, "" for none; a setting is no label."""
+    """Return the label that a class declares for its row; "" if absent or if it is a setting."""
     label = getattr(kind, "label", "")
     is_setting = any(field.name == "label" for field in fields(kind))
     return label if isinstance(label, str) and not is_setting else ""
 
 
 def _divided(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the settings of a tuned method: those of the search, and those of what it tunes."""
+    """Split the settings of a tuned method into search settings and the inner method's settings."""
     names = {f.name for f in fields(Tuned)}
     of_search, inner = {}, {}
     for path, value in settings.items():
@@ -179,7 +179,7 @@ def _inner(method: Method) -> Method:
 
 
 def _tuned(method: Method, budget: Tuned) -> Tuned:
-    """Return the method with its settings searched for by a budget."""
+    """Return the method with its settings tuned within a budget."""
     try:
         tuned = replace(budget, method=method)
     except TypeError as error:  # it declares no search space
@@ -189,15 +189,15 @@ def _tuned(method: Method, budget: Tuned) -> Tuned:
         lengths(method, space, tuned.lengths, 100, tuned.updates)
     except AttributeError as error:
         raise UsageError(
-            f"{type(method).__name__} has no setting batch_size, from which the lengths to try for "
-            f"{space.length} follow. Give it one, or lengths to its space: "
+            f"{type(method).__name__} has no setting batch_size, which determines the lengths to "
+            f"try for {space.length}. Add it, or add lengths to its space: "
             f'Space(..., length="{space.length}", lengths=(10, 20, 40))'
         ) from error
     return tuned
 
 
 def _hashable(method: Method) -> Method:
-    """Return a method that tables of the engine can hold; raises UsageError for another."""
+    """Return the method if it is hashable, as the engine's tables need; else raise UsageError."""
     try:
         hash(method)
     except TypeError as error:
@@ -208,7 +208,7 @@ def _hashable(method: Method) -> Method:
 
 
 def _checked(method: Any, name: str) -> Method:
-    """Return a method; raises UsageError for what has no fit or cannot be described."""
+    """Return the method. Raises UsageError if it has no fit or cannot be described."""
     if not isinstance(method, Method):
         raise UsageError(f"{name} is not a method: it has no fit(problem, rng)")
     try:

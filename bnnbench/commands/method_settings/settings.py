@@ -1,4 +1,4 @@
-"""Instances with the settings that the command line gives them, checked by fields and types."""
+"""Instances with settings from the command line, checked by fields and types."""
 
 import contextlib
 import dataclasses
@@ -24,7 +24,7 @@ SCALARS: Mapping[type, str] = {
 
 
 def constructed(kind: type, settings: Mapping[str, Any]) -> Any:
-    """Return an instance of a dataclass: its defaults, but for `settings` by their paths.
+    """Return an instance of a dataclass with `settings` by path and defaults for the rest.
 
     Raises UsageError for a setting that does not exist, has another type, or is refused by the
     class.
@@ -45,7 +45,7 @@ def constructed(kind: type, settings: Mapping[str, Any]) -> Any:
 
 
 def changed(value: Any, settings: Mapping[str, Any]) -> Any:
-    """Return the dataclass instance with other settings, by their paths; else as `constructed`."""
+    """Return the dataclass instance with these settings changed, by path; as in `constructed`."""
     kind = type(value)
     if not dataclasses.is_dataclass(value):
         raise UsageError(f"{value!r} has no settings, such as {next(iter(settings))}")
@@ -59,27 +59,27 @@ def changed(value: Any, settings: Mapping[str, Any]) -> Any:
 
 
 def fields_of(kind: type) -> list["dataclasses.Field[Any]"]:
-    """Return the settings of a dataclass; none of another class."""
+    """Return the settings of a dataclass; none for other classes."""
     return list(_fields(kind).values())
 
 
 def types_of(kind: type) -> Mapping[str, Any]:
-    """Return the type of each setting whose annotation can be read."""
+    """Return the type of each setting whose annotation can be resolved."""
     try:
         return typing.get_type_hints(kind)
-    except Exception:  # a name that only a type checker imports
+    except Exception:  # a name imported only for type checkers
         return {f.name: hint for f in fields_of(kind) for hint in _readable(f, kind)}
 
 
 def _readable(field: "dataclasses.Field[Any]", kind: type) -> Iterator[Any]:
-    """Yield a field's type, nothing where its annotation cannot be read."""
+    """Yield a field's type, or nothing if its annotation cannot be resolved."""
     alone = types.SimpleNamespace(__annotations__={field.name: field.type})
     with contextlib.suppress(Exception):
         yield typing.get_type_hints(alone, vars(sys.modules[kind.__module__]))[field.name]
 
 
 def needed(hint: Any) -> str:
-    """Return the values of a type in words: "a number", "one of 'full' or 'diagonal'"."""
+    """Describe the values of a type: "a number", "one of 'full' or 'diagonal'"."""
     return listed(dict.fromkeys(map(_description, _alternatives(hint))), "or")
 
 
@@ -88,7 +88,7 @@ def _fields(kind: Any) -> dict[str, "dataclasses.Field[Any]"]:
 
 
 def _direct(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of the class itself, in the types of its fields."""
+    """Return the settings of the class itself, converted to the types of its fields."""
     hints = types_of(kind)
     converted = {}
     for path, value in settings.items():
@@ -104,7 +104,7 @@ def _inner(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _grouped(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return {"a": {"b": 1}} for {"a.b": 1}."""
+    """Return the nested form of dotted settings: {"a": {"b": 1}} for {"a.b": 1}."""
     groups: dict[str, dict[str, Any]] = {}
     for path, value in settings.items():
         head, _, rest = path.partition(".")
@@ -124,13 +124,13 @@ def _check_name(kind: type, name: str) -> None:
 def _called(kind: type, settings: Mapping[str, Any]) -> Any:
     try:
         return kind(**settings)
-    except Exception as error:  # whatever a class does with its settings
+    except Exception as error:  # a class may raise anything for its settings
         reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise UsageError(f"cannot construct {_name(kind)}: {reason}") from error
 
 
 def _converted(value: Any, hint: Any, title: str) -> Any:
-    """Return a value in the type of its setting; raises UsageError where it has another."""
+    """Return a value converted to its setting's type. Raises UsageError if it has another type."""
     for alternative in _alternatives(hint):
         fitting = list(_fitting(value, alternative, title))
         if fitting:
@@ -146,7 +146,7 @@ def _converted(value: Any, hint: Any, title: str) -> Any:
 
 
 def _fitting(value: Any, hint: Any, title: str) -> Iterator[Any]:
-    """Yield the value in the type of a setting, nothing where it has another."""
+    """Yield the value converted to a setting's type, or nothing if it has another type."""
     origin = typing.get_origin(hint)
     if origin is typing.Literal:
         if any(value == one and type(value) is type(one) for one in typing.get_args(hint)):
@@ -155,7 +155,7 @@ def _fitting(value: Any, hint: Any, title: str) -> Iterator[Any]:
         if type(value) is hint:
             yield value
         elif hint is float and type(value) is int:
-            yield float(value)  # 1 and 1.0 are one setting, with one key
+            yield float(value)  # 1 and 1.0 are the same setting with the same key
     elif _is_sequence(hint):
         if isinstance(value, tuple):
             yield tuple(_elements(value, hint, title))
@@ -163,7 +163,7 @@ def _fitting(value: Any, hint: Any, title: str) -> Iterator[Any]:
         instance = _instance(value, title)
         if _is_a(instance, hint):
             yield instance
-    else:  # a type that says nothing that could be checked here
+    else:  # a type that cannot be checked here
         yield _instance(value, title) if isinstance(value, Spelled) else value
 
 
@@ -180,7 +180,7 @@ def _elements(values: Sequence[Any], hint: Any, title: str) -> Iterator[Any]:
 
 
 def _instance(value: Any, title: str) -> Any:
-    """Return the instance that a name with settings spells; a text from a file may spell one."""
+    """Return the instance for a name with settings, which a string from a file may also contain."""
     try:
         value = parsed(value) if isinstance(value, str) else value
         if not isinstance(value, Spelled):
@@ -191,7 +191,7 @@ def _instance(value: Any, title: str) -> Any:
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:
-    """Return the types of a union, None last; another type is its only one."""
+    """Return the types of a union, None last; any other type as the only one."""
     if typing.get_origin(hint) is typing.Annotated:
         return _alternatives(typing.get_args(hint)[0])
     if typing.get_origin(hint) in (typing.Union, types.UnionType):

@@ -1,1 +1,1 @@
-"""The plan of a command: which runs, at what cost, by whom."""
+"""The plan of a command: the runs to be done, their cost, and who runs them."""

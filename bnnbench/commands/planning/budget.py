@@ -1,4 +1,4 @@
-"""Estimates of the time and memory of a plan, from the costs of earlier runs."""
+"""Estimate the time and memory of a plan from the costs of earlier runs."""
 
 import functools
 import heapq
@@ -20,20 +20,20 @@ from bnnbench.engine.run.task import Task
 Basis = Literal["same", "shipped", "scaled"]
 
 NO_PART_OF_COST = ("suite", "profile", "fold", "seed")
-"""Fields of a run's description that change its time and memory little or not at all."""
+"""Fields of a run's description that hardly affect its time and memory."""
 
 
 @dataclass(frozen=True)
 class Cost:
     """Estimated cost of one run.
 
-    The basis is the same method and data in this store; the finished runs that ship with this
-    version, at the speed of this machine; or others in this store, scaled.
+    The basis is one of three: runs of the same method and data in this store; the finished runs
+    shipped with this version, at the speed of this machine; or other runs in this store, scaled.
     """
 
     seconds: float
     bytes: float
-    """Growth of a worker's memory for each run that is fitted together."""
+    """Growth of a worker's memory per run fitted together."""
     basis: Basis
 
 
@@ -45,12 +45,12 @@ class _PastCost:
 
 
 class Experience:
-    """The costs of earlier runs, in a store and of those that ship with this version."""
+    """The costs of earlier runs, from a store and from the runs shipped with this version."""
 
     def __init__(
         self, records: Iterable[Record] = (), slowness: Callable[[], float] = calibration.slowness
     ) -> None:
-        """Take the store's records, and what tells how slow this machine is, asked if needed."""
+        """Take the store's records and a function for this machine's slowness, called if needed."""
         self._slowness = functools.cache(slowness)
         self._costs: dict[str, list[_PastCost]] = defaultdict(list)
         for record in records:
@@ -69,9 +69,9 @@ class Experience:
         """Return the estimated cost of a run on this number of training rows; None if unknown.
 
         The estimate comes from the same method on the same data in the store; else from finished
-        runs of the same suite that ship with this version; else, scaled by rows and epochs, from
-        the same settings on other data or the same method in other settings. Unless `measured`,
-        costs that ship are those of the machine of these runs.
+        runs of the same suite shipped with this version; else, scaled by rows and epochs, from the
+        same settings on other data or the same method with other settings. Unless `measured`,
+        shipped costs are not adjusted to the speed of this machine.
         """
         exact, *similar = _categories(run.description)
         if past := self._costs.get(exact):
@@ -89,7 +89,7 @@ class Experience:
 
     @property
     def slowness(self) -> float:
-        """How many times longer this machine takes than the one of the finished runs."""
+        """Time on this machine relative to the machine of the finished runs."""
         return self._slowness()
 
 
@@ -102,15 +102,15 @@ class Budget:
     unknown: int
     """Number of runs whose cost is unknown."""
     bytes: float
-    """Largest growth of one worker's memory, over tasks whose cost is known."""
+    """Maximum growth of one worker's memory, over tasks whose cost is known."""
     largest: Task | None
     """The task that needs the most memory."""
 
 
 def budget(tasks: Sequence[Task], costs: Mapping[str, Cost | None], workers: int) -> Budget:
-    """Return the budget of tasks on this number of workers; `costs` are by key of run.
+    """Return the budget of tasks on this number of workers; `costs` maps a run's key to its cost.
 
-    As with executors, each task in turn goes to the first worker that is free.
+    As in the executors, each task in turn goes to the first free worker.
     """
     ends = [0.0] * workers
     unknown, most, largest = 0, 0.0, None
@@ -124,9 +124,9 @@ def budget(tasks: Sequence[Task], costs: Mapping[str, Cost | None], workers: int
 
 
 def of_fits(task: Task, costs: Mapping[str, Cost | None]) -> dict[str, Cost | None]:
-    """Return key → cost of a task's runs, where those of one fit count once.
+    """Return key → cost of a task's runs, counting a shared fit once.
 
-    Runs of a fold and seed share a fit; the one that costs most counts.
+    Runs of the same fold and seed share a fit; the most expensive of them counts.
     """
     fits: dict[tuple[int, int], list[str]] = defaultdict(list)
     for run in task.runs:
@@ -141,7 +141,7 @@ def of_fits(task: Task, costs: Mapping[str, Cost | None]) -> dict[str, Cost | No
 
 
 def in_words(seconds: float) -> str:
-    """Return a duration as text, in the largest unit that suits."""
+    """Return a duration as text, in a suitable unit."""
     minutes, hours, days = seconds / 60, seconds / 3600, seconds / 86400
     if seconds < 10:
         return f"{seconds:.1f} s"
@@ -155,7 +155,7 @@ def in_words(seconds: float) -> str:
 
 
 def _categories(run: Mapping[str, object]) -> tuple[str, str, str]:
-    """Return the keys that runs of like cost share: settings and data, settings, kind of method."""
+    """Return keys shared by runs of similar cost: settings and data, settings, kind of method."""
     settings = {name: value for name, value in run.items() if name not in NO_PART_OF_COST}
     method = run["method"]
     kinds = list(_kinds(method)) if isinstance(method, Mapping) else method
@@ -163,7 +163,7 @@ def _categories(run: Mapping[str, object]) -> tuple[str, str, str]:
 
 
 def _kinds(settings: Mapping[str, object]) -> Iterator[object]:
-    """Yield the type of a method, and those of the methods and rules inside it."""
+    """Yield the type of a method and the types of the methods and rules inside it."""
     yield settings.get("type")
     for value in settings.values():
         if isinstance(value, Mapping):

@@ -1,19 +1,19 @@
-"""How fast this machine is beside the one that carried out the finished runs."""
+"""Speed of this machine relative to the machine of the finished runs."""
 
 import time
 
 ROUNDS = 20
-"""Steps of one measurement."""
+"""Training steps per measurement."""
 
 REFERENCE_SECONDS = 88e-6
 """Processor seconds of a step on the machine whose costs are in `shipped_costs.csv`."""
 
 
 def step_seconds(seconds: float = 1.0) -> float:
-    """Return the processor seconds of a step of training a small network: the least measured.
+    """Return the minimum processor seconds of a training step of a small network.
 
-    Measures for about this many seconds on one thread. Other load of the machine lengthens few
-    of the measurements, and none shortens them.
+    Measures for about this many seconds on one thread. Other load on the machine slows down some
+    measurements and speeds up none.
     """
     import torch
 
@@ -38,5 +38,5 @@ def step_seconds(seconds: float = 1.0) -> float:
 
 
 def slowness() -> float:
-    """Return how many times longer this machine takes than the one of the finished runs."""
+    """Return the time on this machine relative to the machine of the finished runs."""
     return step_seconds() / REFERENCE_SECONDS

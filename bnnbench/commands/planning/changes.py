@@ -1,4 +1,4 @@
-"""Changes since runs were recorded: in their data, their method's file, this project."""
+"""Changes since runs were recorded: of their data, their method's file, this project."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class Changes:
 
     @property
     def outdated(self) -> set[str]:
-        """Keys of the runs whose results no longer count."""
+        """Keys of the runs whose results are no longer valid."""
         return {*self.data, *self.methods}
 
     def sentences(self, refit: str) -> tuple[str, ...]:
@@ -40,14 +40,14 @@ class Changes:
         if self.other_code and refit == "missing":
             count = len(self.other_code)
             runs = counted(count)
-            lines.append(f"recorded with other code: {runs}; --refit changed repeats them")
+            lines.append(f"recorded with other code: {runs}; --refit changed re-runs them")
         return tuple(lines)
 
 
 def changes_since(finished: Mapping[str, Record], runs: Mapping[str, Run]) -> Changes:
-    """Return which finished runs were carried out on other data or with other code.
+    """Return the finished runs that were made with other data or other code.
 
-    Loads each fold that has a finished run. Generated data is left out: it is a function of its
+    Loads each fold that has a finished run. Generated data is not checked: it is a function of its
     source's code, and its last digits depend on the processor.
     """
     today: dict[object, str] = {}

@@ -18,7 +18,7 @@ from bnnbench.engine.workers import Settings
 def dry_run(planned: Plan, rows: Mapping[str, int], settings: Settings, console: Console) -> None:
     """Print the runs of a plan by data set and method, with their estimated cost.
 
-    `rows` has the number of training rows of each case whose data is here.
+    `rows` maps each case whose data is available to its number of training rows.
     """
     experience = planned.experience
     todo = [run for task in planned.tasks for run in task.runs]
@@ -47,7 +47,7 @@ def dry_run(planned: Plan, rows: Mapping[str, int], settings: Settings, console:
 
 
 def _estimates(costs: list[Cost | None]) -> tuple[str, str]:
-    """Return the total time of runs and the memory of the largest, "about" where not their own."""
+    """Return the total time and the peak memory of runs, with "about" if estimated from others."""
     if not costs:
         return "", ""
     known = [cost for cost in costs if cost]
@@ -77,13 +77,13 @@ def _conclude(
         lines += sources(costs, experience)
     elif runs:
         lines.append(
-            "Estimated time: unknown, because neither the store nor the finished runs that ship "
-            "with this version have a run of these methods"
+            "Estimated time: unknown, because neither the store nor the finished runs shipped with "
+            "this version have a run of these methods"
         )
     if estimate.largest:
         base = memory.high_water_mark("self")
         lines.append(
-            f"Largest memory need: {memory.in_words(estimate.bytes + base)} "
+            f"Peak memory: {memory.in_words(estimate.bytes + base)} "
             f"({estimate.largest.name}); {workers}: up to "
             f"{memory.in_words(settings.workers * (estimate.bytes + base))}"
         )
@@ -93,16 +93,16 @@ def _conclude(
 
 
 def sources(costs: Collection[Cost | None], experience: Experience) -> Iterator[str]:
-    """Yield where estimates come from, a line for each basis."""
+    """Yield one line on the source of the estimates for each basis."""
     counts = Counter(cost.basis for cost in costs if cost)
     if count := counts["same"]:
-        yield f"  {counted(count)}: as their like took in this store"
+        yield f"  {counted(count)}: from comparable runs in this store"
     if count := counts["shipped"]:
         slow = experience.slowness
-        speed = "as fast as theirs" if 0.9 < slow < 1.1 else f"{slow:.2g} times as slow as theirs"
+        speed = "equally fast" if 0.9 < slow < 1.1 else f"{slow:.2g} times as slow"
         yield (
-            f"  {counted(count)}: as the finished runs of this repository took; this machine is "
+            f"  {counted(count)}: from the finished runs of this repository; this machine is "
             f"{speed}, measured in one second"
         )
     if count := counts["scaled"]:
-        yield f"  {counted(count)}: as similar runs took in this store, by rows and epochs"
+        yield f"  {counted(count)}: from similar runs in this store, scaled by rows and epochs"

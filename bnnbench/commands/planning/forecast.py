@@ -1,4 +1,4 @@
-"""How long the rest of a plan will take: estimated costs, corrected by what ended tasks took."""
+"""Remaining time of a plan: estimated costs, corrected by the durations of finished tasks."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,10 +9,10 @@ from bnnbench.engine.declare.grid import Run
 from bnnbench.engine.run.task import Task
 
 WEIGHT_OF_ESTIMATES = 10.0
-"""Seconds of ended tasks that count as much as the estimates from before the first of them."""
+"""Seconds of finished tasks at which they weigh as much as the initial estimates."""
 
 LONG = 60.0
-"""Seconds of a plan for which this machine's speed is measured, which takes one."""
+"""Duration of a plan from which this machine's speed is measured; measuring takes a second."""
 
 Clock = Callable[[], float]
 
@@ -25,12 +25,12 @@ class _Running:
 
 
 class Forecast:
-    """The seconds that remain, as tasks start, progress and end."""
+    """The remaining seconds, updated as tasks start, progress and end."""
 
     def __init__(
         self, estimates: Mapping[str, float | None], workers: int, clock: Clock = time.monotonic
     ) -> None:
-        """Take key of run → its estimated seconds, None if unknown, of all runs to be done."""
+        """Take key → estimated seconds, None if unknown, for all runs to be done."""
         self._estimates, self._workers, self._clock = estimates, workers, clock
         self._left = set(estimates)
         self._running: dict[int, _Running] = {}
@@ -38,20 +38,20 @@ class Forecast:
         self._runs_without, self._taken_without = 0, 0.0
 
     def started(self, task: Task) -> None:
-        """Note that a task runs."""
+        """Note that a task has started."""
         self._running[id(task)] = _Running(self._clock(), task.runs)
 
     def progressed(self, task: Task, share: float) -> None:
-        """Note the share of a task that is done."""
+        """Note the completed share of a task."""
         if running := self._running.get(id(task)):
             running.share = share
 
     def lost(self, task: Task) -> None:
-        """Note that a task has to start again, or has ended without being carried out."""
+        """Note that a task must start again, or has ended without being run."""
         self._running.pop(id(task), None)
 
     def dropped(self, runs: Iterable[Run]) -> None:
-        """Note that others do some runs, or nobody does."""
+        """Note that this driver does not run these runs."""
         self._left -= {run.key for run in runs}
 
     def finished(self, task: Task) -> None:
@@ -70,9 +70,9 @@ class Forecast:
 
     @property
     def seconds(self) -> float | None:
-        """The seconds that remain; None if unknown.
+        """The remaining seconds; None if unknown.
 
-        Runs without an estimate are taken to last as long as those without one that have ended.
+        Runs without an estimate are assumed to take as long as finished runs without an estimate.
         """
         now = self._clock()
         running = [self._remaining(task, now) for task in self._running.values()]
@@ -85,15 +85,12 @@ class Forecast:
 
     @property
     def in_words(self) -> str:
-        """Words for the end of a line: "about 12 min left"; "" if unknown, or if all is done.
-
-        Less than a second is not worth a word.
-        """
+        """Text for the end of a line: "about 12 min left"; "" if unknown or below a second."""
         seconds = self.seconds if self._left else None
         return f"about {in_words(seconds)} left" if seconds and seconds >= 1 else ""
 
     def _remaining(self, task: _Running, now: float) -> float | None:
-        """Return the seconds of a running task; beyond what was expected, by its share alone."""
+        """Return the remaining seconds of a running task; once overdue, from its progress only."""
         elapsed = now - task.start
         total = self._expected({run.key for run in task.runs})
         if total is not None and (elapsed <= total or not task.share):
@@ -119,9 +116,9 @@ class Forecast:
 def forecast(
     tasks: Sequence[Task], experience: Experience, rows: Mapping[str, int], workers: int
 ) -> Forecast:
-    """Return the forecast of tasks; `rows` has the training rows of each case.
+    """Return the forecast of tasks; `rows` maps each case to its number of training rows.
 
-    The speed of this machine is measured for a plan of over a minute alone.
+    The speed of this machine is measured only for a plan of more than a minute.
     """
     runs = [run for task in tasks for run in task.runs]
     costs = {run.key: experience.cost(run, rows.get(run.case.name), measured=False) for run in runs}

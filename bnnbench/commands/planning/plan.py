@@ -1,4 +1,4 @@
-"""The runs that a command has to carry out, and those that are finished."""
+"""The runs of a command: those to be done and those already finished."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -20,12 +20,12 @@ from bnnbench.engine.store.store import Store
 
 @dataclass(frozen=True)
 class Plan:
-    """Every run of a suite, and the tasks that remain."""
+    """Every run of a suite, and the remaining tasks."""
 
     runs: tuple[Run, ...]
     tasks: tuple[Task, ...]
     before: Mapping[str, object]
-    """Key of a run to be repeated → the time when its present record was finished."""
+    """Key of a run to be repeated → the time when its current record was finished."""
     changes: tuple[str, ...] = ()
     """A sentence for each kind of change since runs were recorded."""
     experience: Experience = field(default_factory=Experience)
@@ -33,18 +33,18 @@ class Plan:
 
     @property
     def left(self) -> int:
-        """Number of runs to be carried out."""
+        """Number of runs to be done."""
         return sum(len(task.runs) for task in self.tasks)
 
 
 def plan(
     suite: Suite, store: Store, device: str, refit: Refit = "missing", writing: bool = True
 ) -> Plan:
-    """Return the plan; if `writing`, update finished runs' records to the suite first.
+    """Return the plan; if `writing`, first update finished runs' records to the suite.
 
-    A run is finished if it was completed or diverged under every condition of the suite, on the
-    present data and, where its method comes from outside this project, with the present code; a
-    failed run is repeated. Raises `Damaged` for a record that cannot be read.
+    A run is finished if it completed or diverged under every condition of the suite, on the
+    present data and, if its method comes from outside this project, with the present code; a
+    failed run is repeated. Raises `CorruptRecord` for a record that cannot be read.
     """
     runs = {run.key: run for run in suite.runs()}
     if refit == "all" and writing:
@@ -84,7 +84,7 @@ def _finished(
 
 
 def _scored(suite: Suite, run: Run) -> list[Evaluation]:
-    """Return the evaluations that a run is scored on, in any of its rounds."""
+    """Return the evaluations that score a run, in any of its rounds."""
     return list(chain.from_iterable(after_each_fit(suite.evaluations, run.acquisition)))
 
 
@@ -95,9 +95,9 @@ def _adopt(
     current: set[str],
     store: Store,
 ) -> None:
-    """Update the names and claims in finished runs' records to those of the suite.
+    """Update the names and target tables in finished runs' records to those of the suite.
 
-    Where other settings were tried later under the same label, the run is marked as chosen now.
+    If other settings were tried later under the same label, the run is marked as chosen now.
     """
     claims = [describe(dataclasses.asdict(claim)) for claim in suite.reproduces]
     adopted = []

@@ -1,10 +1,10 @@
-"""How often a fit visits the training rows, as far as the settings of its method say so."""
+"""Number of times a fit visits the training rows, as far as its method's settings tell."""
 
 from collections.abc import Mapping
 
 
 def epochs_in(settings: object) -> float | None:
-    """Return the epochs in a method's settings, the most at any depth; None where it has none."""
+    """Return the maximum number of epochs in a method's settings, at any depth; None if absent."""
     if not isinstance(settings, Mapping):
         return None
     epochs = settings.get("epochs")
@@ -17,8 +17,8 @@ def epochs_in(settings: object) -> float | None:
 def row_visits(run: Mapping[str, object], rows: int) -> float | None:
     """Return the number of row visits of a described run.
 
-    None for a method without epochs, whose time need not grow with the rows as those visits do:
-    that of a Gaussian process grows with their cube.
+    None for a method without epochs, whose time need not be proportional to row visits: the time
+    of a Gaussian process grows with the cube of the rows.
     """
     epochs = epochs_in(run["method"])
     rule = run.get("acquisition")

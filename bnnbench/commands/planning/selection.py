@@ -1,4 +1,4 @@
-"""The part of a suite that the command line asks for."""
+"""The part of a suite requested on the command line."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -46,7 +46,7 @@ def selected(suite: Suite, options: Options, profiles: Mapping[str, Suite] = {})
 def cases_named(
     suite: Suite, names: Sequence[str], profiles: Mapping[str, Suite]
 ) -> tuple[Case, ...]:
-    """Return the cases of these names; raises `UsageError`, with the profiles that have one."""
+    """Return the cases of these names. Raises `UsageError`, naming the profiles that have one."""
     cases = {case.name.casefold(): case for case in suite.cases}
     for name in names:
         if name.casefold() not in cases:
@@ -56,7 +56,7 @@ def cases_named(
 
 
 def _in_other_profiles(error: UsageError, suite: Suite, profiles: Mapping[str, Suite]) -> str:
-    """Return a message where other profiles have a method that is unknown here, else ""."""
+    """Return a message if other profiles have a method that is unknown here, else ""."""
     if not isinstance(error, UnknownMethod):
         return ""
     elsewhere = _having(error.name, {name: of.methods for name, of in profiles.items()})
@@ -64,7 +64,7 @@ def _in_other_profiles(error: UsageError, suite: Suite, profiles: Mapping[str, S
 
 
 def _not_in_profile(name: str, suite: Suite, profiles: Mapping[str, Suite]) -> str:
-    """Return a message: the data sets of this profile, and the profiles that have `name`."""
+    """Return a message with the data sets of this profile and the profiles that have `name`."""
     cases = [case.name for case in suite.cases]
     text = f"{name!r} is not in the {suite.profile} profile, which has {listed(cases)}"
     of_profiles = {
@@ -77,7 +77,7 @@ def _not_in_profile(name: str, suite: Suite, profiles: Mapping[str, Suite]) -> s
 
 
 def _having(name: str, profiles: Mapping[str, Iterable[str]]) -> str:
-    """Return which profiles have a name among theirs, in words; "" if none has it."""
+    """Return a phrase with the profiles that have a name; "" if none has it."""
     having = [
         profile
         for profile, names in profiles.items()
@@ -87,7 +87,7 @@ def _having(name: str, profiles: Mapping[str, Iterable[str]]) -> str:
 
 
 def _from_file(file: Path | None) -> tuple[Spelled, ...]:
-    """Return the methods of a file of settings; raises UsageError."""
+    """Return the methods of a settings file. Raises UsageError."""
     try:
         return read(file) if file else ()
     except (UsageError, OSError) as error:

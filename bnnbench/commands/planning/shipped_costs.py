@@ -1,4 +1,4 @@
-"""Costs of the finished runs of this repository: `shipped_costs.csv`, one line for their mean.
+"""Median costs of the finished runs of this repository, one per line of `shipped_costs.csv`.
 
 The table is made from docs/bundle by `python -m docs.generate.shipped_costs`.
 """
@@ -18,14 +18,14 @@ COLUMNS = ("suite", "profile", "dataset", "method", "rows", "epochs", "seconds",
 
 @dataclass(frozen=True)
 class Shipped:
-    """The median cost of a method's finished runs on a data set, on the machine that did them."""
+    """Median cost of a method's finished runs on a data set, on the machine that ran them."""
 
     rows: int
     """Training rows."""
     epochs: float | None
-    """None where the settings were not kept, or the method has none."""
+    """None if the settings were not recorded or the method has no epochs."""
     seconds: float
-    """Processor seconds, to fit and to predict."""
+    """Processor seconds to fit and predict."""
     bytes: float
 
 
@@ -33,7 +33,7 @@ Key = tuple[str, str, str, str]
 """Suite, profile, data set, label."""
 
 ALIKE = 0.1
-"""Relative difference of rows that is not worth a scaling: folds differ so."""
+"""Relative difference in rows up to which no scaling is done; folds differ by as much."""
 
 
 @functools.cache
@@ -52,10 +52,10 @@ def shipped_costs() -> Mapping[Key, Shipped]:
 
 
 def shipped_cost(run: Run, rows: int | None) -> Shipped | None:
-    """Return the cost of a suite's own run on that machine; None where nothing like it was kept.
+    """Return the recorded cost of a comparable run; None if there is none.
 
     Rows and epochs scale it only for a method that passes over the rows epoch by epoch: the time
-    of others, such as Gaussian processes, does not grow so.
+    of others, such as Gaussian processes, does not grow in proportion.
     """
     shipped = shipped_costs().get((run.suite, run.profile, run.case.name, run.label))
     if shipped is None or run.description.get("modules"):

@@ -1,1 +1,1 @@
-"""Running."""
+"""Run the plan of a suite's command."""

@@ -1,4 +1,4 @@
-"""The flags that all suites share."""
+"""The flags shared by all suites."""
 
 import math
 import os
@@ -19,15 +19,15 @@ from bnnbench.methods import environments
 from bnnbench.suites import Entry
 
 WORKERS_ELSEWHERE = 16
-"""Workers on a cluster unless the command line says how many."""
+"""Default number of workers on a cluster."""
 
 Refit = Literal["missing", "changed", "all"]
-"""Runs to carry out: those without a result, also those recorded with other code, or all."""
+"""Runs to be done: those without a result, also those recorded with other code, or all."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """The choices of the command line; None leaves one to the suite or the machine."""
+    """The command line's choices; None leaves a choice to the suite or the machine."""
 
     profile: str
     methods: tuple[str, ...] | None
@@ -63,9 +63,9 @@ class Options:
     dry_run: bool
 
     def export(self) -> None:
-        """Put data folder and other libraries' interpreters into the process's environment.
+        """Export the data folder and other libraries' interpreters to this process's environment.
 
-        Data sources and methods read them there, here and in workers.
+        Data sources and methods read them there, in this process and in workers.
         """
         if self.data_dir:
             os.environ["BNNBENCH_DATA"] = str(self.data_dir.absolute())
@@ -76,12 +76,12 @@ class Options:
 
     @property
     def limits(self) -> Limits:
-        """The time and memory that one run may take."""
+        """The time and memory limits of each run."""
         return Limits(self.timeout, self.memory)
 
     @property
     def elsewhere(self) -> bool:
-        """True if workers are on other machines, whose devices this one cannot know."""
+        """True if workers are on other machines, whose devices are unknown here."""
         return self.executor in ("ray", "slurm")
 
     def placement(self, tasks: int, count: Callable[[], int] = gpus_here) -> tuple[str, Settings]:
@@ -110,13 +110,13 @@ class Options:
         return name, settings
 
     def _gpus(self) -> float:
-        """Return the GPUs of each worker of a cluster, unless Slurm's options ask for them."""
+        """Return the GPUs of each worker of a cluster, unless Slurm's options request GPUs."""
         if self.gpus is None and not slurm_options.asks_for_gpus(dict(self.slurm)):
             return float(self.device == "cuda")
         return self.gpus or 0.0
 
     def _most_workers(self, devices: int) -> int:
-        """Return the number of workers where the command line gives none."""
+        """Return the default number of workers."""
         if self.executor == "slurm" or (self.executor == "ray" and self.address):
             return WORKERS_ELSEWHERE
         return 1 if self.executor == "serial" else devices or cores()
@@ -142,20 +142,20 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
         type=values.methods,
         metavar="A,B",
         help="labels of the suite, names that `bnnbench methods` lists, module:Class or "
-        "file.py:Class, each perhaps with settings: 'ivon(learning_rate=0.3, epochs=200)'; in a "
-        "method inside of another, what is not given has its default",
+        "file.py:Class, each optionally with settings: 'ivon(learning_rate=0.3, epochs=200)'; "
+        "settings of an inner method that are not given have their defaults",
     )
     add(
         "--settings",
         type=Path,
         metavar="FILE",
-        help="TOML file with a table of settings for each method, beside those of --methods: "
-        "[ivon] and below it learning_rate = 0.3",
+        help="TOML file with a table of settings per method, in addition to --methods: "
+        "[ivon] and on the next line learning_rate = 0.3",
     )
     add(
         "--network",
         metavar="FILE.py:NAME",
-        help="network of your own in place of the suite's: a function or class that returns a "
+        help="custom network in place of the suite's: a function or class that returns a "
         "torch.nn.Module; its parameters named inputs and outputs are filled in",
     )
     add(
@@ -164,8 +164,8 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
         metavar="NAME=PATH",
         action="append",
         default=[],
-        help="interpreter of the environment of a library, whose methods are carried out in "
-        f"processes there: {', '.join(environments.LIBRARIES)}; once for each library",
+        help="Python interpreter of a library's environment; the library's methods run in "
+        f"processes there: {', '.join(environments.LIBRARIES)}; repeat for each library",
     )
     add(
         "--datasets",
@@ -177,20 +177,20 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
         "--seeds",
         type=values.count(),
         metavar="N",
-        help="number of seeds per fold; default: as the profile",
+        help="number of seeds per fold; default: set by the profile",
     )
     add(
         "--folds",
         type=values.count(),
         metavar="N",
-        help="at most N folds of each data set; default: as the profile",
+        help="maximum number of folds per data set; default: set by the profile",
     )
     if suite.sampled:
         add(
             "--samples",
             type=values.count(),
             metavar="N",
-            help="number of samples drawn for each measurement",
+            help="number of samples drawn by each probe",
         )
     parser.set_defaults(samples=None)
     add(
@@ -217,20 +217,21 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
         type=values.device,
         metavar="NAME",
         default=AUTO,
-        help="auto, cpu, cuda, or a GPU of this machine by its number, such as cuda:1; auto: cuda "
-        "where the process that fits has a GPU, else cpu",
+        help="auto, cpu, cuda, or one GPU of this machine by its number, such as cuda:1; auto: "
+        "cuda if the process that fits has a GPU, else cpu",
     )
     add(
         "--executor",
         choices=sorted(EXECUTORS),
-        help="where runs are carried out; default: worker processes where there are several cores",
+        help="where to run; default: worker processes if there are several cores",
     )
     add(
         "--workers",
         type=values.workers,
         metavar="N",
-        help="number of workers, which share this machine's GPUs and their memory alike; default, "
-        f"or auto: one for each GPU, without GPUs for each core, on a cluster {WORKERS_ELSEWHERE}",
+        help="number of workers, which share this machine's GPUs and their memory equally; "
+        "default, or auto: one per GPU; without GPUs, one per core; on a cluster "
+        f"{WORKERS_ELSEWHERE}",
     )
     add("--timeout", type=values.seconds, metavar="SECONDS", help="time limit of each run")
     add(
@@ -239,8 +240,8 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     add(
         "--in-process",
         action="store_true",
-        help="carry out foreign methods in the process of the others, for a debugger; each then "
-        "sees the test rows, and could change the others' numbers",
+        help="run third-party methods in the shared process (for debugging); they can then see the "
+        "test rows and change other methods' numbers",
     )
     clusters.add_flags(add)
     add(
@@ -256,7 +257,7 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     )
     add("--refit", choices=get_args(Refit), default="missing",
         help="repeat finished runs: those recorded with other code (changed), or all; "
-        "default: carry out only runs without a result (missing)")  # fmt: skip
+        "default: only do runs without a result (missing)")  # fmt: skip
     add("--no-report", action="store_true", help="do not write the report")
     add("--offline", action="store_true", help="download nothing")
     options = Options(**vars(parser.parse_args(arguments)))
@@ -275,7 +276,7 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
 
 
 def _contradiction(options: Options) -> str | None:
-    """Return a message about flags that exclude each other or an executor that is unavailable."""
+    """Return a message about flags that exclude each other or an unavailable executor, if any."""
     name, limits = options.executor, options.limits
     if name and (lacking := lacks(name)):
         return f"--executor {name}: {lacking}"
@@ -286,14 +287,14 @@ def _contradiction(options: Options) -> str | None:
             "--timeout, --memory: the serial executor cannot stop a run; use --executor processes"
         )
     if limits.bytes and not sys.platform.startswith("linux"):
-        return "--memory: works on Linux only, where a process's memory can be read"
+        return "--memory: works only on Linux, where a process's memory can be read"
     if name in (None, "serial", "processes") and (options.workers or 1) > most_workers():
         return f"--workers: give a whole number from 1 to {most_workers()} on this machine"
     return _contradiction_of_clusters(options)
 
 
 def _contradiction_of_clusters(options: Options) -> str | None:
-    """Return a message about flags that an executor has not, or that exclude each other."""
+    """Return a message about flags that an executor lacks or that exclude each other."""
     name = options.executor
     of_slurm = dict(options.slurm)
     for flag, value, executors in (
@@ -308,9 +309,9 @@ def _contradiction_of_clusters(options: Options) -> str | None:
         if value is not None and name not in executors:
             return f"--{flag}: needs --executor {' or '.join(executors)}"
     if options.working_dir and not options.working_dir.is_dir():
-        return f"--working-dir: {options.working_dir} is no folder"
+        return f"--working-dir: {options.working_dir} is not a folder"
     if options.elsewhere and ":" in options.device:
-        return f"--device {options.device}: names a GPU of this machine; on a cluster, --gpus 1"
+        return f"--device {options.device}: names a GPU of this machine; on a cluster, use --gpus 1"
     if options.gpus is not None and slurm_options.asks_for_gpus(of_slurm):
         return "--gpus and --slurm both ask for GPUs; give one of them"
     if options.device == "cpu" and (options.gpus or slurm_options.asks_for_gpus(of_slurm)):
@@ -320,10 +321,10 @@ def _contradiction_of_clusters(options: Options) -> str | None:
     if name == "slurm" and options.address not in (None, "local"):
         return "--address: with Slurm the only address is local, which runs jobs on this machine"
     if name == "slurm" and options.gpus and options.gpus % 1:
-        return "--gpus: Slurm allots whole GPUs only; give a whole number"
+        return "--gpus: Slurm allocates only whole GPUs; give a whole number"
     return None
 
 
 def most_workers() -> int:
-    """Return the largest number of worker processes that may be asked for on this machine."""
+    """Return the maximum number of worker processes on this machine."""
     return max(16, 4 * cores())

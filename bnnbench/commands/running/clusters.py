@@ -1,4 +1,4 @@
-"""The flags that only clusters need."""
+"""The flags for clusters only."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +7,7 @@ from bnnbench.commands.running import values
 
 
 def add_flags(add: Callable[..., object]) -> None:
-    """Add the flags to a parser, whose `add_argument` is given."""
+    """Add the flags to a parser, through its `add_argument`."""
     add(
         "--address",
         metavar="ADDRESS",
@@ -18,21 +18,21 @@ def add_flags(add: Callable[..., object]) -> None:
         type=values.minutes,
         metavar="MINUTES",
         default=15.0,
-        help="longest wait for a Ray cluster to start a first worker; default: %(default)g",
+        help="maximum wait for a Ray cluster to start its first worker; default: %(default)g",
     )
     add(
         "--working-dir",
         type=Path,
         metavar="DIR",
-        help="folder that Ray copies to its machines, where they share no disk with this one: that "
-        "of your methods, or a checkout of this project; what its .gitignore names stays here",
+        help="folder that Ray copies to its machines if they share no disk with this one: the "
+        "folder of your methods, or a checkout of this project; files in its .gitignore stay here",
     )
     add(
         "--gpus",
         type=values.share,
         metavar="SHARE",
-        help="GPUs for each worker of a cluster, 0.25 on Ray or 1 on Slurm; default: none, with "
-        "--device cuda one",
+        help="GPUs per worker of a cluster, such as 0.25 on Ray or 1 on Slurm; default: none, or "
+        "one with --device cuda",
     )
     add("--partition", metavar="NAME", help="Slurm partition to submit jobs to")
     add(
@@ -42,21 +42,20 @@ def add_flags(add: Callable[..., object]) -> None:
         action="append",
         default=[],
         help="any option of Slurm's sbatch: account=abc, qos=long, constraint=ib, gres=gpu:a100:1, "
-        "exclusive; with cpus-per-task=8, eight runs of a job are carried out at once; once for "
-        "each option",
+        "exclusive; with cpus-per-task=8, a job does eight runs at once; repeat for each option",
     )
     add(
         "--runs-per-job",
         type=values.count(),
         metavar="N",
-        help="runs that a Slurm job carries out, one after the other on each of its processors; "
-        "default: a job for each fit",
+        help="runs per Slurm job, done one after the other on each of its processors; "
+        "default: one job per fit",
     )
     add(
         "--detach",
         action="store_true",
-        help="submit Slurm jobs and end: they write to --out themselves; the same command again "
-        "submits none of them twice, and writes tables and report when they have ended",
+        help="submit Slurm jobs and exit; the jobs write to --out themselves. The same command, "
+        "repeated, submits no job twice, and writes tables and report once all jobs have ended",
     )
     add(
         "--minutes",

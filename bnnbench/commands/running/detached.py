@@ -1,7 +1,7 @@
-"""Slurm jobs that outlive the command which submits them, as they write to the store themselves.
+"""Slurm jobs that outlive the command that submits them and write to the store themselves.
 
-The same command, repeated, submits nothing twice, submits once more what a lost job left, and
-collects when no job remains.
+The same command, repeated, submits nothing twice, resubmits the remaining runs of a lost job, and
+collects results once no job is left.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from bnnbench.commands.running.running import carry_out
 from bnnbench.commands.terminal.counts import counted
 from bnnbench.engine.run.outcomes import lost
 from bnnbench.engine.run.task import Task
-from bnnbench.engine.store.leases import CLAIMS, Claims
+from bnnbench.engine.store.leases import LEASES, Leases
 from bnnbench.engine.store.store import Store
 from bnnbench.engine.workers import Settings
 from bnnbench.engine.workers.base import Silent
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import submitit
 
 LARGEST_ARRAY = 1000
-"""Most jobs in an array that clusters allow unless they are set up otherwise."""
+"""Maximum number of jobs in an array under the default configuration of clusters."""
 
 Pack = tuple[int, list[Task]]
 """The number of the attempt, and the tasks of one job."""
@@ -38,41 +38,41 @@ Pack = tuple[int, list[Task]]
 
 @dataclass(frozen=True)
 class Driver:
-    """A job that claims its runs, carries them out on its machine, and stores their outcomes."""
+    """A job that leases its runs, runs them on its machine, and stores their outcomes."""
 
     store: Path
     settings: Settings
     parcels: Sequence[Parcel]
     before: Mapping[str, object]
-    """Key of each run → the time when its record was finished, None without one."""
+    """Key of each run → the time when its record was finished; None if absent."""
 
     def __call__(self) -> None:
-        """Carry out the runs that no other driver has carried out meanwhile."""
+        """Do the runs that no other driver has done meanwhile."""
         tasks = tuple(parcel.opened() for parcel in self.parcels)
         store, settings = Store(self.store), on_this_machine(self.settings, tasks[0].device)
-        with Claims(store.folder / CLAIMS) as claims:
-            share = Share(Plan((), tasks, self.before), store, claims, Silent())
+        with Leases(store.folder / LEASES) as leases:
+            share = Share(Plan((), tasks, self.before), store, leases, Silent())
             carry_out(share, Processes(settings), Silent())
 
     def checkpoint(self) -> "submitit.helpers.DelayedSubmission":
-        """Return the job to queue when this one is preempted or out of time."""
+        """Return the job to requeue if this one is preempted or out of time."""
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(self)
 
 
 def submit(
-    planned: Plan, store: Store, claims: Claims, settings: Settings, say: Callable[[str], None]
+    planned: Plan, store: Store, leases: Leases, settings: Settings, say: Callable[[str], None]
 ) -> bool:
     """Submit the runs of a plan that no job has, and return whether jobs are queued or running.
 
-    Runs of jobs that ended without them are submitted once more, one by one; after that they have
-    failed. Where no job is left, their ledgers are removed.
+    Runs left over by ended jobs are submitted once more, one by one; after that they count as
+    failed. If no job is left, the ledgers are removed.
     """
-    settings = replace(settings, folder=(store.folder / FOLDER / claims.pulse.stem).absolute())
-    with claims.held("submission"):
+    settings = replace(settings, folder=(store.folder / FOLDER / leases.heartbeat.stem).absolute())
+    with leases.held("submission"):
         ledgers = Ledgers(store)
-        share = Share(planned, store, claims, Silent())
+        share = Share(planned, store, leases, Silent())
         fresh = _without(planned.tasks, ledgers.keys)
         packs = [(1, pack) for pack in _packs(fresh, settings.pack)]
         packs += _of_lost_jobs(planned, ledgers, share, say)
@@ -92,7 +92,7 @@ def submit(
 def _of_lost_jobs(
     planned: Plan, ledgers: Ledgers, share: Share, say: Callable[[str], None]
 ) -> Iterator[Pack]:
-    """Yield what to submit once more; runs whose last attempt was lost are stored as failed."""
+    """Yield the runs to resubmit; runs whose last attempt was lost are stored as failed."""
     todo = {run.key: (task, run) for task in planned.tasks for run in task.runs}
     for entry, job in ledgers.ended:
         left = [todo[key] for key in ledgers.left_by(entry) if key in todo]
@@ -100,7 +100,7 @@ def _of_lost_jobs(
         if entry.attempt >= ATTEMPTS:
             share.keep([outcome for task in tasks for outcome in lost(task, reason(job))])
         elif tasks:
-            say(f"{reason(job)}: {counted(len(tasks))} of it submitted once more")
+            say(f"{reason(job)}: {counted(len(tasks))} of it resubmitted")
             yield from ((entry.attempt + 1, [task]) for task in tasks)
 
 
@@ -133,7 +133,7 @@ def _without(tasks: Sequence[Task], keys: set[str]) -> Iterator[Task]:
 
 
 def _packs(tasks: Iterator[Task], least: int) -> Iterator[list[Task]]:
-    """Yield tasks together, with at least so many runs but for the last."""
+    """Yield packs of tasks with at least this many runs each, except the last."""
     pack: list[Task] = []
     for task in tasks:
         pack.append(task)

@@ -1,4 +1,4 @@
-"""The gates before a long fit, cheapest first; each says in a sentence what it measured."""
+"""The gates before a long fit, cheapest first, each with a sentence on its measurement."""
 
 import subprocess
 import sys
@@ -17,12 +17,12 @@ from bnnbench.engine.run.score import score
 from bnnbench.methods.base import Method, Problem
 
 LARGEST_DIFFERENCE = 1e-5
-"""The largest difference of replayed rounds, relative to the largest number of a layer."""
+"""Maximum difference of replayed rounds, relative to a layer's largest number."""
 LARGEST_SHARE = 0.95
-"""The largest part of the device's memory that a fit may need."""
+"""Maximum share of the device's memory for a fit."""
 CHECKOUT = Path(bnnbench.__file__).resolve().parent.parent
 NONE_COLLECTED = 5
-"""The exit code of pytest without a test."""
+"""Exit code of pytest if no test was collected."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Verdict:
 
     gate: str
     passed: bool | None
-    """None where it says nothing on this machine."""
+    """None if the gate does not apply on this machine."""
     sentence: str
 
 
 def verdicts(gates: Gates, suite: Suite, device: torch.device) -> Iterator[Verdict]:
-    """Yield the outcome of each gate, and none after the first that fails."""
+    """Yield the outcome of each gate, up to the first that fails."""
     for verdict in _verdicts(gates, suite, device):
         yield verdict
         if verdict.passed is False:
@@ -60,13 +60,13 @@ def _verdicts(gates: Gates, suite: Suite, device: torch.device) -> Iterator[Verd
 
 
 def _tests(path: str, device: torch.device) -> Verdict:
-    """Carry out the tests of kernels and graphs on the device."""
+    """Run the tests of kernels and graphs on the device."""
     gate = "kernels"
     if device.type == "cpu":
         return Verdict(gate, None, "no GPU: tests of its kernels and graphs were not run")
     if not (CHECKOUT / path).exists():
-        return Verdict(gate, False, f"{CHECKOUT / path} is not here: the tests need a clone")
-    # A dependency's own warnings, of a version that is new here, fail no test of kernels.
+        return Verdict(gate, False, f"{CHECKOUT / path} is missing: the tests need a clone")
+    # Warnings from a dependency's newer version do not fail the tests of kernels.
     arguments = ["-m", "gpu", "-q", "-W", "default", "-p", "no:cacheprovider", str(CHECKOUT / path)]
     command = [sys.executable, "-m", "pytest", *arguments]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
@@ -88,8 +88,8 @@ def _rehearsal(gates: Gates, label: str, method: Method, problem: Problem) -> It
         yield Verdict(
             "graphs",
             fine,
-            f"{label}: replayed rounds differ from passed ones by {rehearsal.difference:.1e}, "
-            f"{word} the {LARGEST_DIFFERENCE:.0e} that they may",
+            f"{label}: replayed rounds differ from rounds without graphs by "
+            f"{rehearsal.difference:.1e}, {word} the tolerance of {LARGEST_DIFFERENCE:.0e}",
         )
     takes = (
         f"{label}: {rehearsal.steps:,} steps of {1000 * rehearsal.step_seconds:.2f} ms, "
@@ -99,27 +99,27 @@ def _rehearsal(gates: Gates, label: str, method: Method, problem: Problem) -> It
         yield Verdict(
             "minutes",
             False,
-            f"{takes}, more than the {gates.minutes:g} that a fit may take (--fit-minutes): larger "
-            "groups have fewer steps, as in --methods 'MP(schedule.size=64)'",
+            f"{takes}, more than the limit of {gates.minutes:g} (--fit-minutes): larger groups "
+            "have fewer steps, as in --methods 'MP(schedule.size=64)'",
         )
     else:
         yield Verdict("minutes", True, f"{takes} of at most {gates.minutes:g}")
     if not rehearsal.device_bytes:
-        yield Verdict("memory", None, f"{label}: not counted on a CPU")
+        yield Verdict("memory", None, f"{label}: not measured on a CPU")
         return
     room = in_words(rehearsal.device_bytes)
     needs = f"{label}: {in_words(rehearsal.peak_bytes)} of the device's {room}"
     fine = rehearsal.peak_bytes <= LARGEST_SHARE * rehearsal.device_bytes
-    cure = "" if fine else ", too much: --methods 'MP(on_host=True)' stores messages elsewhere"
+    cure = "" if fine else ", too much: --methods 'MP(on_host=True)' stores messages in host memory"
     yield Verdict("memory", fine, needs + cure)
 
 
 def _first_pass(known: FirstPass, data: Dataset, problem: Problem) -> Verdict:
-    """Fit once over all rows, and compare the scores with those of another machine."""
+    """Fit in one pass over all rows, and compare the scores with those on another machine."""
     gate, device = "first pass", problem.train.inputs.device
     if data.origin != "original":
         rows = f"{len(data.train):,} training rows of origin {data.origin}"
-        return Verdict(gate, None, f"{rows}: scores are known of all original rows alone")
+        return Verdict(gate, None, f"{rows}: reference scores exist only for all original rows")
     test = data.test.rows(slice(known.test_rows)).to(device)
     rng = torch.Generator(device).manual_seed(0)
     prediction = known.method.fit(problem, rng).predict(test.inputs, rng)
@@ -130,9 +130,13 @@ def _first_pass(known: FirstPass, data: Dataset, problem: Problem) -> Verdict:
         and abs(log_loss - known.log_loss) <= known.log_loss_within
     )
     said = (
-        f"accuracy {accuracy:.3f} and log loss {log_loss:.3f} after one pass; elsewhere "
+        f"accuracy {accuracy:.3f} and log loss {log_loss:.3f} after one pass; reference "
         f"{known.accuracy:.3f} ± {known.accuracy_within:g} and "
         f"{known.log_loss:.3f} ± {known.log_loss_within:g}"
     )
-    cure = "" if fine else ", further away than seeds are: the arithmetic here is another"
+    cure = (
+        ""
+        if fine
+        else ", further away than seeds differ: the arithmetic on this machine is different"
+    )
     return Verdict(gate, fine, said + cure)

@@ -1,4 +1,4 @@
-"""Ledgers in a store: which Slurm job is to carry out which runs, when its command has ended."""
+"""Ledgers in a store: the runs of each Slurm job, for use after its command has ended."""
 
 import json
 import shutil
@@ -9,49 +9,49 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bnnbench.datasets.reading.whole_files import write_whole
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 
 if TYPE_CHECKING:
     import submitit
 
 FOLDER, LEDGER = ".submitted", "ledger.json"
-"""Folder in a store with one for each command that submitted jobs, and the list of its jobs."""
+"""Folder in a store with a folder per command that submitted jobs, and the file of its jobs."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A job in a ledger, and the runs that it is to carry out."""
+    """A job in a ledger, and its runs."""
 
     job: str
     address: str | None
     attempt: int
     before: Mapping[str, object]
-    """Key of each run → the time when its record was finished, None without one."""
+    """Key of each run → the time when its record was finished; None if absent."""
 
 
 def write(folder: Path, entries: Sequence[Entry]) -> None:
-    """Write the ledger of a command's jobs, beside their files."""
+    """Write the ledger of a command's jobs next to their files."""
     write_whole(folder / LEDGER, json.dumps([asdict(entry) for entry in entries]).encode())
 
 
 def read(path: Path) -> list[Entry]:
-    """Return the entries of a ledger; raises `Damaged` where it is truncated or altered."""
+    """Return the entries of a ledger. Raises `CorruptRecord` if it is truncated or altered."""
     try:
         return [Entry(**data) for data in json.loads(path.read_text())]
     except (ValueError, TypeError) as error:
-        cure = "see with squeue that its jobs have ended, then remove its folder"
-        raise Damaged(path, f"truncated or altered: {error}", cure) from error
+        cure = "check with squeue that its jobs have ended, then remove its folder"
+        raise CorruptRecord(path, f"truncated or altered: {error}", cure) from error
 
 
 class Ledgers:
-    """All jobs in the ledgers of a store, and what has become of them."""
+    """All jobs in the ledgers of a store, and their states."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         jobs: list[tuple[Entry, submitit.Job[Any]]] = []
         for ledger in sorted((store.folder / FOLDER).glob(f"*/{LEDGER}")):
             jobs += [(entry, _job(ledger.parent, entry)) for entry in read(ledger)]
-        # Every job is made before one is asked for its state: Slurm then answers for all at once.
+        # All jobs are created before the first query, so that Slurm answers for all at once.
         self.ended: list[tuple[Entry, submitit.Job[Any]]] = []
         self._alive: list[tuple[Entry, submitit.Job[Any]]] = []
         for entry, job in jobs:
@@ -61,24 +61,24 @@ class Ledgers:
 
     @property
     def keys(self) -> set[str]:
-        """The runs of all jobs, also those that failed: these wait until they were collected."""
+        """The runs of all jobs, including failed ones, which stay until they are collected."""
         return set(self._latest)
 
     @property
     def to_come(self) -> int:
-        """The number of runs that jobs in the queue or at work have yet to carry out."""
+        """The number of runs still to be done by queued or running jobs."""
         return sum(len(self.left_by(entry)) for entry, _ in self._alive)
 
     def left_by(self, entry: Entry) -> list[str]:
-        """Return the keys of a job's runs without a record since it was submitted.
+        """Return the keys of a job's runs without a record since its submission.
 
-        Runs that were submitted once more are those of the later job.
+        Resubmitted runs belong to the later job.
         """
         keys = (key for key in entry.before if self._latest[key] is entry)
         return [key for key in keys if self._finished(key) == entry.before[key]]
 
     def under_way(self) -> str:
-        """Return the number of jobs in each of Slurm's states, as text; empty where all ended."""
+        """Return the number of jobs in each of Slurm's states, as text; "" if all have ended."""
         states = Counter(job.state for _, job in self._alive)
         counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
         unknown = f"; if they are gone, remove {self._store.folder / FOLDER}"
@@ -101,7 +101,7 @@ def _job(folder: Path, entry: Entry) -> "submitit.Job[Any]":
 
 
 def _has_ended(entry: Entry, job: Any) -> bool:
-    """Return whether a job has ended; the stand-in for Slurm knows its own processes only."""
+    """Return whether a job has ended; Slurm's local substitute knows only its own processes."""
     if not entry.address:
         return job.done()
     import psutil

@@ -9,7 +9,7 @@ from bnnbench.engine.records.record import Record, distance_from_official
 
 
 def with_means(record: Record) -> Record:
-    """Return the record with means over corruptions, each under its own condition.
+    """Return the record with means over corruptions, each as a condition.
 
     A mean has the least original of its parts' origins.
     """
@@ -34,7 +34,7 @@ def with_means(record: Record) -> Record:
 
 
 def _mean(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the mean of each metric that all scores have."""
+    """Return the mean of each metric that is in all scores."""
     return {
         name: fmean(score[name] for score in scores)
         for name in scores[0]

@@ -1,4 +1,4 @@
-"""A network of one's own from the command line, in place of those of a suite."""
+"""A custom network from the command line, in place of a suite's networks."""
 
 import importlib
 import inspect
@@ -16,17 +16,19 @@ from bnnbench.methods.networks.torch_module import name_of_factory
 
 
 def with_network(suite: Suite, factory: str) -> Suite:
-    """Return the suite with all methods on the module of a factory.
+    """Return the suite with the factory's module as every method's network.
 
-    A parameter of the factory named `inputs` is given the shape of one input, a number for a
-    vector, and one named `outputs` the number of targets or classes. Raises UsageError.
+    The factory's parameter `inputs` receives the shape of one input, a number for a vector, and
+    its parameter `outputs` the number of targets or classes. Raises UsageError.
     """
     try:
         name = name_of_factory(factory)
         place, _, function = name.partition(":")
         made = getattr(importlib.import_module(place), function)
         if isinstance(made, nn.Module):
-            raise TypeError(f"needed a function that returns a network; {function} is one itself")
+            raise TypeError(
+                f"needed a function that returns a network; {function} is itself a network"
+            )
         asked = inspect.signature(made).parameters
     except (ValueError, TypeError, ImportError, AttributeError) as error:
         raise UsageError(f"--network: {factory}: {error}") from error
@@ -38,8 +40,8 @@ def _network(case: Case, factory: str, asked: set[str]) -> tuple[TorchModule]:
     last = case.network[-1] if case.network else None
     if not isinstance(last, Linear):
         raise UsageError(
-            f"--network: needed a network that ends in a linear layer, whose outputs the other has "
-            f"too; {case.name} ends in {last}: declare a suite of your own, with "
+            f"--network: needed a suite's network that ends in a linear layer, which gives the "
+            f"number of outputs; {case.name} ends in {last}: declare a custom suite, with "
             "TorchModule(..., outputs=...)"
         )
     facts: dict[str, Any] = {"outputs": last.outputs}

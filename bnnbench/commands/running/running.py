@@ -1,4 +1,4 @@
-"""Carrying out a driver's share of a plan: each result is stored as soon as it is there."""
+"""Run a driver's share of a plan, storing each result as soon as it is available."""
 
 from contextlib import closing
 from typing import Protocol, runtime_checkable
@@ -11,13 +11,13 @@ from bnnbench.engine.workers.base import Executor, Lost, Watcher
 
 @runtime_checkable
 class Display(Watcher, Audience, Protocol):
-    """Shows the course of tasks, and how each ended."""
+    """Shows the progress of tasks, and how each ended."""
 
     def finished(self, task: Task, outcomes: list[Outcome]) -> None: ...
 
 
 def carry_out(share: Share, executor: Executor, display: Display) -> None:
-    """Carry out the tasks that this driver claims, and store their outcomes."""
+    """Run the tasks that this driver has leased, and store their outcomes."""
     with closing(executor.map(share.tasks(), display)) as results:
         for task, result in results:
             outcomes = (

@@ -1,4 +1,4 @@
-"""The data sources of a suite as they can be loaded on this machine."""
+"""The data sources of a suite that can be loaded on this machine."""
 
 import functools
 from collections.abc import Mapping
@@ -33,12 +33,12 @@ class Provided:
 
 
 def resolved(suite: Suite, options: Options) -> Suite:
-    """Return the suite on sources that can be loaded; cases that become equal are kept once.
+    """Return the suite on sources that can be loaded; of equal cases, only the first stays.
 
     Several sources may have the same stand-in, or the same rows under a limit. Optional sources
     with missing files and optional methods with missing packages are left out. A dry run downloads
-    nothing, and keeps sources whose files are to be downloaded. Raises `DataUnavailable` where
-    another source has no data.
+    nothing, and keeps sources whose files are to be downloaded. Raises `DataUnavailable` if any
+    other source has no data.
     """
 
     @functools.cache

@@ -1,4 +1,4 @@
-"""The tables and the list of failures that end a command."""
+"""The tables and the list of failures at the end of a command."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 HEADLINES = 4
-"""Number of an evaluation's metrics that a terminal shows, from the first."""
+"""Number of an evaluation's first metrics that a terminal shows."""
 
 HEADLINES_OF_PROBES = (
     *("eps_mu", "eps_sigma", "kl_class_posterior", "kl_to_exact", "kl_from_exact"),
@@ -35,10 +35,10 @@ HEADLINES_OF_PROBES = (
 
 
 HEADLINES_OF_FAMILIES = 2
-"""Number of metrics shown where conditions differ only in size; each has its own table."""
+"""Number of metrics shown if conditions differ only in size; each metric has its own table."""
 
 MOST_DECIMALS, MOST_MEASURED = 4, 8
-"""Decimals of scores and of probes' measurements, which may be divergences of 1e-6."""
+"""Decimals of scores and of measured scores, which may be divergences of 1e-6."""
 
 SPREAD = (
     "± is one standard error over folds, or over the seeds of a single fold; pages and verdicts "
@@ -46,7 +46,7 @@ SPREAD = (
 )
 
 SCIENTIFIC = 1e6
-"""Numbers from here on are printed as 1.23e+06, as on pages."""
+"""Numbers from this size on are printed as 1.23e+06, as on pages."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class _Column:
     heading: str
     cells: tuple[str, ...]
     score: bool = False
-    """True for a score, which is marked where runs did not converge."""
+    """True for a score, which is marked if runs did not converge."""
 
     @property
     def width(self) -> int:
@@ -66,11 +66,11 @@ class _Column:
 def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> None:
     """Print a table for each data set and condition: mean ± standard error over seeds or folds.
 
-    With several folds, each counts by its mean over seeds. Distances to a reference are shown, then
-    the first metrics of the evaluation; the report has them all. Methods are in the suite's order,
-    others after them. A table too wide for the console continues in a second one below. Conditions
-    that differ only in size, and measurements of probes, have a table for each metric, whose
-    columns are sizes or conditions. A mean over corruptions replaces its parts.
+    With several folds, each fold contributes its mean over seeds. Distances to a reference come
+    first, then the first metrics of the evaluation; the report has all metrics. Methods are in the
+    suite's order, then others. A table too wide for the console continues in a second one below.
+    Conditions that differ only in size, and probes, have a table per metric, whose columns are
+    sizes or conditions. A mean over corruptions replaces its parts.
     """
     order = {arm.label: rank for rank, arm in enumerate(suite.arms)}
     records = sorted(
@@ -111,7 +111,7 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
             line = f"with their own networks on {dataset}: {', '.join(separate)}"
             console.print(Text(legible(line)), soft_wrap=True)
         if elsewhere := dict.fromkeys(r.method for r in records_here if r.elsewhere is not None):
-            line = f"scored elsewhere on {dataset}: {', '.join(elsewhere)}"
+            line = f"external predictions on {dataset}: {', '.join(elsewhere)}"
             console.print(Text(legible(line)), soft_wrap=True)
         for metric in HEADLINES_OF_PROBES:
             if measured := [r for r in records_here if any(metric in s for s in r.scores.values())]:
@@ -123,7 +123,7 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
 
 
 def _distances(suite: Suite) -> tuple[str, ...]:
-    """Return the first columns of a suite that has a truth."""
+    """Return the first columns of a suite that has a reference."""
     if isinstance(suite.reference, Certified):
         return tuple(CERTIFIED)[:HEADLINES]
     return tuple(DISTANCES) if isinstance(suite.reference, str) else ()
@@ -196,7 +196,7 @@ def _columns(records: Sequence[Record], condition: str, metrics: Sequence[str]) 
 
 
 def _explained(column: _Column, unanswered: Sequence[bool]) -> _Column:
-    """Return the column with "not scored" where a method's predictions cannot answer its metric."""
+    """Return the column with "not scored" if a method's predictions do not support its metric."""
     pairs = zip(column.cells, unanswered, strict=True)
     return replace(
         column,
@@ -208,7 +208,7 @@ def _column(
     heading: str, samples: Sequence["Samples"], by_fold: bool, most: int = MOST_DECIMALS
 ) -> _Column:
     """Return each method's mean and standard error, with at most `most` decimals."""
-    # scipy.stats takes long to load, and workers do not need it.
+    # scipy.stats is slow to load, and workers do not need it.
     from bnnbench.metrics.statistics import replicates, summary
 
     values = [np.array(replicates(sample, by_fold), float) for sample in samples]
@@ -229,7 +229,7 @@ def _number(value: float, decimals: int) -> str:
 
 
 def _unconverged(records: Sequence[Record]) -> dict[str, str]:
-    """Return method → "3 of 5", the number of its runs that did not converge, if any."""
+    """Return method → "3 of 5", its runs that did not converge, for methods that have any."""
     flags: dict[str, list[bool]] = {}
     for record in records:
         astray = record.diagnostics.get("converged") == 0
@@ -238,7 +238,7 @@ def _unconverged(records: Sequence[Record]) -> dict[str, str]:
 
 
 def _marked(column: _Column, methods: Sequence[str], astray: Mapping[str, str]) -> _Column:
-    """Return the column with a dagger at the scores of methods with runs that did not converge."""
+    """Return the column with a dagger at scores of methods with runs that did not converge."""
     if not (astray and column.score):
         return column
     cells = zip(methods, column.cells, strict=True)
@@ -252,7 +252,7 @@ def _legible(column: _Column) -> _Column:
 
 
 def _decimals(summaries: Sequence["Summary"], most: int) -> int:
-    """Return decimals that show one digit of a typical error, or three of a mean; 2 to `most`."""
+    """Return decimals showing one digit of a typical error, or three of a mean; 2 to `most`."""
     errors = [s.standard_error for s in summaries if 0 < s.standard_error < math.inf]
     means = [abs(s.mean) for s in summaries if s.mean]
     digits = -_exponent(median(errors)) if errors else 2 - _exponent(min(means, default=1.0))
@@ -292,7 +292,7 @@ def _print_table(
 def _together(
     missing: Mapping[tuple[str, str, str], Iterable[str]],
 ) -> Iterator[tuple[str, str, str, str]]:
-    """Yield methods, data sets, conditions and reason; equal lines of several are one."""
+    """Yield methods, data sets, conditions and reason; lines with equal reasons are merged."""
     methods: dict[tuple[str, str, str], list[str]] = {}
     for (method, dataset, reason), conditions in missing.items():
         methods.setdefault((dataset, ", ".join(conditions), reason), []).append(method)
@@ -306,9 +306,8 @@ def _together(
 def print_failures(records: Iterable[Record], console: Console) -> None:
     """Print one line for each run that failed or diverged, with the reason.
 
-    The last frames of a traceback follow where they are first met. One line for the conditions
-    under which methods are not scored, in whole or by a metric, though their runs were completed,
-    comes before.
+    The last frames of a traceback follow its first occurrence. Before them, completed runs that
+    are not scored under some conditions or by some metrics have a line for each reason.
     """
     records = list(records)
     missing: dict[tuple[str, str, str], dict[str, None]] = {}

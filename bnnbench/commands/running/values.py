@@ -1,4 +1,4 @@
-"""Readers of the values of flags; each raises argparse's error with what is needed."""
+"""Parsers of flag values; each raises argparse's error with what is needed."""
 
 import argparse
 import math
@@ -14,7 +14,9 @@ UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 def device(text: str) -> str:
     if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", text):
-        raise argparse.ArgumentTypeError(f"needs auto, cpu, cuda or such as cuda:1; got {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"needs auto, cpu, cuda or a GPU such as cuda:1; got {text!r}"
+        )
     return text
 
 
@@ -82,7 +84,7 @@ def names(text: str, pieces: Sequence[str] | None = None) -> tuple[str, ...]:
 
 
 def count(others: str = "") -> Callable[[str], int]:
-    """Return a parser of whole numbers from 1; its message names what else there is."""
+    """Return a parser of whole numbers from 1; its message also names the alternatives."""
 
     def read(text: str) -> int:
         number = int(text) if text.isascii() and text.isdigit() else 0

@@ -1,4 +1,4 @@
-"""The checks of submitted runs: seals, scores, protocol, code, data, and a tenth of them again."""
+"""Checks of submitted runs: checksums, scores, protocol, code, data, and re-runs of a tenth."""
 
 import importlib
 import math
@@ -17,7 +17,7 @@ from bnnbench.engine.store.store import Store
 from bnnbench.methods.source_code import method_digest
 
 SHARE = 0.1
-"""The share of runs that are repeated, at least one."""
+"""The share of runs that are re-run; at least one is."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class Finding:
 
     check: str
     problem: str = ""
-    """The reason why the check failed; "" where it passed."""
+    """The reason why the check failed; "" if it passed."""
 
 
 def packages_in(records: Sequence[Record]) -> tuple[str, ...]:
-    """Return the packages, or modules without one, of classes that are not of this project."""
+    """Return the top-level packages or modules of third-party classes in the records."""
     names = {name for record in records for name in names_in(record.run)}
     return tuple(
         sorted({name.partition(":")[0].partition(".")[0] for name in names if ":" in name})
@@ -38,7 +38,7 @@ def packages_in(records: Sequence[Record]) -> tuple[str, ...]:
 
 
 def runs_of(records: Sequence[Record]) -> tuple[int, int]:
-    """Return how many runs the profile asks for on the records' data sets, and how many lack."""
+    """Return how many runs the profile has on the records' data sets, and how many are missing."""
     asked = _asked(_rebuilt(records))
     return len(asked), len(asked - {record.key for record in records})
 
@@ -49,7 +49,7 @@ def _rebuilt(records: Sequence[Record]) -> list[Run]:
 
 
 def _asked(runs: Sequence[Run]) -> set[str]:
-    """Return the keys of the runs that a suite would make of a method, on the runs' data sets."""
+    """Return the keys of the runs that the suite declares for a method on the runs' data sets."""
     first = runs[0]
     suite = importlib.import_module(f"bnnbench.suites.{first.suite}").SUITES[first.profile]
     named = {run.case.name for run in runs}
@@ -71,14 +71,14 @@ def _asked(runs: Sequence[Run]) -> set[str]:
 def checked(
     store: Store, others: Sequence[Record], share: float = SHARE, rng: random.Random | None = None
 ) -> Iterator[Finding]:
-    """Yield the outcome of each check of the runs in a store, in turn, to the first problem.
+    """Yield the outcome of each check of the runs in a store, up to the first problem.
 
     `others` are runs of other methods on the same data. The method's module is imported here; its
-    fits are repeated in processes of their own.
+    fits are re-run in separate processes.
     """
     inspection = inspect(store, rescore=True)
     damage = [f"{f.path.name}: {f.kind}, {f.reason}" for f in inspection.findings]
-    yield Finding("seals, settings and scores from predictions", "; ".join(damage[:3]))
+    yield Finding("checksums, settings and scores from predictions", "; ".join(damage[:3]))
     if damage:
         return
     records = list(store.records())
@@ -103,7 +103,7 @@ def _one_method(records: Sequence[Record]) -> Finding:
 
 
 def _protocol(records: Sequence[Record]) -> Finding:
-    name = "every run that the profile asks for, and no other"
+    name = "exactly the runs of the profile"
     try:
         asked = _asked(_rebuilt(records))
     except (NotRepeatable, ImportError, KeyError, ValueError) as error:
@@ -111,7 +111,7 @@ def _protocol(records: Sequence[Record]) -> Finding:
     keys = {record.key for record in records}
     problems = [
         f"{len(asked - keys)} of {len(asked)} runs are missing" if asked - keys else "",
-        f"{counted(len(keys - asked), verb='is')} not of the profile" if keys - asked else "",
+        f"{counted(len(keys - asked), verb='is')} not in the profile" if keys - asked else "",
     ]
     return Finding(name, "; ".join(filter(None, problems)))
 
@@ -121,14 +121,16 @@ def _code(records: Sequence[Record]) -> Finding:
     digest = method_digest(run.method)
     other = [record.key for record in records if record.code_sha256 != digest]
     problem = f"made by other code: {counted(len(other))}, such as {other[0]}" if other else ""
-    return Finding("the code of the method, and of all that it imports from this project", problem)
+    return Finding("the code of the method and everything it imports from this project", problem)
 
 
 def _data(records: Sequence[Record], others: Sequence[Record]) -> Finding:
     known = {(r.dataset, r.fold): r.data_sha256 for r in others if r.data_sha256}
     odd = [r.key for r in records if known.get((r.dataset, r.fold), r.data_sha256) != r.data_sha256]
     problem = (
-        f"of other data than the bundle's: {counted(len(odd))}, such as {odd[0]}" if odd else ""
+        f"made with other data than the bundle's: {counted(len(odd))}, such as {odd[0]}"
+        if odd
+        else ""
     )
     return Finding("the data of the runs in the bundle", problem)
 
@@ -136,12 +138,12 @@ def _data(records: Sequence[Record], others: Sequence[Record]) -> Finding:
 def _repeated(
     store: Store, records: Sequence[Record], share: float, rng: random.Random
 ) -> Iterator[Finding]:
-    """Yield the outcome of repeating some of the runs."""
+    """Yield the outcome of re-running some of the runs."""
     chosen = rng.sample(records, max(1, math.ceil(share * len(records))))
     packages = packages_in(records)
     for number, record in enumerate(chosen, 1):
         predictions = store.predictions(record.key) if record.predictions_sha256 else None
-        name = f"repeated {number} of {len(chosen)}: {record.dataset}, fold {record.fold}"
+        name = f"re-run {number} of {len(chosen)}: {record.dataset}, fold {record.fold}"
         name += f", seed {record.seed}"
         try:
             result = reproduce(record, predictions, packages, apart=True)

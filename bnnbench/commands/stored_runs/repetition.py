@@ -1,4 +1,4 @@
-"""Repeated runs beside their records, measured by how far such runs differ among themselves."""
+"""Re-runs compared with their records, relative to the spread of comparable runs."""
 
 import math
 from collections import defaultdict
@@ -9,12 +9,12 @@ from statistics import fmean, variance
 from bnnbench.commands.stored_runs.reproduction import Comparison, Reproduction, compare
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.task import Outcome
-from bnnbench.engine.store.repetitions import Repetition
+from bnnbench.engine.store.repetitions import Rerun
 
 
-def not_repeated(record: Record, reason: str) -> Repetition:
-    """Return the line of a run that was not carried out again."""
-    return Repetition(
+def not_rerun(record: Record, reason: str) -> Rerun:
+    """Return the line of a run that was not re-run."""
+    return Rerun(
         *(record.profile, record.method, record.dataset, record.fold, record.seed, record.key),
         outcome="not repeated",
         reason=reason,
@@ -22,17 +22,15 @@ def not_repeated(record: Record, reason: str) -> Repetition:
     )
 
 
-def repetition_of(
-    record: Record, outcome: Outcome, alike: Sequence[Record], code_sha256: str
-) -> Repetition:
-    """Return the line of a run that was carried out again by the code of this digest.
+def rerun_of(record: Record, outcome: Outcome, alike: Sequence[Record], code_sha256: str) -> Rerun:
+    """Return the line of a run that was re-run with the code of this digest.
 
-    `alike` are the runs of the method on the data set, by which differences are measured.
+    `alike` are the runs of the method on the data set, whose spread is the unit of differences.
     """
     comparison = compare(record, None, outcome)
     now = outcome.record.provenance
     line = replace(
-        not_repeated(record, ""),
+        not_rerun(record, ""),
         outcome=comparison.verdict,
         code_sha256=code_sha256,
         commit=str(now.get("commit") or ""),
@@ -44,10 +42,8 @@ def repetition_of(
     return _with_farthest(line, comparison, alike)
 
 
-def _with_farthest(
-    line: Repetition, comparison: Reproduction, alike: Sequence[Record]
-) -> Repetition:
-    """Return the line with the score that lies farthest from the recorded one, if one differs."""
+def _with_farthest(line: Rerun, comparison: Reproduction, alike: Sequence[Record]) -> Rerun:
+    """Return the line with the score farthest from the recorded one, if any score differs."""
     spreads = spreads_over_runs(alike)
     distances = {
         result: distance
@@ -70,7 +66,8 @@ def _with_farthest(
 def spreads_over_runs(alike: Sequence[Record]) -> dict[str, float]:
     """Return score, such as "clean, nll" → its standard deviation over seeds, pooled over folds.
 
-    Where folds have one seed each it is that over folds; a score of one run has none.
+    If each fold has one seed, it is the standard deviation over folds. Scores of only one run are
+    left out.
     """
     by_fold: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for record in alike:
@@ -88,7 +85,7 @@ def spreads_over_runs(alike: Sequence[Record]) -> dict[str, float]:
 
 
 def _distance(comparison: Comparison, spread: float | None) -> float | None:
-    """Return the difference of two scores in spreads; None where they agree, or nothing spreads."""
+    """Return the difference of two scores in spreads; None if they agree or no spread is known."""
     match comparison:
         case Comparison(_, float(recorded), float(repeated), verdict):
             if verdict == "differs" and spread and math.isfinite(recorded - repeated):

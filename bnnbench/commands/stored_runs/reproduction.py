@@ -1,4 +1,4 @@
-"""A repeated run, compared with the stored one."""
+"""Comparison of a re-run with the stored run."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -22,30 +22,30 @@ from bnnbench.metrics import CERTIFIED, DISTANCES, FAR
 
 
 class NoGpuHere(NotRepeatable):
-    """A run was carried out on a GPU, and this machine has none."""
+    """The run used a GPU, and this machine has none."""
 
 
 Verdict = Literal["identical", "within rounding", "differs"]
 
 ROUNDING = float(np.finfo(np.float32).eps ** 0.5)
-"""Relative to the largest value of an array; 3.5e-4 is half the digits of single precision."""
+"""Tolerance relative to an array's largest value: 3.5e-4, half the digits of single precision."""
 
 NOTHING = 1e-12
-"""A difference of scores below this is rounding: of sums of numbers near 1, where they are 0."""
+"""A score difference below this is rounding, as in sums of numbers near 1 that cancel to 0."""
 
 ADDED_LATER: Mapping[str, str] = {
     **dict.fromkeys(DISTANCES, "another run"),
     **dict.fromkeys(CERTIFIED, "a certified posterior"),
     **dict.fromkeys(FAR, "the true function"),
 }
-"""Score that a suite adds once its runs are finished → what it is against."""
+"""Score that a suite adds once its runs are finished → what it compares the run with."""
 
 CIRCUMSTANCES = ("commit", "dirty", "python", "cpu", "machine", "device", "torch_threads")
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A recorded value beside the one of the repeated run."""
+    """A recorded value next to the value of the re-run."""
 
     name: str
     recorded: object
@@ -55,14 +55,14 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The comparison of a repeated run with its record."""
+    """The comparison of a re-run with its record."""
 
     results: tuple[Comparison, ...]
     """Comparisons of status, data, scores and predictions."""
     circumstances: tuple[Comparison, ...]
-    """Differences in commit, packages, processor and the like."""
+    """Differences in commit, packages, processor and so on."""
     not_compared: tuple[str, ...]
-    """Descriptions of values that the record does not hold."""
+    """Descriptions of values missing from the record."""
 
     @property
     def verdict(self) -> Verdict:
@@ -80,10 +80,10 @@ def reproduce(
     *,
     apart: bool = False,
 ) -> Reproduction:
-    """Repeat a record's run alone, and compare; if `apart`, in a process of its own.
+    """Re-run only this record's run, and compare; if `apart`, in a separate process.
 
-    Raises `NotRepeatable` where the run cannot be rebuilt from its record, its device is not here,
-    or its process ends.
+    Raises `NotRepeatable` if the run cannot be rebuilt from its record, its device is missing, or
+    its process ends.
     """
     task = task_of(record, packages)
     (outcome,) = _executed_apart(task) if apart else execute(task)
@@ -91,9 +91,9 @@ def reproduce(
 
 
 def task_of(record: Record, packages: Sequence[str] = ()) -> Task:
-    """Return the task that carries out a record's run again, alone.
+    """Return the task that re-runs only this record's run.
 
-    Raises `NotRepeatable` where it cannot be rebuilt, or its device is not here.
+    Raises `NotRepeatable` if it cannot be rebuilt or its device is missing.
     """
     run = rebuilt_run(record, packages)
     code = code_of(run.method)
@@ -107,7 +107,7 @@ def _executed_apart(task: Task) -> list[Outcome]:
     finally:
         worker.dismiss()
     if event != "done":
-        raise NotRepeatable(f"the process that repeats it ended: {content}")
+        raise NotRepeatable(f"the process of the re-run ended: {content}")
     return content
 
 
@@ -124,7 +124,7 @@ def compare(record: Record, predictions: Predictions | None, outcome: Outcome) -
     if predictions is not None and outcome.predictions is not None:
         results += _predictions(predictions, unpack(outcome.predictions))
     elif record.status == "completed":
-        missing.append("predictions, which are not kept")
+        missing.append("predictions, which are not stored")
     return Reproduction(tuple(results), tuple(_circumstances(record, repeated)), tuple(missing))
 
 
@@ -133,7 +133,7 @@ def _device(record: Record) -> str:
     if name == UNKNOWN:
         return AUTO
     if name != "cpu" and not gpus_here():
-        raise NoGpuHere(f"the run was carried out on {name}, and this machine has no GPU")
+        raise NoGpuHere(f"the run used {name}, and this machine has no GPU")
     return "cpu" if name == "cpu" else "cuda"
 
 
@@ -185,7 +185,7 @@ def _arrays(predictions: Predictions, condition: str) -> dict[str, Tensor]:
 
 
 def _tensors(name: str, recorded: Tensor | None, repeated: Tensor | None) -> Comparison:
-    """Return whether two tensors have the same bits, else their largest difference."""
+    """Return whether two tensors are bitwise equal, else their largest difference."""
     if (
         recorded is None
         or repeated is None
@@ -194,7 +194,7 @@ def _tensors(name: str, recorded: Tensor | None, repeated: Tensor | None) -> Com
     ):
         return Comparison(name, _form(recorded), _form(repeated), "differs")
     if recorded.numpy().tobytes() == repeated.numpy().tobytes():
-        return Comparison(name, _form(recorded), "the same bits", "identical")
+        return Comparison(name, _form(recorded), "bitwise equal", "identical")
     before, now = recorded.double(), repeated.double()
     finite = before.isfinite() & now.isfinite()
     far = float((before - now)[finite].abs().max()) if finite.any() else 0.0
@@ -209,7 +209,7 @@ def _form(tensor: Tensor | None) -> str:
 
 
 def _circumstances(record: Record, repeated: Record) -> list[Comparison]:
-    """Return circumstances that differ and could explain other numbers."""
+    """Return the circumstances that differ and could explain different numbers."""
     before, now = _flat(record.provenance), _flat(repeated.provenance)
     pairs = ((name, before.get(name, "unknown"), now.get(name)) for name in sorted(before | now))
     return [Comparison(name, a, b, "differs") for name, a, b in pairs if a != b]

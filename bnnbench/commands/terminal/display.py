@@ -61,12 +61,12 @@ class Live:
         self._console.print(f"[yellow]{escape(legible(f'{task.name}: {reason}'))}")
 
     def passed_over(self, runs: Sequence[Run]) -> None:
-        """Count runs that this driver does not carry out."""
+        """Count runs that this driver does not run."""
         self._forecast.dropped(runs)
         self._progress.advance(self._all, len(runs))
 
     def note(self, line: str) -> None:
-        """Print a line on the course of the whole."""
+        """Print a line on overall progress."""
         self._console.print(legible(line), markup=False, highlight=False)
 
     def finished(self, task: Task, outcomes: list[Outcome]) -> None:
@@ -79,14 +79,14 @@ class Live:
         self._console.print(legible(_ending(task, outcomes)), markup=False, highlight=False)
 
     def _say_time(self) -> None:
-        """Show the time that is left; progress comes far more often than it changes."""
+        """Show the remaining time; progress is reported far more often than it changes."""
         if time.monotonic() - self._latest >= SECONDS_BETWEEN_FORECASTS:
             self._latest = time.monotonic()
             self._progress.update(self._all, state=self._forecast.in_words)
 
 
 class Lines:
-    """A line for every finished task, and at intervals for those that run."""
+    """A line for every finished task and, at intervals, for running tasks."""
 
     def __init__(
         self,
@@ -119,12 +119,12 @@ class Lines:
         self._say(f"{task.name}: {reason}")
 
     def passed_over(self, runs: Sequence[Run]) -> None:
-        """Count runs that this driver does not carry out."""
+        """Count runs that this driver does not run."""
         self._forecast.dropped(runs)
         self._done += len(runs)
 
     def note(self, line: str) -> None:
-        """Print a line on the course of the whole."""
+        """Print a line on overall progress."""
         self._say(line)
 
     def finished(self, task: Task, outcomes: list[Outcome]) -> None:
@@ -148,7 +148,7 @@ Display = Live | Lines
 
 
 def display(console: Console, runs: int, forecast: Forecast) -> Display:
-    """Return the display that suits the console, for this number of runs."""
+    """Return the display suited to the console, for this number of runs."""
     kind = Live if console.is_terminal else Lines
     return kind(console, runs, forecast)
 

@@ -3,7 +3,7 @@
 from bnnbench.engine.records.record import Record
 
 LINES, CHARACTERS = 12, 500
-"""Most lines of a traceback that a terminal shows before the reason, and the length of each."""
+"""Maximum number of traceback lines printed before the reason, and their length."""
 
 
 def reason_of(record: Record) -> str:
@@ -12,6 +12,6 @@ def reason_of(record: Record) -> str:
 
 
 def frames_of(record: Record) -> tuple[str, ...]:
-    """Return the lines before the reason, which show the innermost frames; none without frames."""
+    """Return the lines before the reason, with the innermost frames; none without frames."""
     lines = (record.error or "").strip().splitlines()
     return tuple(line[:CHARACTERS] for line in lines[-LINES - 1 : -1]) if record.failed_at else ()

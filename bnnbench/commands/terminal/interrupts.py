@@ -1,4 +1,4 @@
-"""Requests to end a process (SIGTERM, SIGHUP), handled as Ctrl-C is."""
+"""Requests to end a process (SIGTERM, SIGHUP), handled like Ctrl-C."""
 
 import signal
 import threading
@@ -20,9 +20,9 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def ending_cleanly() -> Iterator[None]:
-    """Raise `Terminated` from the block where a signal asks this process to end.
+    """Raise `Terminated` in the block if a signal asks this process to end.
 
-    A signal that is ignored or handled already (nohup) stays so.
+    A signal that is already ignored or handled (nohup) is left alone.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -39,7 +39,7 @@ def ending_cleanly() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        if asked:  # compiled code that it went through may have replaced it, as Ray's does
+        if asked:  # compiled code it passed through, such as Ray's, may have replaced it
             raise asked[-1] from None
         raise
     finally:

@@ -1,4 +1,4 @@
-"""Parsers of command lines that name the nearest option for one that does not exist."""
+"""Command-line parsers that suggest the nearest option for an unknown one."""
 
 import argparse
 import difflib
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Parser(argparse.ArgumentParser):
-    """An argparse parser without abbreviations; what it does not know ends the process, code 2."""
+    """An argparse parser without abbreviations; unknown arguments end the process with code 2."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **{"allow_abbrev": False} | settings)
@@ -15,7 +15,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride] (its overloads)
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """Return the options and no unknown arguments: those are an error."""
+        """Return the options and no unknown arguments, which are an error."""
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
             names = [name for name in unknown if name.startswith("-")]
@@ -23,7 +23,7 @@ class Parser(argparse.ArgumentParser):
         return options, []
 
     def _hint(self, names: Iterable[str]) -> str:
-        """Return "; did you mean --methods?" for options that resemble one of this parser's."""
+        """Return "; did you mean --methods?" for options that resemble this parser's."""
         known = list(self._option_string_actions)
         near = [difflib.get_close_matches(name.partition("=")[0], known, n=1) for name in names]
         guesses = dict.fromkeys(guess for guesses in near for guess in guesses)

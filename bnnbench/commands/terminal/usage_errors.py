@@ -1,4 +1,4 @@
-"""Mistakes on the command line, and the names that were probably meant."""
+"""Command-line mistakes, and suggestions for misspelt names."""
 
 from collections.abc import Iterable
 
@@ -6,11 +6,11 @@ from bnnbench.spelling import did_you_mean
 
 
 class UsageError(ValueError):
-    """The command line asks for something that does not exist; the message says what exists."""
+    """The command line names something that does not exist; the message lists what exists."""
 
 
 class UnknownMethod(UsageError):
-    """There is no method of this name; `name` is what was asked for."""
+    """There is no method named `name`."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         super().__init__(nearest(name, known))
@@ -18,7 +18,7 @@ class UnknownMethod(UsageError):
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return a message that `name` is unknown, with the nearest name and all that exist."""
+    """Return a message that `name` is unknown, with the nearest name and all known ones."""
     known = sorted({name.casefold(): name for name in names}.values())
     hint = did_you_mean(name, known)
     return f"{name!r} is unknown{hint and f', {hint}'}; known are {listed(known)}"

@@ -1,4 +1,4 @@
-"""Active learning: the choice of rows of a pool to label next."""
+"""Active learning: choose the pool rows to label next."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,9 +27,10 @@ RULES: Mapping[str, Callable[[Any], Tensor] | None] = {
     "entropy": entropy,
     "bald": mutual_information,
 }
-"""rule → score; the rows of the greatest are acquired. BALD: Houlsby et al. (2011).
+"""Rule → score; the rows with the greatest scores are acquired. BALD: Houlsby et al. (2011).
 
-BALD measures disagreement among draws: of a single draw it is 0 everywhere, and so random.
+BALD measures disagreement among draws: for a single draw it is 0 everywhere, so the choice is
+random.
 """
 
 
@@ -37,7 +38,7 @@ BALD measures disagreement among draws: of a single draw it is 0 everywhere, and
 class Acquisition:
     """In each of `rounds` rounds, the `batch` rows with the greatest scores are acquired.
 
-    Training starts afresh after each round, so there are rounds + 1 fits.
+    Training restarts after each round, so there are rounds + 1 fits.
     """
 
     rule: str

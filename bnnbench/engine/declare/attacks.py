@@ -1,8 +1,8 @@
-r"""Adversarial test inputs, by signs of the gradient of a posterior's loss.
+r"""Adversarial test inputs from signs of the gradient of a posterior's loss.
 
 The loss is that of the reported prediction, $-\log \tfrac1S \sum_s p(y \mid x, \theta_s)$: its
-gradient weighs a draw by the probability that it gives the target. Every gradient has draws of its
-own, the same at all points, and predictions are scored under others (Athalye et al., 2018: attacks
+gradient weights a draw by the probability that it gives the target. Every gradient has its own
+draws, the same at all points, and predictions are scored with others (Athalye et al., 2018: attacks
 on random predictions need expectations over their randomness).
 """
 
@@ -32,28 +32,28 @@ class Attacked:
 
     inputs: Float[Tensor, "points *features"]
     gradient: Float[Tensor, "points *features"]
-    """Gradient of the loss where the attack began; where it is 0 there was no direction to follow.
+    """Gradient of the loss at the attack's starting point; if 0, there was no direction to follow.
     """
 
 
 @dataclass(frozen=True)
 class Attack(Perturbation):
-    """A perturbation, by `size` at most in every input, that raises a posterior's loss.
+    """A perturbation by at most `size` in every input that raises a posterior's loss.
 
-    A gradient averages the probabilities of `averages` calls of `log_probs`, each with the
-    draws that a prediction has: double it to see whether they are enough.
+    A gradient averages the probabilities of `averages` calls of `log_probs`, each with as many
+    draws as a prediction: double it to see whether they are enough.
     """
 
     averages: int = 1
     surrogate: Surrogate | None = field(default=None, kw_only=True)
-    """The fit whose loss is raised instead; every posterior then meets the same inputs."""
+    """The fit whose loss is raised instead; every posterior then receives the same inputs."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_count(self, "averages")
 
     def select(self, dataset: Dataset) -> Split:
-        """Return the test split, where the attack begins."""
+        """Return the test split, where the attack starts."""
         return dataset.test
 
     @abstractmethod
@@ -62,7 +62,7 @@ class Attack(Perturbation):
     ) -> Attacked:
         """Return the changed inputs of a split; equal streams give equal draws and starts.
 
-        Raises `NotDifferentiable` where there is no gradient to follow.
+        Raises `NotDifferentiable` if there is no gradient to follow.
         """
 
     def ascent(
@@ -104,8 +104,8 @@ class Pgd(Attack):
     """Steps of sign ∇L, each followed by a projection; each point keeps its worst restart.
 
     A step is `step` times the size. Restarts begin anywhere within the size, or at the inputs
-    themselves where `random_start` is off. The end of a restart counts and no point before
-    it, since a loss that is estimated from draws is largest where the draws were odd.
+    themselves if `random_start` is off. Only the end of a restart counts: a loss estimated from
+    draws is largest where the draws were unusual.
 
     Source: Madry et al. (2018), "Towards Deep Learning Models Resistant to Adversarial Attacks".
     """
@@ -124,7 +124,7 @@ class Pgd(Attack):
         require_count(self, "steps", "restarts")
         require_positive(self, "step")
         if self.restarts > 1 and not self.random_start:
-            raise ValueError("several restarts need random_start; without it they all end alike")
+            raise ValueError("several restarts need random_start; without it they are all the same")
 
     def perturbed(
         self, posterior: Differentiable, split: Split, scaling: Scaling, rng: Generator
@@ -172,7 +172,7 @@ def loss_and_gradient(
 ) -> tuple[Float64[Tensor, " points"], Float[Tensor, "points *features"]]:
     """Return the loss of every point in nats, and its gradient with respect to the inputs.
 
-    Probabilities are averaged over one call for each seed. Raises `NotDifferentiable` where a
+    Probabilities are averaged over one call for each seed. Raises `NotDifferentiable` if a
     gradient is not finite.
     """
     losses, gradients = [], []

@@ -10,13 +10,13 @@ from typing import Any
 from bnnbench.engine.declare.names import name_of
 
 NEWER = ("later", "earlier")
-"""Metadata of fields that are newer than some stored runs (`methods.fitting.settings`)."""
+"""Metadata of fields added after some runs were stored (`methods.fitting.settings`)."""
 
 
 def describe(value: object) -> object:
     """Return plain data that determines `value`; a dataclass is described by its registered name.
 
-    Raises TypeError for anything that has no canonical form, such as a function.
+    Raises TypeError for values without a canonical form, such as functions.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         included = [f for f in dataclasses.fields(value) if not _left_out(f, value)]
@@ -32,19 +32,19 @@ def describe(value: object) -> object:
         return value if math.isfinite(value) else str(value)
     raise TypeError(
         f"{value!r} of type {type(value).__name__} has no canonical description; settings are "
-        "numbers, strings, tuples, mappings and frozen dataclasses of them (a class of your own "
-        "needs @dataclass(frozen=True) above it)"
+        "numbers, strings, tuples, mappings and frozen dataclasses of them (a custom class needs "
+        "@dataclass(frozen=True) above it)"
     )
 
 
 def _left_out(field: "dataclasses.Field[Any]", value: object) -> bool:
-    """Return whether a field is newer than some stored runs, and has the value that they had."""
+    """Return whether a field was added after some runs were stored and has their implied value."""
     before = field.metadata.get("earlier", field.default)
     return not field.metadata.keys().isdisjoint(NEWER) and getattr(value, field.name) == before
 
 
 def implied_by(kind: type) -> dict[str, Any]:
-    """Return the settings of a class that a description without them implies, defaults apart."""
+    """Return a class's settings implied by a description without them, if not their defaults."""
     fields = dataclasses.fields(kind)
     return {f.name: f.metadata["earlier"] for f in fields if "earlier" in f.metadata}
 

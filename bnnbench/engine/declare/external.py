@@ -1,4 +1,4 @@
-"""A method of another program, of which only predictions are at hand."""
+"""A method of another program, of which only predictions are available."""
 
 from dataclasses import dataclass
 from typing import NoReturn
@@ -10,13 +10,13 @@ from bnnbench.methods.base import Problem, Unsupported
 
 @dataclass(frozen=True)
 class ScoredElsewhere:
-    """A method by the name that its predictions were handed in under."""
+    """A method, by the name given with its predictions."""
 
     name: str
 
     def fit(self, problem: Problem, rng: torch.Generator) -> NoReturn:
-        """Raise `Unsupported`: the method is not here."""
+        """Raise `Unsupported`: the method is not available."""
         raise Unsupported(
-            f"{self.name} is a method of another program: hand in its predictions by "
+            f"{self.name} is a method of another program: score its predictions with "
             "`bnnbench score`"
         )

@@ -1,4 +1,4 @@
-"""The conditions under which a long profile begins on a machine that is paid for by the minute."""
+"""Conditions for starting a long profile on a machine paid for by the minute."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,33 +10,32 @@ from bnnbench.methods.fitting.rehearsal import Rehearsal
 
 @dataclass(frozen=True)
 class FirstPass:
-    """The scores of a short fit to all training rows, as they were on another machine.
+    """The scores of a short fit to all training rows on another machine.
 
-    They depend on the random numbers of the device, so that the largest differences are those that
-    seeds may make.
+    They depend on the device's random numbers, so the tolerances cover differences between seeds.
     """
 
     method: Method
     accuracy: float
     accuracy_within: float
-    """The largest difference of the accuracy."""
+    """Tolerance of the accuracy."""
     log_loss: float
     log_loss_within: float
     test_rows: int
-    """The first test rows, of which these scores are."""
+    """Number of test rows scored, from the first."""
 
 
 @dataclass(frozen=True)
 class Gates:
-    """A profile, the methods that run unless others are asked for, and what must hold before."""
+    """A profile, its default methods, and the conditions that must hold before it starts."""
 
     profile: str
     methods: tuple[str, ...]
     tests: str
     """File or folder of tests on the device, marked `gpu`, in a clone."""
     rehearsed: type
-    """The class of the methods that are rehearsed."""
+    """The class of the methods that get a dry fit."""
     rehearse: Callable[[Any, Problem], Rehearsal]
     minutes: float
-    """The longest that one fit may take."""
+    """Maximum time of one fit."""
     first_pass: FirstPass

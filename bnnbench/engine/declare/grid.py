@@ -46,7 +46,7 @@ class Run:
     profile: str
     label: str
     case: Case
-    """The case with the network of this run, which may be the method's own."""
+    """The case with the network of this run, which may be a custom network of the method."""
     method: Method
     fold: int
     seed: int
@@ -71,7 +71,7 @@ class Run:
 
     @property
     def modules(self) -> tuple[Mapping[str, object], ...]:
-        """Class, size, structure and source code of networks of one's own; empty without any."""
+        """Class, size, structure and source code of custom networks; empty without any."""
         if not any(True for _ in modules_in(self.architecture)):
             return ()
         from bnnbench.methods.networks.modules.facts import identities  # needs torch
@@ -80,18 +80,18 @@ class Run:
 
     @property
     def prior(self) -> FixedPrecision | None:
-        """The case's prior, None where methods choose their own."""
+        """The case's prior; None if methods choose their own."""
         return self.case.prior
 
     @property
     def names(self) -> Mapping[str, str]:
-        """Its names, by fields of a record; changing them makes no other run."""
+        """Its names, by fields of a record; changing them does not make another run."""
         titles = {"dataset": self.case.name, "title": self.case.title}
         return {"method": self.label, "arm": self.arm, **titles}
 
     @cached_property
     def description(self) -> Mapping[str, object]:
-        """The run as plain data; labels, names and titles are for people and left out."""
+        """The run as plain data, without labels, names and titles, which are only for display."""
         names = ("suite", "profile", "source", "method", "architecture", "fold", "seed")
         rare = ("acquisition", "own_architecture", "probes", "prior", "modules")
         rare = [name for name in rare if getattr(self, name)]
@@ -105,7 +105,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Reproduces:
-    """A published table whose protocol a suite follows, and where it departs from it."""
+    """A published table whose protocol a suite follows, and the deviations from it."""
 
     paper: str
     table: str
@@ -116,30 +116,30 @@ class Reproduces:
 
 @dataclass(frozen=True)
 class Certified:
-    """Certified posteriors as the truth: each case is compared with the one of its own name."""
+    """Certified posteriors as the reference: each case is compared with the one of its name."""
 
     folder: str = ""
-    """Folder of references; "" for those of this project."""
+    """Folder of references; "" for this project's."""
 
 
 @dataclass(frozen=True)
 class TrueFunction:
-    """The true function as the truth, far from the data; sources of one input must know it."""
+    """The true function as the reference, far from the data; sources need one input and know it."""
 
 
 Networks = Architecture | Mapping[str, Architecture]
-"""One network for all, or networks by the name of a case, with "default" for the rest."""
+"""One network for all, or networks by case name, with "default" for the rest."""
 
 
 @dataclass(frozen=True)
 class Arm:
-    """A method in the tables, of active learning with one way to acquire rows."""
+    """A method in the tables; in active learning, with one acquisition strategy."""
 
     label: str
     method: str
     """Label of the method."""
     name: str = ""
-    """Name of the acquisition, which ends the label; "" without one."""
+    """Name of the acquisition strategy, which ends the label; "" without one."""
     acquisition: Acquisition | None = None
 
 
@@ -153,30 +153,30 @@ class Suite:
     methods: Mapping[str, Method]
     evaluations: tuple[Evaluation, ...]
     folds: int = 1
-    """Largest number of folds of each source."""
+    """Maximum number of folds of each source."""
     seeds: int = 1
     profile: str = "paper"
     reproduces: tuple[Reproduces, ...] = ()
     fitted_together: int = 20
-    """Largest number of folds and seeds in one task; 1 where a network gains nothing by more."""
+    """Maximum number of folds and seeds in one task; 1 if a network gains nothing from more."""
     optional: tuple[str, ...] = ()
-    """Names of cases that take part only where their files are already on this machine."""
+    """Names of cases included only if their files are already on this machine."""
     optional_methods: tuple[str, ...] = ()
-    """Labels of methods that take part only where the packages they need are installed."""
+    """Labels of methods included only if the packages they need are installed."""
     own_architectures: Mapping[str, Networks] = field(default_factory=dict)
-    """Label → the networks of a method that does not take the case's."""
+    """Label → the custom networks of a method, in place of the case's."""
     own_settings: Mapping[str, Mapping[str, Method]] = field(default_factory=dict)
     """Name of a case → label → the method with its settings for that case."""
     acquisitions: Mapping[str, Acquisition] = field(default_factory=dict)
-    """Active learning: suffix of a method's label → rule by which rows are acquired. Every method
-    takes part once with each; the sources are pools.
+    """Active learning: suffix of a method's label → acquisition strategy. Every method is included
+    once with each strategy; the sources are pools.
     """
     reference: str | Certified | TrueFunction | None = None
-    """The label of a method that serves as the truth, or certified posteriors: the distances of
-    all other predictions to it are scores. Or the true function, with the cdf at it as a score.
+    """The label of a method that serves as the reference, or certified posteriors: all other
+    predictions' distances to it are scores. Or the true function, with the cdf at it as a score.
     """
     probes: tuple[Probe, ...] = ()
-    """Measurements of every posterior after its last fit, beside `evaluations`."""
+    """Measurements of every posterior after its last fit, in addition to `evaluations`."""
 
     def __post_init__(self) -> None:
         self._check_acquisitions()
@@ -223,24 +223,26 @@ class Suite:
     def _check_acquisitions(self) -> None:
         rules = list(self.acquisitions.values())
         if any(rules.count(rule) > 1 for rule in rules):
-            raise ValueError(f"two arms have the same acquisition rule: {self.acquisitions}")
+            raise ValueError(f"two acquisition strategies have the same rule: {self.acquisitions}")
         if len({rule.rounds for rule in rules}) > 1:
-            raise ValueError(f"all arms must have the same number of rounds: {self.acquisitions}")
+            raise ValueError(
+                f"all acquisition strategies need equal numbers of rounds: {self.acquisitions}"
+            )
         attacks = [e.condition.name for e in self.evaluations if isinstance(e.condition, Attack)]
         if rules and attacks:
             raise ValueError(f"active learning cannot be scored under attacks; got {attacks[0]}")
         if odd := [arm for arm in self.acquisitions if not arm or "-" in arm]:
-            raise ValueError(f"the name of an arm must not be empty nor have a '-': {odd[0]!r}")
+            raise ValueError(
+                f"the name of an acquisition strategy must not be empty or contain '-': {odd[0]!r}"
+            )
         if rules and (
             others := [c.name for c in self.cases if not isinstance(c.source, PoolSource)]
         ):
-            raise ValueError(
-                f"active learning needs pools (`ActivePool`); this is not one: {others[0]}"
-            )
+            raise ValueError(f"active learning needs pools (`ActivePool`); {others[0]} is not one")
 
     @property
     def arms(self) -> tuple[Arm, ...]:
-        """Every method with each acquisition, in the order of the tables."""
+        """Every method with each acquisition strategy, in the order of the tables."""
         if not self.acquisitions:
             return tuple(Arm(label, label) for label in self.methods)
         return tuple(
@@ -267,7 +269,7 @@ class Suite:
         return self.own_settings.get(case.name, {}).get(label, self.methods[label])
 
     def runs(self) -> Iterator[Run]:
-        """Return every run, folds and seeds innermost."""
+        """Return every run, with folds and seeds innermost."""
         for case in self.cases:
             for arm in self.arms:
                 network = self.architecture_for(case, arm.method)
@@ -290,9 +292,9 @@ class Suite:
 
 
 def grouped(runs: Iterator[Run], size: int) -> list[tuple[Run, ...]]:
-    """Return the runs in groups to be fitted together: equal but for fold and seed.
+    """Return the runs in groups to be fitted together, equal except for fold and seed.
 
-    Only a method with `fit_many` makes groups of more than one fit, of `size` at most. Runs that
+    Only a method with `fit_many` forms groups of more than one fit, of at most `size`. Runs that
     share their fits are in one group.
     """
     groups: list[list[Run]] = []
@@ -317,7 +319,7 @@ def _fits_in(group: Sequence[Run]) -> set[tuple[int, int]]:
 
 
 def _fits_of(run: Run) -> str:
-    """Return a text that is equal for runs of a case whose fits are the same but for the rows."""
+    """Return a text that is equal for runs of a case whose fits differ only in the rows."""
     method = run.method
     if run.acquisition or not isinstance(method, SharesFits):
         return run.label

@@ -1,6 +1,6 @@
-"""Registered names of the classes that a record describes.
+"""Registered names of the classes described in records.
 
-A key and a random stream depend on these names, never on a class's module: moving a file changes a
+Keys and random streams depend on these names, never on a class's module: moving a file changes a
 path in a table, and no number.
 """
 
@@ -50,19 +50,19 @@ PROJECT = "bnnbench."
 
 
 def path_of(name: str) -> str:
-    """Return "module:Class" of a registered name, or of a stranger's class as it is."""
+    """Return "module:Class" for a registered name; the path of a third-party class unchanged."""
     return _paths().get(name, name)
 
 
 def class_name(name: str) -> str:
-    """Return the class that a registered name or a path stands for, without its module."""
+    """Return the class named by a registered name or a path, without its module."""
     return path_of(name).rpartition(":")[2].rpartition(".")[2]
 
 
 def kind_of(name: str) -> type:
-    """Return the class of a registered name, or of a stranger's "module:Class".
+    """Return the class of a registered name, or of a third-party "module:Class".
 
-    Raises ImportError where there is no such class.
+    Raises ImportError if there is no such class.
     """
     module, _, attribute = path_of(name).partition(":")
     result = getattr(importlib.import_module(module), attribute, None) if attribute else None
@@ -72,19 +72,19 @@ def kind_of(name: str) -> type:
 
 
 def name_of(kind: type) -> str:
-    """Return the registered name of a class, or "module:Class" of a stranger's.
+    """Return the registered name of a class, or "module:Class" of a third-party class.
 
-    Raises TypeError for a class of this project that has none.
+    Raises TypeError for a class of this project without a registered name.
     """
     path = type_path(kind)
     name = _names().get(path, path)
     if name.startswith(f"{PROJECT}methods.tuning.space:"):
         raise TypeError(
-            f"a search space is no setting, but a setting holds a {kind.__name__}: write "
+            f"a search space is not a setting, but a setting holds a {kind.__name__}: write "
             "space: ClassVar[Space] = ..."
         )
     if name.startswith(PROJECT):
-        raise TypeError(f"{path} has no registered name: add a line beside those of its package")
+        raise TypeError(f"{path} has no registered name: add a line next to those of its package")
     return name
 
 

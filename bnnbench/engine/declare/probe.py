@@ -1,4 +1,4 @@
-"""Measurements of a posterior beside the scores of its predictions."""
+"""Measurements of a posterior, in addition to the scores of its predictions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -13,7 +13,7 @@ from bnnbench.metrics import PROBED
 
 @dataclass(frozen=True)
 class Measured:
-    """Scores of one place in a posterior, such as a layer, and how pages name the place."""
+    """Scores of one place in a posterior, such as a layer, and its name on pages."""
 
     scores: Mapping[str, float]
     """metric, one of `metrics.PROBED` → value"""
@@ -27,11 +27,11 @@ class Probe(Protocol):
     def measure(
         self, posterior: Any, dataset: Dataset, rng: torch.Generator
     ) -> Mapping[str, Measured]:
-        """Return what was measured, by the names under which records hold it.
+        """Return the measured scores, by their names in records.
 
-        `rng` lives on the device of the posterior and is equal for all methods of a source,
-        fold and seed; the data set lies on the CPU, is shared, and must not be changed.
-        Raises `InferenceDiverged` for a posterior that cannot be measured.
+        `rng` is on the posterior's device and equal for all methods of a source, fold and seed;
+        the data set is on the CPU, is shared, and must not be changed. Raises `InferenceDiverged`
+        for a posterior that cannot be measured.
         """
         ...
 
@@ -41,10 +41,10 @@ def checked(
 ) -> dict[str, dict[str, float]]:
     """Return a probe's measurements as plain numbers: condition → metric → value.
 
-    Raises ValueError for a condition that is scored already or a metric that is not declared.
+    Raises ValueError for a condition that is already scored or a metric that is not declared.
     """
     if twice := measured.keys() & scored.keys():
-        raise ValueError(f"conditions that are scored already: {', '.join(sorted(twice))}")
+        raise ValueError(f"conditions that are already scored: {', '.join(sorted(twice))}")
     if unknown := {name for one in measured.values() for name in one.scores} - PROBED.keys():
         raise ValueError(
             f"a probe measured {', '.join(sorted(unknown))}, which metrics.PROBED does not declare"
@@ -58,5 +58,5 @@ def has_samples(probe: object) -> bool:
 
 
 def with_samples(probes: Sequence[Any], samples: int) -> tuple[Any, ...]:
-    """Return the probes, with this number of samples for those that draw any."""
+    """Return the probes, with this number of samples if they draw any."""
     return tuple(replace(p, samples=samples) if has_samples(p) else p for p in probes)

@@ -1,4 +1,4 @@
-"""Another network whose gradient an attack follows: black boxes can be attacked too."""
+"""Another network whose gradient an attack follows, so that black boxes can be attacked too."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,22 +24,22 @@ FITS_IN_MEMORY = 2
 
 @dataclass(frozen=True)
 class Surrogate:
-    """A fit that is attacked in place of the posteriors, one for all runs of a fold.
+    """A fit attacked in place of the posteriors, one for all runs of a fold.
 
-    Adversarial inputs often transfer between networks (Papernot et al., 2016). Where a posterior
-    withstands attacks on itself but not those on a surrogate, its gradient is masked.
+    Adversarial inputs often transfer between networks (Papernot et al., 2016). If a posterior
+    withstands attacks on itself but not attacks on a surrogate, its gradient is masked.
     """
 
     name: str
-    """Its name within the name of an attack."""
+    """Its name within an attack's name."""
     method: Method
     architecture: Architecture | Mapping[str, Architecture]
-    """One network for all, or networks by source name with "default" for the rest."""
+    """One network for all, or networks by source name, with "default" for the rest."""
 
     def fitted(self, source: DataSource, fold: int, device: torch.device) -> Differentiable:
-        """Return the surrogate's posterior; the latest few stay in memory.
+        """Return the surrogate's posterior; the latest few are cached.
 
-        Raises `NotDifferentiable` where it has no gradient, or its fit diverged.
+        Raises `NotDifferentiable` if it has no gradient or its fit diverged.
         """
         return _fitted(_Fit(self, source, fold, str(device)))
 

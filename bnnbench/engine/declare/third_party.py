@@ -1,4 +1,4 @@
-"""Methods and networks that are not of this project."""
+"""Third-party methods and networks."""
 
 from collections.abc import Mapping
 
@@ -7,25 +7,25 @@ from bnnbench.engine.declare.grid import Run
 from bnnbench.methods.networks.architectures import modules_in
 
 OURS = ("__main__", "bnnbench", "torch")
-"""Packages whose modules, as networks, count as ours."""
+"""Packages whose modules, as networks, are not third-party."""
 
 
 def is_foreign(method: object) -> bool:
-    """Return whether a class of the method, or of one inside it, comes from elsewhere.
+    """Return whether a class of the method, or of one inside it, is third-party.
 
-    A class of the file that was started counts as ours: processes cannot import it safely.
+    A class in the file that was started is not: processes cannot import it safely.
     """
     return any(name.partition(":")[0] != "__main__" for name in _strangers(describe(method)))
 
 
 def has_foreign_code(run: Run) -> bool:
-    """Return whether a run's method, or a module of its network, comes from elsewhere."""
+    """Return whether a run's method, or a module of its network, is third-party."""
     places = (layer.source_module.partition(".")[0] for layer in modules_in(run.architecture))
     return is_foreign(run.method) or any(place not in OURS for place in places)
 
 
 def _strangers(description: object) -> list[str]:
-    """Return the names of classes, "module:Class", that this project has not registered."""
+    """Return the names, "module:Class", of classes that this project has not registered."""
     if isinstance(description, Mapping):
         inner = [name for value in description.values() for name in _strangers(value)]
         kind = description.get("type")

@@ -1,1 +1,1 @@
-"""Predictions that were made elsewhere: read, checked, scored and recorded."""
+"""External predictions: read, checked, scored and recorded."""

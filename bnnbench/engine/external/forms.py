@@ -1,4 +1,4 @@
-"""The forms of predictions that are taken from elsewhere: arrays by name, checked without torch."""
+"""The accepted forms of external predictions: arrays by name, checked without torch."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ import numpy as np
 from bnnbench.spelling import did_you_mean
 
 SUM_TOLERANCE = 1e-3
-"""Largest distance of a sum of probabilities from 1: half precision rounds a thousand classes by
-as much."""
+"""Maximum deviation of a sum of probabilities from 1; half precision rounds a thousand classes
+by this much."""
 
 
 class BadPredictions(ValueError):
-    """Predictions that cannot be scored; the message names the cause and the cure."""
+    """Predictions that cannot be scored; the message names the cause and the remedy."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Checked arrays of one form, named and shaped as the predictive class packs them."""
+    """Checked arrays of one form, named and shaped as packed by the predictive class."""
 
     kind: str
     """A name in `bnnbench.methods.predictions.PREDICTIVES`."""
@@ -31,7 +31,7 @@ class Prediction:
 
 
 def checked(arrays: Mapping[str, Any]) -> Prediction:
-    """Return the prediction that arrays of these names hold; `FORMS` lists them.
+    """Return the prediction in arrays of these names; `FORMS` lists the accepted names.
 
     Raises BadPredictions.
     """
@@ -43,11 +43,11 @@ def checked(arrays: Mapping[str, Any]) -> Prediction:
     if strangers := [name for name in arrays if name not in known]:
         hint = did_you_mean(strangers[0], known)
         raise BadPredictions(
-            f"{strangers[0]!r} is no part of a prediction{hint and f' ({hint})'}: "
+            f"{strangers[0]!r} is not part of a prediction{hint and f' ({hint})'}: "
             f"give one of: {listed}"
         )
     got = " and ".join(arrays) or "nothing"
-    raise BadPredictions(f"{got} make no prediction: give one of: {listed}")
+    raise BadPredictions(f"cannot make a prediction from {got}: give one of: {listed}")
 
 
 def _probabilities(values: np.ndarray) -> Prediction:
@@ -77,7 +77,7 @@ def _categorical(log_probs: np.ndarray) -> Prediction:
     _, points, classes = log_probs.shape
     if classes < 2:
         raise BadPredictions(
-            "there is one class alone: give a probability for each class; of two, 1 - p and p"
+            "there is only one class: give a probability for each class; for two, 1 - p and p"
         )
     return Prediction("categorical", {"log_probs": log_probs}, points, classes, True)
 
@@ -95,7 +95,7 @@ def _gaussian(means: np.ndarray, variances: np.ndarray) -> Prediction:
         variances < 0,
         "variances",
         variances,
-        "is negative: give variances, noise of the target included, not their logs",
+        "is negative: give variances (target noise included), not their logs",
     )
     arrays = {"means": means, "variances": variances}
     return Prediction("gaussian", arrays, means.shape[1], means.shape[2], False)
@@ -106,8 +106,8 @@ def _samples(samples: np.ndarray) -> Prediction:
     _require_finite("samples", samples)
     if len(samples) < 2:
         raise BadPredictions(
-            "there is one sample of each target: give several, as samples x points, noise of the "
-            "target included"
+            "there is one sample of each target: give several, as samples x points, with target "
+            "noise included"
         )
     _, points, outputs = samples.shape
     return Prediction("samples", {"samples": samples}, points, outputs, False)
@@ -125,7 +125,7 @@ def _quantiles(levels: np.ndarray, quantiles: np.ndarray) -> Prediction:
         ~((levels > 0) & (levels < 1)),
         "levels",
         levels,
-        "is no level: give them between 0 and 1",
+        "is not a level: give levels between 0 and 1",
         ("place",),
     )
     order = np.argsort(levels, kind="stable")
@@ -157,7 +157,7 @@ def _interval(level: np.ndarray, low: np.ndarray, high: np.ndarray) -> Predictio
         ends["low"] > ends["high"],
         "low",
         ends["low"],
-        "is above the high end: are the two exchanged?",
+        "is above the high end: are the two swapped?",
         ("point", "output"),
     )
     points, outputs = ends["low"].shape
@@ -182,7 +182,7 @@ FORMS: Mapping[tuple[str, ...], Callable[..., Prediction]] = {
     ("level", "low", "high"): _interval,
     ("level", "members"): _class_set,
 }
-"""Names of arrays → the function that checks them and gives the prediction."""
+"""Names of arrays → the function that checks them and returns the prediction."""
 
 _CLASSES = "points x classes, or draws x points x classes"
 _MISSING = "is missing (NaN): predict every row, and look for a division by zero or an overflow"
@@ -192,7 +192,7 @@ def _numbers(name: str, given: Any) -> np.ndarray:
     """Return the values in double precision."""
     array = np.asarray(given)
     if array.dtype == object or array.dtype.kind not in "buif":
-        raise BadPredictions(f"{name} holds {array.dtype}: give an array of real numbers")
+        raise BadPredictions(f"{name} has type {array.dtype}: give an array of real numbers")
     if array.size == 0:
         raise BadPredictions(f"{name} is empty: its shape is {array.shape}")
     return array.astype(np.float64)
@@ -207,7 +207,7 @@ def _shaped(name: str, values: np.ndarray, needed: str) -> np.ndarray:
 
 
 def _draws(name: str, values: np.ndarray) -> np.ndarray:
-    """Return draws x points x outputs of points, draws x points, or all three."""
+    """Return draws x points x outputs from points, draws x points, or all three."""
     if values.ndim == 2 and values.shape[1] == 1 and len(values) > 1:
         raise BadPredictions(
             f"{name} has shape {values.shape}, which reads as {len(values)} draws for one point: "
@@ -257,9 +257,9 @@ def _refuse(
     reason: str,
     axes: tuple[str, ...] = ("draw", "point", "column"),
 ) -> None:
-    """Raise BadPredictions with the first value that is wrong, and its place, counted from 0.
+    """Raise BadPredictions with the first wrong value and its place, counted from 0.
 
-    Axes of one place alone are left out.
+    Axes of length one are omitted.
     """
     places = np.argwhere(wrong)
     if len(places):

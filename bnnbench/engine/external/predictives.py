@@ -8,6 +8,6 @@ from bnnbench.methods.predictions.base import Predictive
 
 
 def predictive_of(prediction: Prediction) -> Predictive:
-    """Return the prediction as the class that its kind names."""
+    """Return the prediction as an instance of the class named by its kind."""
     arrays = {name: torch.from_numpy(array) for name, array in prediction.arrays.items()}
     return kind_of(prediction.kind).unpack(arrays)

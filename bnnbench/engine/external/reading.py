@@ -1,6 +1,6 @@
-"""Files of predictions: npz, csv and parquet, one by one, in a folder or from standard input.
+"""Read files of predictions: npz, csv and parquet, single, in a folder or from standard input.
 
-Nothing here needs torch, and nothing in a file is run.
+Nothing here needs torch, and nothing in a file is executed.
 """
 
 import io
@@ -25,7 +25,7 @@ STDIN = "standard input"
 
 @dataclass(frozen=True)
 class HandedIn:
-    """The predictions of one fold and seed, and what a file says of its rows."""
+    """The predictions of one fold and seed, and the file's information on its rows."""
 
     file: str
     file_sha256: str
@@ -33,14 +33,14 @@ class HandedIn:
     fold: int | None
     seed: int | None
     rows: tuple[str, ...]
-    """The names of the rows; () where the file has none."""
+    """The names of the rows; () if absent."""
     rows_sha256: str | None
 
 
 def read(path: Path) -> list[HandedIn]:
     """Return all predictions of a file, or of the files in a folder.
 
-    Raises BadPredictions with the file, the cause and the cure.
+    Raises BadPredictions with the file, the cause and the remedy.
     """
     if not path.exists():
         raise BadPredictions(f"{path} does not exist: give a file, a folder, or - for a table")
@@ -49,7 +49,7 @@ def read(path: Path) -> list[HandedIn]:
     files = sorted(file for file in path.iterdir() if not file.name.startswith("."))
     if strangers := [file.name for file in files if file.suffix not in SUFFIXES]:
         raise BadPredictions(
-            f"{path}: {strangers[0]} is none of {', '.join(SUFFIXES)}: leave predictions alone in "
+            f"{path}: {strangers[0]} is none of {', '.join(SUFFIXES)}: leave only predictions in "
             "the folder"
         )
     if not files:
@@ -66,7 +66,7 @@ def _read_file(path: Path) -> list[HandedIn]:
 
 
 def read_content(content: bytes, title: str) -> list[HandedIn]:
-    """Return the predictions in the bytes of a file; its kind is told by how it begins."""
+    """Return the predictions in a file's bytes; the format is detected from the first bytes."""
     try:
         return list(_parts(content, title))
     except BadPredictions as error:
@@ -94,7 +94,7 @@ def _arrays_of(content: bytes) -> Iterator[tuple[Arrays, tuple[str, ...]]]:
         yield from parts_of(_parquet(content))
     elif content.startswith(b"\x93NUMPY"):
         raise BadPredictions(
-            "an npy file holds one array without a name: save it as npz, by "
+            "an npy file holds one array without a name: save it as npz, with "
             "numpy.savez(file, probabilities=array)"
         )
     else:
@@ -107,7 +107,7 @@ def _npz(content: bytes) -> Arrays:
             return dict(arrays)
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise BadPredictions(
-            f"not a whole npz file of plain arrays ({error}): write it again by numpy.savez, "
+            f"not a complete npz file of plain arrays ({error}): write it again with numpy.savez, "
             "without arrays of objects"
         ) from error
 
@@ -139,12 +139,12 @@ def _parquet(content: bytes) -> Any:
         table = pyarrow.parquet.read_table(io.BytesIO(content))
         columns = {name: table[name].to_numpy() for name in table.column_names}
     except (pyarrow.ArrowException, OSError) as error:
-        raise BadPredictions(f"not a whole parquet file ({error}): write it again") from error
+        raise BadPredictions(f"not a complete parquet file ({error}): write it again") from error
     return pd.DataFrame(columns)
 
 
 def _whole(given: Any, name: str) -> int | None:
-    """Return a fold or a seed; None where the file has none."""
+    """Return a fold or a seed; None if absent."""
     if given is None:
         return None
     array = np.asarray(given)
@@ -156,13 +156,13 @@ def _whole(given: Any, name: str) -> int | None:
 def _check_names(rows: tuple[str, ...], points: int) -> None:
     if len(rows) != points:
         raise BadPredictions(
-            f"there are {len(rows)} names of rows for {points} predictions: give a name for each"
+            f"there are {len(rows)} row names for {points} predictions: give one for each"
         )
     seen: set[str] = set()
     for row in rows:
         if row in seen:
             raise BadPredictions(
-                f"row {row} is there twice: predict every row once, or give the draws of a row "
-                "numbers in a column draw"
+                f"row {row} occurs twice: predict every row once, or number a row's draws in a "
+                "column draw"
             )
         seen.add(row)

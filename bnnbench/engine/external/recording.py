@@ -1,4 +1,4 @@
-"""Predictions made elsewhere as records of a suite, beside those of its own runs."""
+"""External predictions as records of a suite, next to its own runs."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -27,13 +27,13 @@ from bnnbench.engine.run.packing import pack, stored_form, vars_of
 from bnnbench.engine.run.score import check_kind, rescaled, score
 from bnnbench.methods.base import InferenceDiverged
 
-NOT_HANDED_IN = "no predictions of its inputs were handed in"
+NOT_HANDED_IN = "no predictions for its inputs were provided"
 """The reason why a condition other than the clean test rows is not scored."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A person's statement about a method whose predictions she hands in."""
+    """A submitter's statement about the method behind external predictions."""
 
     method: str
     by: str
@@ -44,10 +44,10 @@ class Statement:
 def records_of(
     handed_in: Sequence[HandedIn], suite: Suite, case: Case, statement: Statement
 ) -> list[tuple[Record, bytes]]:
-    """Return a record, and the packed predictions, of each fold and seed.
+    """Return a record and packed predictions for each fold and seed.
 
     Folds and seeds are known, and the case's source can be loaded. Raises BadPredictions with the
-    file, the cause and the cure.
+    file, the cause and the remedy.
     """
     evaluation = clean_evaluation(suite)
     folds = min(suite.folds, case.source.folds)
@@ -64,7 +64,7 @@ def records_of(
             run = _run(suite, case, statement, one.fold, one.seed)
             if run.key in records:
                 raise BadPredictions(
-                    f"fold {one.fold} of seed {one.seed} is there twice: keep one of them, or give "
+                    f"fold {one.fold} of seed {one.seed} occurs twice: keep one of them, or give "
                     "them different seeds"
                 )
             check_rows(one, case.source, one.fold, _export(suite, case, one.fold))
@@ -75,7 +75,7 @@ def records_of(
 
 
 def clean_evaluation(suite: Suite) -> Evaluation:
-    """Return the evaluation of the test rows as they are; raises BadPredictions without one."""
+    """Return the evaluation of the clean test rows. Raises BadPredictions if absent."""
     clean = [e for e in suite.evaluations if e.condition.traits.clean]
     if not clean or suite.acquisitions:
         raise BadPredictions(
@@ -126,7 +126,7 @@ def _recorded(
         scores = score(prediction, split.targets, complete.metrics, target)
         check_scores(scores.values, condition.name)
     except (TypeError, ValueError, InferenceDiverged) as error:
-        raise BadPredictions(f"{error}: correct the predictions, and hand them in again") from error
+        raise BadPredictions(f"{error}: correct the predictions, and score them again") from error
     others = [e.condition.name for e in suite.evaluations if e.condition.name != condition.name]
     identity: dict[str, Any] = {"key": run.key, "run": run.description, **run.names}
     identity |= {name: getattr(run, name) for name in ("suite", "profile", "fold", "seed")}
@@ -155,16 +155,16 @@ def _recorded(
 
 
 def _on_standardised_scale(handed_in: HandedIn, data: Dataset) -> Any:
-    """Return the prediction as the store keeps it: of standardised targets, where there is one."""
+    """Return the prediction as stored: of standardised targets, if targets are real-valued."""
     given = handed_in.prediction
     if given.of_classes != (data.target is None):
-        needed = "classes" if data.target is None else f"a real target, {data.target.name}"
+        needed = "classes" if data.target is None else f"a real-valued target, {data.target.name}"
         got = "classes" if given.of_classes else "real numbers"
         raise BadPredictions(f"the data has {needed}; the predictions are of {got}")
     if given.columns != data.columns:
         what = "classes" if given.of_classes else "outputs"
         raise BadPredictions(
-            f"there are {given.columns} {what} where the data has {data.columns}: give them all"
+            f"there are {given.columns} {what}, but the data has {data.columns}: give them all"
         )
     prediction = predictive_of(given)
     if data.target is None:

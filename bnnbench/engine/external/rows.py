@@ -1,4 +1,4 @@
-"""A check that predictions are for the rows of a fold, in their order."""
+"""Check that predictions are for the rows of a fold, in their order."""
 
 from bnnbench.datasets.base import DataSource
 from bnnbench.datasets.raw_rows import RawRows, raw_rows
@@ -6,7 +6,7 @@ from bnnbench.engine.external.forms import BadPredictions
 from bnnbench.engine.external.reading import HandedIn
 
 MOST_NAMED = 3
-"""Rows that a message names."""
+"""Maximum number of rows named in a message."""
 
 
 def check_rows(handed_in: HandedIn, source: DataSource, fold: int, export: str) -> None:
@@ -18,14 +18,14 @@ def check_rows(handed_in: HandedIn, source: DataSource, fold: int, export: str) 
     points = handed_in.prediction.points
     if not handed_in.rows and handed_in.rows_sha256 is None:
         raise BadPredictions(
-            "nothing says that the predictions are in the order of the test rows: repeat the "
-            "column row of the exported test rows, or give the digest of the export as rows_sha256 "
+            "the order of the predictions is unknown: copy the column row of the exported test "
+            "rows, or give the digest of the export as rows_sha256 "
             f"({export})"
         )
     digest = handed_in.rows_sha256
     if digest is not None and digest != known.rows_sha256:
         raise BadPredictions(
-            f"they are for rows of the digest {digest[:12]}; those of fold {fold} have "
+            f"they are for rows with digest {digest[:12]}; the rows of fold {fold} have "
             f"{known.rows_sha256[:12]}: {_advice(handed_in, source, export)}"
         )
     if handed_in.rows and handed_in.rows != known.test_names:
@@ -43,7 +43,7 @@ def _compare(
     given, needed = set(handed_in.rows), set(known.test_names)
     if not given & needed:
         raise BadPredictions(
-            f"they are for other rows ({_some(handed_in.rows)}) than those of fold {fold} "
+            f"they are for other rows ({_some(handed_in.rows)}) than the rows of fold {fold} "
             f"({_some(known.test_names)}): {_advice(handed_in, source, export)}"
         )
     if missing := [row for row in known.test_names if row not in given]:
@@ -53,18 +53,18 @@ def _compare(
         )
     if others := [row for row in handed_in.rows if row not in needed]:
         raise BadPredictions(
-            f"{len(others)} rows are no test rows of fold {fold} ({_some(others)}): leave them out"
+            f"{len(others)} rows are not test rows of fold {fold} ({_some(others)}): leave them out"
         )
     pairs = zip(handed_in.rows, known.test_names, strict=True)
     place, (got, wanted) = next((i, pair) for i, pair in enumerate(pairs) if pair[0] != pair[1])
     raise BadPredictions(
-        f"the rows are in another order: at place {place} is row {got} where {wanted} was needed: "
+        f"the rows are in another order: position {place} has row {got}, but needs {wanted}: "
         "put them, with their predictions, into the order of the exported test rows"
     )
 
 
 def _advice(handed_in: HandedIn, source: DataSource, export: str) -> str:
-    """Return what to do about predictions for other rows: name the fold that has them, if any."""
+    """Return advice for predictions of other rows: the fold that has them, if any."""
     for other in range(source.folds):
         rows = raw_rows(source, other)
         if handed_in.rows_sha256 == rows.rows_sha256 or (

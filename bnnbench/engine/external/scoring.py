@@ -23,16 +23,16 @@ OF_KIND: Mapping[str, tuple[str, ...]] = {
     "interval": INTERVALS,
     "class_set": SETS,
 }
-"""Kind of prediction → metrics of it alone, which suites of distributions do not ask for."""
+"""Kind of prediction → metrics for this kind only, which suites do not request."""
 
 
 def score(predictions: Any, targets: Any, metrics: Sequence[str] | None = None) -> dict[str, float]:
-    """Return metric → score of predictions, a mean over points where the metric has one for each.
+    """Return metric → score of predictions, averaged over points if it is a pointwise metric.
 
     `predictions` are arrays by name, in one of these forms:
 
     - `probabilities` or `log_probabilities`: points x classes, or draws x points x classes. An
-      array without a name is taken for probabilities.
+      array without a name is taken as probabilities.
     - `means` and `variances` of Gaussians, noise included: points, or draws x points
     - `samples` of the target: samples x points
     - `levels` and `quantiles`: points x levels
@@ -40,8 +40,9 @@ def score(predictions: Any, targets: Any, metrics: Sequence[str] | None = None) 
     - `level` and `members`: points x classes, true for the classes of a set
 
     Draws are equally likely. `targets` are class numbers from 0, or real numbers, and scores are in
-    their units. Without `metrics`, all that the form answers are returned. Raises ValueError, with
-    the cause and the cure, for anything else, and for a metric that the form does not answer.
+    their units. Without `metrics`, all scores that the form supports are returned. Raises
+    ValueError, with the cause and the remedy, for anything else, and for a metric that the form
+    does not support.
     """
     given = predictions if isinstance(predictions, Mapping) else {"probabilities": predictions}
     prediction = checked(given)
@@ -76,10 +77,10 @@ def _all_for(prediction: Prediction) -> list[str]:
 
 
 def _targets(given: Any, prediction: Prediction) -> np.ndarray:
-    """Return class numbers, or points x outputs of real numbers; raises BadPredictions."""
+    """Return class numbers, or points x outputs of real numbers. Raises BadPredictions."""
     targets = np.asarray(given)
     if targets.dtype.kind not in "buif":
-        raise BadPredictions(f"targets hold {targets.dtype}: give an array of numbers")
+        raise BadPredictions(f"targets have type {targets.dtype}: give an array of numbers")
     if targets.ndim == 0 or len(targets) != prediction.points:
         raise BadPredictions(
             f"there are {prediction.points} predictions for targets of shape {targets.shape}: give "
@@ -89,8 +90,8 @@ def _targets(given: Any, prediction: Prediction) -> np.ndarray:
         whole = targets.ndim == 1 and bool((targets == np.round(targets)).all())
         if not whole or targets.min() < 0 or targets.max() >= prediction.columns:
             raise BadPredictions(
-                f"targets are not classes 0 to {prediction.columns - 1}: give the number of a "
-                "class for each point"
+                f"targets are not classes 0 to {prediction.columns - 1}: give a class number for "
+                "each point"
             )
         return targets.astype(np.int64)
     targets = targets.astype(np.float64).reshape(prediction.points, -1)
@@ -99,5 +100,5 @@ def _targets(given: Any, prediction: Prediction) -> np.ndarray:
             f"there are {prediction.columns} outputs for {targets.shape[1]} targets of each point"
         )
     if not np.isfinite(targets).all():
-        raise BadPredictions("targets hold NaN or infinity: leave these points out of both")
+        raise BadPredictions("targets contain NaN or infinity: leave these points out of both")
     return targets

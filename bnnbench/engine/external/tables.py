@@ -1,4 +1,4 @@
-"""Predictions in a table: a line for each row, or for each draw of each row."""
+"""Predictions in a table, with one line per row, or per draw of each row."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Arrays = dict[str, np.ndarray]
 
 PLACES = ("fold", "seed", "draw")
-"""Columns of whole numbers that say what a line belongs to."""
+"""Columns of whole numbers that identify a line."""
 
 SINGLE: Mapping[str, str] = {
     "mean": "means",
@@ -25,7 +25,7 @@ SINGLE: Mapping[str, str] = {
     "high": "high",
     "level": "level",
 }
-"""Column of one number → array."""
+"""Column with one number → array."""
 
 FAMILIES: Mapping[str, str] = {
     "p": "probabilities",
@@ -33,7 +33,7 @@ FAMILIES: Mapping[str, str] = {
     "in": "members",
     "q": "quantiles",
 }
-"""First letters of a column, before a class or a level → array."""
+"""Prefix of a column, before a class or a level → array."""
 
 COLUMNS = (
     "row, rows_sha256, fold, seed, draw; and p0, p1, ... or log_p0, ... (classes), in0, in1, ... "
@@ -44,9 +44,9 @@ _NUMBERED = re.compile(r"(log_p|p|in|q)(\d+|0?\.\d+)")
 
 
 def parts_of(table: "pd.DataFrame") -> Iterator[tuple[Arrays, tuple[str, ...]]]:
-    """Yield the arrays of each fold and seed in a table, and its names of rows, () without any.
+    """Yield the arrays of each fold and seed in a table, and its row names; () if absent.
 
-    `fold` and `seed` are among the arrays where the table has them. Raises BadPredictions.
+    `fold` and `seed` are among the arrays if the table has them. Raises BadPredictions.
     """
     if table.empty:
         raise BadPredictions("the table has no lines: give one for each row")
@@ -67,7 +67,7 @@ def _check_column(name: str) -> None:
         return
     if re.fullmatch(r"[-+.\de]+", name):
         raise BadPredictions(
-            f"the first line begins with the number {name} where names of columns were needed: "
+            f"the first line begins with the number {name}, but must contain column names: "
             f"columns are {COLUMNS}"
         )
     hint = did_you_mean(name, [*SINGLE, *PLACES, "row", "p0"])
@@ -108,13 +108,13 @@ def _arrays(lines: "pd.DataFrame") -> tuple[Arrays, tuple[str, ...]]:
     if len(draws) > 1 and several:
         raise BadPredictions(
             f"a column draw goes with probabilities, means and samples, not with {min(several)}: "
-            "give one line for each row"
+            "give one line per row"
         )
     return arrays, rows
 
 
 def _rows_of(draws: "list[pd.DataFrame]") -> tuple[str, ...]:
-    """Return the names of rows, equal in all draws; () where there is no such column."""
+    """Return the names of the rows, equal in all draws; () if there is no such column."""
     first = draws[0]
     for number, of_draw in enumerate(draws):
         if len(of_draw) != len(first):
@@ -124,14 +124,14 @@ def _rows_of(draws: "list[pd.DataFrame]") -> tuple[str, ...]:
             )
         if "row" in first.columns and list(of_draw["row"]) != list(first["row"]):
             raise BadPredictions(
-                f"the rows of draw number {number + 1} are not those of the first, or not in their "
-                "order: sort the lines by draw, and then as in the exported test rows"
+                f"the rows of draw number {number + 1} differ from the first draw's, or are in "
+                "another order: sort the lines by draw, and then as in the exported test rows"
             )
     return tuple(map(str, first["row"])) if "row" in first.columns else ()
 
 
 def _family(lines: "pd.DataFrame", letters: str) -> dict[str, float]:
-    """Return column → class or level, in the order of classes; raises for a missing class."""
+    """Return column → class or level, in the order of classes. Raises for a missing class."""
     matches = ((str(name), _NUMBERED.fullmatch(str(name))) for name in lines.columns)
     numbered = {name: float(match[2]) for name, match in matches if match and match[1] == letters}
     if letters == "q":
@@ -139,7 +139,7 @@ def _family(lines: "pd.DataFrame", letters: str) -> dict[str, float]:
     ordered = sorted(numbered, key=lambda name: numbered[name])
     if [numbered[name] for name in ordered] != list(range(len(ordered))):
         raise BadPredictions(
-            f"the columns {', '.join(ordered)} are not those of classes 0 to {len(ordered) - 1}: "
+            f"the columns {', '.join(ordered)} do not match classes 0 to {len(ordered) - 1}: "
             f"give {letters}0, {letters}1 and so on, one for each class"
         )
     return {name: numbered[name] for name in ordered}
@@ -151,7 +151,7 @@ def _column(lines: "pd.DataFrame", name: str) -> np.ndarray:
         texts = (str(value) for value in values if not _is_number(value))
         text = next(texts, "")
         raise BadPredictions(
-            f"the column {name} holds {text!r}: give numbers, with a decimal point"
+            f"the column {name} contains {text!r}: give numbers, with a decimal point"
         )
     return values.astype(np.float64)
 
@@ -165,7 +165,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _one_value(column: Any) -> str:
-    """Return the only value of a column."""
+    """Return the single value of a column."""
     values = column.unique()
     if len(values) != 1:
         raise BadPredictions(

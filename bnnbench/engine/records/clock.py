@@ -10,25 +10,25 @@ _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
 SKEW = timedelta(days=1)
-"""Difference that the clocks of two machines may have."""
+"""Maximum difference between the clocks of two machines."""
 
 
-def lies_ahead(moment: str) -> bool:
-    """Return whether a time lies in the future; raises ValueError for text in another format."""
+def is_in_future(moment: str) -> bool:
+    """Return whether a time is in the future. Raises ValueError for text in another format."""
     return _parsed(moment) > datetime.fromtimestamp(time.time(), UTC) + SKEW
 
 
 def now() -> str:
-    """Return the present time in UTC, in a format whose text order is time order."""
+    """Return the current time in UTC, in a format whose text order is time order."""
     return _as_text(datetime.now(UTC))
 
 
 @dataclass
 class Clock:
-    """The machine's clock, or a little more than the latest time seen where that is later.
+    """The machine's clock, or just after the latest time seen if that is later.
 
-    Times then give the order of all events that this clock has seen, even when the machine's clock
-    was set back or another machine's is ahead.
+    Times then order all events that this clock has seen, even if the machine's clock was set back
+    or another machine's clock is ahead.
 
     Source: Kulkarni et al. (2014), "Logical Physical Clocks".
     """

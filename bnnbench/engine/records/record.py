@@ -17,41 +17,41 @@ Status = Literal["completed", "diverged", "failed"]
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a run. Runs that were fitted together share it equally."""
+    """The cost of a run. Runs fitted together share it equally."""
 
     fit_seconds: Amount
     predict_seconds: Amount
     peak_bytes: Amount
-    """Growth of resident memory while fitting; on a GPU, the most that was allocated."""
+    """Growth of resident memory during the fit; on a GPU, the peak allocation."""
     fitted_together: int = 1
     fit_joules: Amount | None = None
-    """Energy of the GPU while fitting; None without a counter, as on a CPU."""
+    """Energy of the GPU during the fit; None without a counter, as on a CPU."""
     compile_seconds: Amount = 0.0
-    """Time to compile kernels and to warm the process up before the fit, not part of `fit_seconds`;
+    """Time to compile kernels and to warm up the process before the fit, not part of `fit_seconds`;
     mostly 0, as a process does so once. In earlier records it is part of the fit seconds.
     """
     fit_cpu_seconds: Amount | None = None
-    """Processor time of the fit, which the load of the machine hardly changes; None in earlier
-    records, and for a fit that continued from a checkpoint."""
+    """Processor time of the fit, hardly affected by the machine's load; None in earlier records,
+    and for a fit that continued from a checkpoint."""
     busy_elsewhere: Amount | None = None
-    """Share of the machine's processor time that others took during the last fit; None in earlier
-    records, and for fits of less than a fifth of a second."""
+    """Share of the machine's processor time used by other processes during the last fit; None in
+    earlier records, and for fits of less than a fifth of a second."""
     predict_cpu_seconds: Amount | None = None
     """Processor time of the predictions; None in earlier records."""
     work: Mapping[str, Amount] | None = None
-    """Unit of `methods.fitting.work` → amount, as the method counted it; None in earlier records,
-    and for a fit that continued from a checkpoint. A method of another origin may count nothing.
+    """Unit of `methods.fitting.work` → amount, as counted by the method; None in earlier records,
+    and for a fit that continued from a checkpoint. A third-party method may count nothing.
     """
     fit_of: Message | None = None
-    """Key of the run whose fit this is too. Both have all its costs, and totals count them once."""
+    """Key of the run that shares this fit. Both have its full cost, and totals count it once."""
 
     @property
     def known(self) -> dict[str, float]:
         """The fields that have a value, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
-    def of(self, name: str) -> float | None:
-        """Return a cost of `COSTS`, or the work in one of its units; None where it is unknown."""
+    def value(self, name: str) -> float | None:
+        """Return a cost of `COSTS`, or the work in one of its units; None if unknown."""
         if name in UNITS:
             return None if self.work is None else self.work.get(name, 0.0)
         return getattr(self, name)
@@ -63,7 +63,7 @@ COSTS = (
     *("fit_cpu_seconds", "busy_elsewhere", "predict_cpu_seconds"),
     *UNITS,
 )
-"""The costs of a run, as tables order them: numbers of `Cost`, and its units of work."""
+"""The costs of a run in the order of tables: numbers of `Cost`, and its units of work."""
 
 
 class Settings(TypedDict, total=False):
@@ -79,7 +79,7 @@ class Settings(TypedDict, total=False):
 
 
 class Facts(TypedDict, total=False):
-    """The facts of a data set (`bnnbench.datasets.facts`), as far as something reads them."""
+    """The facts of a data set (`bnnbench.datasets.facts`) that readers use."""
 
     train_rows: int
     test_rows: int
@@ -103,7 +103,7 @@ class Facts(TypedDict, total=False):
     download_bytes: int
 
 
-class Claim(TypedDict):
+class TargetTable(TypedDict):
     """The plain data of `bnnbench.engine.declare.grid.Reproduces`."""
 
     paper: str
@@ -129,21 +129,21 @@ class Circumstances(TypedDict, total=False):
     chosen: str
 
 
-class Elsewhere(TypedDict):
-    """Stated facts about predictions that were made elsewhere; "" where nothing was said."""
+class External(TypedDict):
+    """The submitter's statement on external predictions; "" for no answer."""
 
     by: str
-    """Who handed them in."""
+    """The submitter."""
     code: str
     cost: str
-    """The code and the cost of the method, in the words of who handed them in."""
+    """The code and the cost of the method, as free text."""
     file: str
     file_sha256: str
 
 
 @dataclass(frozen=True)
 class Record:
-    """One run and its results; everything here is plain data.
+    """One run and its results, as plain data.
 
     The annotations are the shape that `from_json` requires of a file.
     """
@@ -168,25 +168,25 @@ class Record:
     cost: Cost | None
     facts: Annotated[Mapping[str, object], Facts]
     provenance: Annotated[Mapping[str, Any], Circumstances]
-    reproduces: tuple[Annotated[Mapping[str, Any], Claim], ...] = ()
+    reproduces: tuple[Annotated[Mapping[str, Any], TargetTable], ...] = ()
     target: Annotated[Mapping[str, Any], Scale] | None = field(default=None)
     """name, unit, mean and std of a regression target"""
     acquired: tuple[int, ...] = ()
     """Rows of the pool that active learning labelled, in that order."""
     reference: Mapping[str, str] | None = None
-    """Key of the run that distances refer to, and the SHA-256 of its predictions; or the name, the
+    """Key of the reference run of distances, and the SHA-256 of its predictions; or the name, the
     folder and the SHA-256 of a certified posterior, and the method's relation to it.
     """
     not_scored: Mapping[str, Message] = field(default_factory=dict)
-    """Condition → reason why the posterior could not be scored under it, though the run went well.
+    """Condition → reason why the posterior could not be scored under it, though the run completed.
     """
     unanswered: Mapping[str, Mapping[str, Message]] = field(default_factory=dict)
-    """Condition → metric → reason why the predictions could not be scored by it: they are
-    intervals, for example, and the metric needs a density.
+    """Condition → metric → reason why the predictions do not support it: they are intervals, for
+    example, and the metric needs a density.
     """
     unsteady: Mapping[str, str] = field(default_factory=dict)
-    """Condition → reason why its predictions are not those of each row by itself: they depend on
-    the other rows, or differ from call to call.
+    """Condition → how its predictions depend on the other rows in the batch, or differ from call
+    to call.
     """
     evaluations: tuple[Mapping[str, object], ...] = ()
     """Requested conditions and metrics, described in full."""
@@ -200,33 +200,33 @@ class Record:
     )
     """Condition → how pages name and group it (`datasets.conditions.traits`)."""
     code_sha256: str | None = None
-    """Digest of the method's sources and of all that they import (`bnnbench.methods.source_code`).
+    """Digest of the method's sources and everything they import (`bnnbench.methods.source_code`).
     """
     failed_at: Message | None = None
-    """File, line and function that raised the error of a failed run; None where that is not known.
+    """File, line and function that raised the error of a failed run; None if unknown.
     """
     fitted_sha256: str | None = None
-    """Checksum of the training rows that the last fit was given; None in earlier records."""
+    """Checksum of the training rows given to the last fit; None in earlier records."""
     data_sha256: str | None = None
     """Digest of the training and test rows (`bnnbench.engine.run.measuring.fingerprint`)."""
     own_network: Mapping[str, object] | None = None
-    """class, parameters and structure_sha256 of a network that the method brought itself, in place
-    of the architecture in `run`; None for other methods.
+    """Class, parameters and structure_sha256 of a method-supplied network, in place of the
+    architecture in `run`; None for other methods.
     """
     search: Mapping[str, object] | None = None
     """The trials of a search for settings on held-out training rows (`methods.tuning.search`); None
-    for a method that was fitted as it is."""
+    for a method with fixed settings."""
     trial_scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Trial of that search → metric → test score of its fit to all training rows. The search never
-    saw them."""
+    """Trial of that search → metric → test score of its fit to all training rows, which the search
+    never saw."""
     title: str = ""
-    """Title of the case on pages; "" where the suite gives none."""
-    elsewhere: Annotated[Mapping[str, Any], Elsewhere] | None = field(default=None)
-    """Predictions that another program made, and that were scored here alone; None for runs of this
-    program. `provenance` is then that of the scoring."""
+    """Title of the case on pages; "" if the suite gives none."""
+    elsewhere: Annotated[Mapping[str, Any], External] | None = field(default=None)
+    """External predictions that were only scored here; None for ordinary runs. `provenance` is then
+    that of the scoring."""
     arm: str = ""
-    """The part of the label `method`, after a hyphen, that names the way to acquire rows; "" but
-    in active learning."""
+    """The part of the label `method`, after a hyphen, that names the acquisition strategy; ""
+    except in active learning."""
     schema: int = SCHEMA
     """The version of the file's format."""
 
@@ -238,24 +238,24 @@ class Record:
 
 
 def distance_from_official(origin: str) -> int:
-    """Return the place of an origin among all, the most official first, unknown ones last."""
+    """Return the rank of an origin, the most official first, unknown ones last."""
     return ORIGINS.index(origin) if origin in ORIGINS else len(ORIGINS)
 
 
 def newest(records: Iterable[Record]) -> list[Record]:
     """Return one record for each dataset, method, fold and seed: the latest chosen.
 
-    Predictions made elsewhere never replace a run of the same label, nor a run them. Of own data,
-    each file and target is a dataset, and only the latest content and reading of it count. The
-    order is by the times at which the store took them, which never go backwards within a store,
-    whatever its machines' clocks do (`clock.Clock`); of equal times, by key.
+    External predictions never replace a run of the same label, nor the reverse. In custom data,
+    each file and target is a dataset, and only its latest content and reading count. The order is
+    by the times at which the store received the records, which never go backwards within a store,
+    whatever its machines' clocks do (`clock.Clock`); ties are broken by key.
     """
     latest: dict[tuple[object, ...], Record] = {}
     sources: dict[tuple[object, ...], object] = {}
     for record in sorted(records, key=lambda r: (time_chosen(r), r.key)):
-        data, foreign = _data_of(record), record.elsewhere is not None
+        data, external = _data_of(record), record.elsewhere is not None
         fit = record.profile, record.method, record.fold, record.seed
-        latest[(data, foreign, *fit)] = record
+        latest[(data, external, *fit)] = record
         sources[data] = record.run.get("source")
     current = (
         record
@@ -266,7 +266,7 @@ def newest(records: Iterable[Record]) -> list[Record]:
 
 
 def _data_of(record: Record) -> tuple[object, ...]:
-    """Return the dataset of a suite; of own data with its file and target."""
+    """Return the dataset of a suite; for custom data, with its file and target."""
     source = record.run.get("source")
     data = record.suite, record.dataset, record.origin
     if record.origin != "own" or not isinstance(source, Mapping):
@@ -275,10 +275,10 @@ def _data_of(record: Record) -> tuple[object, ...]:
 
 
 def time_chosen(record: Record) -> str:
-    """Return the time when a command last chose exactly this run, or "" if unknown."""
+    """Return the time when a command last chose exactly this run; "" if unknown."""
     return str(record.provenance.get("chosen", record.provenance.get("finished", "")))
 
 
 def preference(record: Record) -> tuple[bool, str]:
-    """Return what is greatest for the preferred copy of a run: an outcome, and a late choice."""
+    """Return a sort key, greatest for the preferred copy of a run: not failed, latest chosen."""
     return record.status != "failed", time_chosen(record)

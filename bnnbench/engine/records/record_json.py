@@ -1,4 +1,4 @@
-"""Records as JSON, each sealed by a checksum."""
+"""Records as JSON, each with a checksum."""
 
 import dataclasses
 import hashlib
@@ -16,33 +16,33 @@ from bnnbench.engine.records.record import SCHEMA, Cost, Record
 
 
 class LaterSchema(ValueError):
-    """A record was written by a later version of this program."""
+    """A record written by a later version of this program."""
 
-    cure = "update this program, or choose another folder by --out"
+    remedy = "update this program, or choose another folder with --out"
 
 
-class FromTheFuture(ValueError):
-    """A record has a date that lies in the future."""
+class FutureTimestamp(ValueError):
+    """A record with a date in the future."""
 
-    cure = "set this machine's clock, or remove the run if the clock is right"
+    remedy = "set this machine's clock, or remove the run if the clock is right"
 
 
 def to_json(record: Record) -> str:
     """Return the record as JSON, one field per line; infinities and NaN become strings.
 
-    The last line seals the lines above by their SHA-256.
+    The last line is the SHA-256 of the lines above.
     """
     fields = vars(record) | {"cost": record.cost and record.cost.known, "schema": SCHEMA}
     lines = (f'"{name}": {_text(fields[name])}' for name in _NAMES)
     body = "{\n" + ",\n".join(lines)
-    return body + _seal(body)
+    return body + _checksum_line(body)
 
 
 def from_json(text: str) -> Record:
-    """Return the record that `to_json` wrote.
+    """Return the record written by `to_json`.
 
-    Raises ValueError when the text is truncated or altered or is not of the shape of a record,
-    `LaterSchema`, and `FromTheFuture`.
+    Raises ValueError if the text is truncated or altered or does not have the shape of a record,
+    `LaterSchema`, and `FutureTimestamp`.
     """
     try:
         fields = json.loads(text, parse_constant=_refuse)
@@ -53,7 +53,7 @@ def from_json(text: str) -> Record:
             )
         if schema != SCHEMA:
             raise ValueError(f"schema {shortened(repr(schema), 200)}; this version reads {SCHEMA}")
-        _check_seal(text, fields)
+        _check_checksum(text, fields)
         fields |= {name: _decode(fields[name]) for name in _NUMBERS if name in fields}
         cost = fields["cost"] and Cost(**fields["cost"])
         lists = {name: fields.get(name, []) for name in _TUPLES}
@@ -69,7 +69,7 @@ def from_json(text: str) -> Record:
 
 
 def check_identity(record: Record, key: str) -> None:
-    """Raise ValueError unless a record is that of the run `key`, and its settings are the run's."""
+    """Raise ValueError unless a record belongs to the run `key` and matches its settings."""
     if record.key != key:
         raise ValueError(f"the record belongs to run {shortened(record.key, 200)}: a copied folder")
     if digest(record.run) != key:
@@ -85,17 +85,17 @@ def _named(record: Record) -> dict[str, object]:
 
 
 def _check_shape(record: Record, text: str) -> None:
-    """Raise ValueError for fields that readers could not rely on, and `FromTheFuture`."""
+    """Raise ValueError for fields that readers cannot rely on, and `FutureTimestamp`."""
     wrong = list(faults(record, Record))
     if not wrong and not record.scores.keys() <= record.condition_origins.keys():
         wrong = ["condition_origins"]
     if wrong:
-        raise ValueError(f"not of the shape of a record: {', '.join(wrong)}")
-    if "\\ud" in text.lower():  # halves of characters, which no page holds: UnicodeEncodeError
+        raise ValueError(f"not in the shape of a record: {', '.join(wrong)}")
+    if "\\ud" in text.lower():  # unpaired surrogates, which no page can hold: UnicodeEncodeError
         json.dumps(vars(record), default=vars, ensure_ascii=False).encode()
     for name in ("finished", "chosen"):
-        if (moment := record.provenance.get(name)) is not None and clock.lies_ahead(moment):
-            raise FromTheFuture(f"it was {name} at {moment}, which is in the future")
+        if (moment := record.provenance.get(name)) is not None and clock.is_in_future(moment):
+            raise FutureTimestamp(f"it was {name} at {moment}, which is in the future")
 
 
 def _refuse(constant: str) -> None:
@@ -107,18 +107,18 @@ _NUMBERS = ("scores", "diagnostics", "cost", "target", "trial_scores")
 _TUPLES = ("reproduces", "acquired", "evaluations")
 
 
-def _seal(body: str) -> str:
+def _checksum_line(body: str) -> str:
     return f',\n"sha256": "{hashlib.sha256(body.encode()).hexdigest()}"\n}}\n'
 
 
-_SEAL_LENGTH = len(_seal(""))
+_CHECKSUM_LENGTH = len(_checksum_line(""))
 
 
-def _check_seal(text: str, fields: dict[str, object]) -> None:
-    """Remove the seal from the fields; raises ValueError unless it matches."""
+def _check_checksum(text: str, fields: dict[str, object]) -> None:
+    """Remove the checksum from the fields. Raises ValueError unless it matches."""
     if fields.pop("sha256", None) is None:
         raise ValueError("the checksum in its last line is missing: it is truncated or altered")
-    if text[-_SEAL_LENGTH:] != _seal(text[:-_SEAL_LENGTH]):
+    if text[-_CHECKSUM_LENGTH:] != _checksum_line(text[:-_CHECKSUM_LENGTH]):
         raise ValueError("it does not match the checksum in its last line: it is altered")
 
 
@@ -134,8 +134,8 @@ _strict = json.JSONEncoder(sort_keys=True, allow_nan=False, default=_plain).enco
 
 
 def _text(value: object) -> str:
-    """Return strict JSON. The second attempt is slow, and infinities and halves of characters,
-    which stand for bytes in names of files, are rare.
+    """Return strict JSON. The second attempt is slow, but infinities and unpaired surrogates, which
+    stand for bytes in file names, are rare.
     """
     try:
         text = _strict(value)

@@ -1,4 +1,4 @@
-"""Checkpoint folders of fits, in the store until their runs are stored."""
+"""Checkpoint folders of fits, which stay in the store until the fits' runs are stored."""
 
 import hashlib
 import inspect
@@ -22,18 +22,18 @@ from bnnbench.methods.checkpoints.files import Damaged, Ledger, remove
 FOLDER = "checkpoints"
 
 SECONDS = "BNNBENCH_CHECKPOINT_SECONDS"
-"""Environment variable: least number of seconds between two checkpoints of a fit, default 60."""
+"""Environment variable: minimum number of seconds between two checkpoints of a fit, default 60."""
 
 
 def seconds_between() -> float:
-    """Return the least number of seconds between two checkpoints; raises ValueError."""
+    """Return the minimum number of seconds between two checkpoints. Raises ValueError."""
     text = os.environ.get(SECONDS, str(checkpoint.SECONDS))
     try:
         seconds = float(text)
     except ValueError:
         seconds = math.nan
     if not 0 <= seconds < math.inf:
-        raise ValueError(f"{SECONDS} needs a number of seconds, 0 or more; it is {text!r}")
+        raise ValueError(f"{SECONDS} needs a number of seconds, 0 or more; got {text!r}")
     return seconds
 
 
@@ -46,9 +46,9 @@ def checkpoint_folder(
     device: torch.device,
     peak_bytes: Callable[[], float],
 ) -> Iterator[CheckpointFolder]:
-    """Use a checkpoint folder within the block, for fit `number` of runs that are fitted together.
+    """Use a checkpoint folder within the block, for fit `number` of runs fitted together.
 
-    Without a folder, or where the store is not on this machine, there are no checkpoints.
+    Without a folder, or if the store is not on this machine, there are no checkpoints.
     """
     if folder is None or not folder.parent.is_dir():
         yield CheckpointFolder(Path())
@@ -65,7 +65,7 @@ def checkpoint_folder(
 
 
 def provenance_entries(opened: CheckpointFolder, so_far: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record's entries on interruptions, of earlier fits of a run and of this one.
+    """Return a record's entries on interruptions, for this fit and earlier fits of its run.
 
     `resumed` is the number of fits that continued from a checkpoint.
     """
@@ -91,7 +91,7 @@ def discard(folder: Path, keys: Iterable[str]) -> None:
 
 
 def _source_digest(method: type) -> str:
-    """Return a digest of the file of a method, which may lie outside this project."""
+    """Return a digest of a method's file, which may be outside this project."""
     try:
         return hashlib.sha256(Path(inspect.getfile(method)).read_bytes()).hexdigest()
     except (OSError, TypeError):

@@ -1,1 +1,1 @@
-"""Records on disk: written whole, sealed, claimed, inspected, merged."""
+"""Records on disk: written atomically, with checksums, leased, inspected, merged."""

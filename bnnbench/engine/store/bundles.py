@@ -12,23 +12,24 @@ from pathlib import Path, PurePosixPath
 from bnnbench.datasets.reading.whole_files import whole, write_whole
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.records.record_json import LaterSchema, check_identity, from_json, to_json
-from bnnbench.engine.store.store import PREDICTIONS, RECORD, Damaged
+from bnnbench.engine.store.store import PREDICTIONS, RECORD, CorruptRecord
 
 NAME = "runs.tar.xz"
 
-COPY_AGAIN = "take the file from the repository again"
+COPY_AGAIN = "get the file from the repository again"
 
 OF_PREDICTIONS = "predictions.tar"
-"""The predictions of the same runs, beside it: packed already, and too large for a repository."""
+"""The predictions of the same runs, in the same folder; already packed, too large for a repository.
+"""
 
 
 def folders(path: Path) -> list[Path]:
-    """Return the folders with a file of records: the path itself, or those in it."""
+    """Return the folders with a file of records: the path itself and its sub-folders."""
     return [folder for folder in (path, *sorted(path.glob("*/"))) if (folder / NAME).is_file()]
 
 
 def write(folder: Path, records: Sequence[Record]) -> Path:
-    """Write the records, similar ones beside each other, and return the path of the file.
+    """Write the records, similar ones next to each other, and return the path of the file.
 
     Equal records give equal bytes.
     """
@@ -46,7 +47,7 @@ def write(folder: Path, records: Sequence[Record]) -> Path:
 
 
 def _place(record: Record) -> tuple[str, str, str, int, int, str]:
-    """Return what to sort records by: those that share a search stand beside each other."""
+    """Return a sort key that puts records sharing a search next to each other."""
     return (
         *(record.profile, record.dataset, record.method),
         *(record.fold, record.seed, record.key),
@@ -54,9 +55,9 @@ def _place(record: Record) -> tuple[str, str, str, int, int, str]:
 
 
 def write_predictions(folder: Path, content_of: Mapping[str, Callable[[], bytes]]) -> Path:
-    """Write predictions, from key → what reads them, and return the path of the file.
+    """Write predictions, given by key → function that reads them; return the path of the file.
 
-    Unpacked over the records, it makes their store whole. Equal predictions give equal bytes.
+    Unpacked over the records, it completes their store. Equal predictions give equal bytes.
     """
     with (
         whole(folder / OF_PREDICTIONS) as file,
@@ -71,37 +72,39 @@ def write_predictions(folder: Path, content_of: Mapping[str, Callable[[], bytes]
 
 
 def read(folder: Path, start: str = "") -> tuple[Record, ...]:
-    """Return the records of a bundle whose keys have this start: all, unless one is given.
+    """Return the records of a bundle whose keys begin with `start`, by default all.
 
-    Raises `Damaged` where the file or one of its records is altered or truncated.
+    Raises `CorruptRecord` if the file or one of its records is altered or truncated.
     """
     path = folder / NAME
     try:
-        content = lzma.decompress(path.read_bytes())  # whole, so that its checksums are read
+        content = lzma.decompress(
+            path.read_bytes()
+        )  # read completely, so that its checksums are verified
         with tarfile.open(fileobj=io.BytesIO(content)) as archive:
             entries = [entry for entry in archive if entry.isfile()]
             return tuple(_record(archive, e) for e in entries if _key(e).startswith(start))
     except (OSError, EOFError, lzma.LZMAError, tarfile.TarError, ValueError) as error:
-        raise Damaged(path, error, COPY_AGAIN) from error
+        raise CorruptRecord(path, error, COPY_AGAIN) from error
 
 
 def suite_of(folder: Path) -> str:
     """Return the suite of a bundle's first record, without reading the others.
 
-    Raises `Damaged` where it cannot be read.
+    Raises `CorruptRecord` if it cannot be read.
     """
     path = folder / NAME
     try:
         with tarfile.open(path, "r:xz") as archive:
             return next(_record(archive, entry).suite for entry in archive if entry.isfile())
     except (OSError, EOFError, lzma.LZMAError, tarfile.TarError, ValueError) as error:
-        raise Damaged(path, error, COPY_AGAIN) from error
+        raise CorruptRecord(path, error, COPY_AGAIN) from error
     except StopIteration:
-        raise Damaged(path, "it has no record", COPY_AGAIN) from None
+        raise CorruptRecord(path, "it has no record", COPY_AGAIN) from None
 
 
 def _key(entry: tarfile.TarInfo) -> str:
-    """Return the key of a record by its place; "" where it stands in no folder."""
+    """Return the key of a record from its folder; "" without one."""
     return PurePosixPath(entry.name).parent.name
 
 
@@ -112,7 +115,7 @@ def _record(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> Record:
         record = from_json(file.read().decode())
         check_identity(record, _key(entry))
     except LaterSchema:
-        raise  # its cure is another than that of damage
+        raise  # its remedy differs from that of corruption
     except ValueError as error:
         raise ValueError(f"{entry.name}: {error}") from error
     return record

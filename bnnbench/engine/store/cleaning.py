@@ -1,4 +1,4 @@
-"""Cleaning of a store: files that no run needs are removed, others are repaired."""
+"""Clean a store: remove files that no run needs, and repair others."""
 
 import shutil
 import tempfile
@@ -8,12 +8,12 @@ from pathlib import Path
 from bnnbench.engine.run.checkpoints import FOLDER as CHECKPOINTS
 from bnnbench.engine.store.durable import put, sync
 from bnnbench.engine.store.inspection import Finding, belongs_to_run, inspect, inspect_run
-from bnnbench.engine.store.leases import CLAIMS, Claims
+from bnnbench.engine.store.leases import LEASES, Leases
 from bnnbench.engine.store.store import PREDICTIONS, RECORD, TEMPORARY_NAME, Store
 from bnnbench.methods.checkpoints.files import remove
 
 DEAD_SECONDS = 3600
-"""Time after which a silent driver on another machine is dead."""
+"""Time after which a silent driver on another machine counts as dead."""
 
 
 class Busy(RuntimeError):
@@ -26,17 +26,17 @@ class CleanupAction:
 
     finding: Finding
     outcome: str | None
-    """"removed" and the like; None where nothing may be done and the finding's cure says what
-    helps.
+    """The outcome, such as "removed"; None if nothing may be done, and the finding's remedy
+    applies.
     """
 
 
 def collect(store: Store, superseded: bool = False, dry_run: bool = False) -> list[CleanupAction]:
-    """Remove what no run needs, put interrupted runs in place, and drop damaged ones.
+    """Remove files that no run needs, restore interrupted runs, and drop corrupt ones.
 
-    Superseded runs are removed only on request; foreign files, records of later versions and
-    whatever lies behind a symbolic link never are. A missing checksum is not made up. Raises `Busy`
-    while a command writes.
+    Superseded runs are removed only on request. Foreign files, records of later versions and
+    anything behind a symbolic link are never removed. A missing checksum is not recomputed. Raises
+    `Busy` while a command writes.
     """
     if drivers := living(store):
         raise Busy(f"{store.folder} is in use by {', '.join(drivers)}; wait until it ends")
@@ -44,14 +44,14 @@ def collect(store: Store, superseded: bool = False, dry_run: bool = False) -> li
     for finding in inspect(store).findings:
         outcome = _outcome(finding, superseded)
         if outcome and not dry_run and not _do(store, finding):
-            outcome = None  # another process was faster
+            outcome = None  # another process has already done it
         actions.append(CleanupAction(finding, outcome))
     return actions
 
 
 def living(store: Store) -> list[str]:
     """Return "process N on HOST" for each driver that writes to a store."""
-    return Claims(store.folder / CLAIMS).others(DEAD_SECONDS)
+    return Leases(store.folder / LEASES).others(DEAD_SECONDS)
 
 
 def _outcome(finding: Finding, superseded: bool) -> str | None:
@@ -61,7 +61,7 @@ def _outcome(finding: Finding, superseded: bool) -> str | None:
         case "damaged":
             return "dropped"
         case "interrupted":
-            return "put in its place"
+            return "restored"
         case "orphan":
             return "removed"
         case "superseded":
@@ -97,9 +97,9 @@ def _do(store: Store, finding: Finding) -> bool:
 
 
 def _remove_run(path: Path) -> None:
-    """Hide a run in one step, then remove it; foreign files beside it stay."""
+    """Hide a run atomically, then remove it; foreign files next to it stay."""
     if not all(map(belongs_to_run, path.iterdir())):
-        for name in (RECORD, PREDICTIONS):  # without a record it is not a run any more
+        for name in (RECORD, PREDICTIONS):  # without a record it no longer is a run
             (path / name).unlink(missing_ok=True)
     else:
         aside = Path(tempfile.mkdtemp(prefix=f".{path.name.strip('.')}.", dir=path.parent))

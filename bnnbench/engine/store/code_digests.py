@@ -1,4 +1,4 @@
-"""Digests of meaning of runs that were recorded with digests of files: a table beside bundles."""
+"""Table next to bundles: code digests (of meaning) for runs recorded with digests of files."""
 
 import csv
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ FILE = "code_digests.csv"
 
 
 class CodeDigest(NamedTuple):
-    """A digest of files, the classes of the method whose files they were, and their meaning."""
+    """A digest of files, the classes of the method in these files, and their digest of meaning."""
 
     old: str
     classes: str
@@ -30,7 +30,7 @@ def read(bundles: Path) -> Mapping[tuple[str, str], str]:
 
 
 def meaning_of(record: Record, known: Mapping[tuple[str, str], str]) -> str | None:
-    """Return the digest of meaning of the code that made a record; None if it is not known."""
+    """Return the digest of meaning of the code that made a record; None if unknown."""
     digest = record.code_sha256
     if digest is None or digest.startswith(SCHEME):
         return digest
@@ -38,5 +38,5 @@ def meaning_of(record: Record, known: Mapping[tuple[str, str], str]) -> str | No
 
 
 def class_names(record: Record) -> str:
-    """Return the registered names of a method's class and of those in its settings."""
+    """Return the registered names of a method's class and of the classes in its settings."""
     return " ".join(sorted(names_in(record.run["method"])))

@@ -1,4 +1,4 @@
-"""Folders that are written whole or not at all, and files that are replaced in them."""
+"""Write folders atomically, and replace files in them."""
 
 import contextlib
 import ctypes
@@ -18,7 +18,7 @@ from bnnbench.datasets.reading.whole_files import settle
 T = TypeVar("T")
 
 SYNCING = 16
-"""Number of files handed to the disk at once: a journal then commits them together."""
+"""Number of files synced at once, so that a journal commits them together."""
 
 _EXCHANGE = 2
 """RENAME_EXCHANGE of Linux, and RENAME_SWAP of macOS."""
@@ -28,10 +28,10 @@ _WORKING_DIRECTORY = -100
 
 
 def change(folder: Path, name: str, changed: Callable[[bytes], bytes | None]) -> None:
-    """Replace a file by what `changed` returns for its content; None leaves it.
+    """Replace a file by the result of `changed` for its content; None leaves it unchanged.
 
-    All of it happens in the folder that is at `folder` at the start: if another process puts
-    another one there meanwhile, that one stays as it is.
+    Everything happens in the folder that is at `folder` at the start: if another process puts
+    another folder there meanwhile, that one stays unchanged.
     """
     directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     temporary = f".{name}.{secrets.token_hex(4)}"
@@ -48,7 +48,7 @@ def change(folder: Path, name: str, changed: Callable[[bytes], bytes | None]) ->
         os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
         os.fsync(directory)
     except FileNotFoundError:
-        return  # that process has removed the folder already
+        return  # another process has removed the folder already
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=directory)
@@ -58,15 +58,15 @@ def change(folder: Path, name: str, changed: Callable[[bytes], bytes | None]) ->
 
 
 def sync(paths: Iterable[Path]) -> None:
-    """Wait until files and the entries of folders are on the disk; raises OSError.
+    """Wait until files and folder entries are on the disk. Raises OSError.
 
-    All at once: one after another, each would wait for its own commit.
+    They are synced all at once: one after another, each would wait for its own commit.
     """
     at_once(settle, list(paths))
 
 
 def at_once(act: Callable[[T], None], items: Sequence[T]) -> None:
-    """Apply `act`, which waits for the disk, to all items; raises the first error at the end."""
+    """Apply `act`, which waits for the disk, to all items; raise the first error at the end."""
     if len(items) == 1:
         act(items[0])
         return
@@ -82,11 +82,11 @@ def _pool() -> ThreadPoolExecutor:
 
 
 def put(source: Path, target: Path) -> None:
-    """Move the folder `source` to `target`; an earlier target is then at `source`, or beside it.
+    """Move the folder `source` to `target`; an earlier target is then at `source`, or next to it.
 
-    A reader finds one of the two at any moment, and of two simultaneous calls both succeed. Where
-    the filesystem cannot exchange two folders (NFS), `target` is empty for a moment, and its
-    earlier content waits in a folder of the same name behind a dot.
+    A reader finds one of the two at any moment, and two simultaneous calls both succeed. If the
+    filesystem cannot exchange two folders (NFS), `target` is missing for a moment, and its earlier
+    content waits in a hidden folder with the same name.
     """
     while True:
         try:
@@ -105,7 +105,7 @@ def put(source: Path, target: Path) -> None:
 
 
 def exchange(first: Path, second: Path) -> bool:
-    """Swap two paths in one step, and return whether the system can; raises OSError."""
+    """Swap two paths atomically, and return whether the system can. Raises OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
     names = os.fsencode(first), os.fsencode(second)
     if sys.platform == "darwin":

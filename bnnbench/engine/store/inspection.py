@@ -1,4 +1,4 @@
-"""Inspection of a store, file by file: problems and their cures."""
+"""Inspection of a store, file by file: problems and their remedies."""
 
 import io
 import re
@@ -11,29 +11,29 @@ import numpy as np
 
 from bnnbench.datasets.reading.whole_files import read_regular
 from bnnbench.engine.records.record import Record, newest
-from bnnbench.engine.records.record_json import FromTheFuture, LaterSchema
+from bnnbench.engine.records.record_json import FutureTimestamp, LaterSchema
 from bnnbench.engine.run.checkpoints import FOLDER as CHECKPOINTS
-from bnnbench.engine.store.leases import CLAIMS, DRIVER_NAME, JOBS, Claims
+from bnnbench.engine.store.leases import DRIVER_NAME, JOBS, LEASES, Leases
 from bnnbench.engine.store.rescoring.false_scores import false_scores
-from bnnbench.engine.store.store import PREDICTIONS, RECORD, TEMPORARY_NAME, Damaged, Store
+from bnnbench.engine.store.store import PREDICTIONS, RECORD, TEMPORARY_NAME, CorruptRecord, Store
 from bnnbench.methods.checkpoints.files import Damaged as LedgerDamaged
 from bnnbench.methods.checkpoints.files import Ledger, is_own
 
 Kind = Literal[
     "damaged", "later", "future", "false", "interrupted", "orphan", "superseded", "foreign"
 ]
-"""`damaged`: truncated or altered, a copy under another name, or a part is missing. `later`: of a
-later version of this program. `future`: of a date that is still to come. `false`: with scores that
-its predictions do not have. `interrupted`: a whole run that a dead process was moving.
-`orphan`: a useless file of a dead process. `superseded`: whole, but other settings
+"""`damaged`: truncated or altered, a copy under another name, or a part is missing. `later`: from a
+later version of this program. `future`: with a date in the future. `false`: with scores that
+do not follow from its predictions. `interrupted`: a complete run that a dead process was moving.
+`orphan`: a useless file of a dead process. `superseded`: complete, but other settings
 were run under the same names later. `foreign`: not made by this program."""
 
-CURES: dict[Kind, str] = {
-    "damaged": "gc drops the run, and the same command repeats it",
+REMEDIES: dict[Kind, str] = {
+    "damaged": "gc drops the run, and the same command runs it again",
     "later": "update this program; gc leaves it",
-    "future": f"{FromTheFuture.cure}; gc leaves it",
-    "false": "remove the run to repeat it; gc leaves it",
-    "interrupted": "gc puts it in its place",
+    "future": f"{FutureTimestamp.remedy}; gc leaves it",
+    "false": "remove the run to run it again; gc leaves it",
+    "interrupted": "gc restores it",
     "orphan": "gc removes it",
     "superseded": "gc --superseded removes it",
     "foreign": "move it elsewhere if it does not belong here; gc leaves it",
@@ -41,17 +41,17 @@ CURES: dict[Kind, str] = {
 
 
 FEW = 3
-"""Number of a run's scores that a finding names."""
+"""Maximum number of a run's scores named in a finding."""
 
 OUTPUT_NAME = re.compile(r"[a-z_0-9]+\.(html|md|tex|csv|csv\.gz|md\.gz|tex\.gz)")
-"""A table or page beside the runs."""
+"""A table or page next to the runs."""
 
 _KEY = re.compile(r"[0-9a-f]{20}")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A file or folder that is not a sound part of a store."""
+    """A file or folder that is not a valid part of a store."""
 
     path: Path
     kind: Kind
@@ -60,13 +60,13 @@ class Finding:
     """True behind a symbolic link in the store, where gc removes nothing."""
 
     @property
-    def cure(self) -> str:
-        """An instruction that cures it."""
+    def remedy(self) -> str:
+        """An instruction that fixes it."""
         if self.linked:
             return "remove it by hand; it is behind a symbolic link, which gc does not follow"
         if self.kind == "damaged" and self.path.parent.name == "curves":
-            return "gc removes it, and the next command writes it again"
-        return CURES[self.kind]
+            return "gc removes it, and the next command rewrites it"
+        return REMEDIES[self.kind]
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,14 @@ class Inspection:
     """The result of reading every file of a store."""
 
     findings: tuple[Finding, ...]
-    sound: int
-    """Number of undamaged runs, superseded ones included."""
+    valid: int
+    """Number of valid runs, including superseded ones."""
 
 
 def inspect(store: Store, rescore: bool = False) -> Inspection:
-    """Return the problems in a store, after reading every file; nothing is changed.
+    """Return the problems in a store after reading every file, changing nothing.
 
-    If `rescore`, every score is compared with that of the stored predictions.
+    If `rescore`, every score is compared with the score of the stored predictions.
     """
     findings: list[Finding] = []
     records: list[Record] = []
@@ -110,16 +110,16 @@ def inspect(store: Store, rescore: bool = False) -> Inspection:
 
 
 def _is_linked(folder: Path, path: Path) -> bool:
-    """Return whether a path in a folder lies behind a symbolic link, or is one.
+    """Return whether a path in a folder is behind a symbolic link, or is one.
 
-    A claim may be one itself: this program makes it so where there are no hard links.
+    A lease may be one: this program makes it so if there are no hard links.
     """
     within = [path, *path.parents][: len(path.parts) - len(folder.parts) + 1]
     return any(p.is_symlink() for p in within if p.suffix != ".claim")
 
 
 def inspect_run(store: Store, path: Path) -> tuple[list[Finding], Record | None]:
-    """Return the problems of one entry of the folder of runs, and its record."""
+    """Return the problems of one entry in the folder of runs, and its record."""
     if not path.is_dir():
         is_there = path.exists() or path.is_symlink()  # a living driver may have renamed a folder
         return [Finding(path, "foreign", "a file among the folders of runs")] * is_there, None
@@ -146,7 +146,7 @@ def inspect_run(store: Store, path: Path) -> tuple[list[Finding], Record | None]
         return [*findings, Finding(path, "orphan", "predictions without a record")], None
     try:
         record = store.read(path.name)
-    except Damaged as error:
+    except CorruptRecord as error:
         kind = _KINDS.get(type(error.__cause__), "damaged")
         return [*findings, Finding(path / RECORD, kind, error.reason)], None
     if record is None:
@@ -156,11 +156,11 @@ def inspect_run(store: Store, path: Path) -> tuple[list[Finding], Record | None]
     return findings, record
 
 
-_KINDS: dict[type, Kind] = {LaterSchema: "later", FromTheFuture: "future"}
+_KINDS: dict[type, Kind] = {LaterSchema: "later", FutureTimestamp: "future"}
 
 
 def belongs_to_run(path: Path) -> bool:
-    """Return whether a file in a run's folder is the run's; a FIFO or a folder never is."""
+    """Return whether a file in a run's folder belongs to the run; a FIFO or a folder never does."""
     name = TEMPORARY_NAME.fullmatch(path.name)
     named = (name[1] if name else path.name) in (RECORD, PREDICTIONS)
     return named and (path.is_file() or not path.exists())
@@ -174,7 +174,7 @@ def _bad_predictions(store: Store, record: Record, names: set[str]) -> str | Non
         return f"{PREDICTIONS} is missing"
     try:
         store.packed(record.key)
-    except Damaged as error:
+    except CorruptRecord as error:
         return f"{PREDICTIONS}: {error.reason}"
     return None
 
@@ -187,8 +187,8 @@ def _temporary_run(store: Store, path: Path, key: str) -> Finding:
             if record and record.predictions_sha256 is not None:
                 temporary.packed(path.name)
             if record and record.key == key:
-                return Finding(path, "interrupted", f"run {key}, whole, but not in its place")
-        except Damaged:
+                return Finding(path, "interrupted", f"run {key}, complete, but not in its place")
+        except CorruptRecord:
             pass
     return Finding(path, "orphan", "a run that was being written or removed")
 
@@ -201,7 +201,7 @@ def _names(record: Record) -> str:
 
 
 def inspect_curves(store: Store) -> Iterator[Finding]:
-    """Return the problems of the points of curves."""
+    """Return the problems in files of curves."""
     folder = store.folder / "curves"
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if TEMPORARY_NAME.fullmatch(path.name) and path.is_file():
@@ -229,7 +229,7 @@ def _checkpoints(store: Store, records: Sequence[Record]) -> Iterator[Finding]:
     folder = store.folder / CHECKPOINTS
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if not (_KEY.fullmatch(path.name) and path.is_dir() and all(map(is_own, path.iterdir()))):
-            yield Finding(path, "foreign", "not a folder of checkpoints alone")
+            yield Finding(path, "foreign", "not a folder of only checkpoints")
             continue
         try:
             ledger = Ledger.read(path)
@@ -244,14 +244,14 @@ def _checkpoints(store: Store, records: Sequence[Record]) -> Iterator[Finding]:
 
 def _dead(store: Store) -> Iterator[Finding]:
     """Return the files of drivers that were killed."""
-    claims = Claims(store.folder / CLAIMS)
-    foreign = claims.foreign()
-    for path in foreign:
+    leases = Leases(store.folder / LEASES)
+    unknown = leases.unknown_files()
+    for path in unknown:
         yield Finding(path, "foreign", "not a file of a driver")
-    for path in claims.dead():
-        if path not in foreign:
+    for path in leases.dead():
+        if path not in unknown:
             yield Finding(path, "orphan", "a file of a driver that is dead")
-    drivers = {path.stem for path in (store.folder / CLAIMS).glob("*.driver")}
+    drivers = {path.stem for path in (store.folder / LEASES).glob("*.driver")}
     for path in sorted((store.folder / JOBS).glob("*")):
         if not DRIVER_NAME.fullmatch(path.name):
             yield Finding(path, "foreign", "not the jobs of a driver")
@@ -262,11 +262,11 @@ def _dead(store: Store) -> Iterator[Finding]:
 def stores(folder: Path) -> list[Store]:
     """Return the stores in a folder of results, which may itself be one.
 
-    Raises ValueError where there is none.
+    Raises ValueError if there is none.
     """
     if (folder / "runs").is_dir():
         return [Store(folder)]
     folders = sorted(runs.parent for runs in folder.glob("*/runs") if runs.is_dir())
     if not folders:
-        raise ValueError(f"{folder} holds no results: there is no {folder}/<suite>/runs")
+        raise ValueError(f"{folder} has no results: there is no {folder}/<suite>/runs")
     return [Store(store_folder) for store_folder in folders]

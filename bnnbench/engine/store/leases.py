@@ -1,9 +1,9 @@
-"""Claims of drivers on runs, where several drivers work on one store.
+"""Leases of drivers on runs, so that several drivers can work on one store.
 
-A driver has a file whose time it renews every few seconds. A claim is a second name, a hard link,
-of that file: it appears whole, one driver alone can make it, and renewing the file renews every
-claim. Clocks of machines are never compared: a driver is dead when its file has not changed for a
-while by the observer's clock, or at once where its process ended on this machine.
+A driver has a heartbeat file, whose time it renews every few seconds. A lease is a hard link to
+that file: it appears atomically, only one driver can make it, and renewing the file renews every
+lease. Clocks of machines are never compared: a driver is dead if its file has not changed for a
+while by the observer's clock, or immediately if its process ended on this machine.
 """
 
 import errno
@@ -26,13 +26,13 @@ from bnnbench.datasets.reading.shape import conforms
 from bnnbench.datasets.reading.whole_files import open_regular, read_regular, write_whole
 from bnnbench.engine.store.store import Unwritable
 
-CLAIMS, JOBS = ".claims", ".jobs"
-"""Folders in a store: drivers' claims on runs, and files of Slurm's jobs."""
+LEASES, JOBS = ".claims", ".jobs"
+"""Folders in a store: drivers' leases on runs, and files of Slurm's jobs."""
 
 SECONDS_BETWEEN_BEATS = 5.0
 
 EXPIRY_SECONDS = 120.0
-"""Time after which the claims of a silent driver on another machine are free."""
+"""Time after which the leases of a silent driver on another machine expire."""
 
 WAIT_SECONDS = 0.2
 
@@ -44,7 +44,7 @@ DRIVER_NAME = re.compile(r"[\w-]+-\d+-[0-9a-f]{8}")
 
 
 class Identity(TypedDict):
-    """A driver as it describes itself in its file."""
+    """A driver's description of itself in its file."""
 
     driver: str
     host: str
@@ -54,17 +54,17 @@ class Identity(TypedDict):
 
 
 @dataclass
-class Pulse:
-    """Watches the file that a driver renews."""
+class Heartbeat:
+    """Watches the heartbeat file of a driver."""
 
     path: Path
     _modified: int | None = None
     _since: float = field(default_factory=time.monotonic)
 
     def beats(self) -> bool:
-        """Return whether the file exists and has changed lately; a first call says yes."""
+        """Return whether the file exists and has changed lately; a first call returns True."""
         try:
-            with open_regular(self.path) as file:  # opening makes a file server look again
+            with open_regular(self.path) as file:  # opening makes a file server refresh it
                 modified = os.fstat(file.fileno()).st_mtime_ns
         except FileNotFoundError:
             return False
@@ -75,27 +75,29 @@ class Pulse:
         return time.monotonic() - self._since < EXPIRY_SECONDS
 
 
-class Claims:
-    """The claims of this driver in a folder that all drivers of a store share."""
+class Leases:
+    """This driver's leases, in a folder shared by all drivers of a store."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._driver = ""
         self._held: set[str] = set()
-        self._pulses: dict[str, Pulse] = {}
+        self._heartbeats: dict[str, Heartbeat] = {}
         self._stopped = threading.Event()
         self._heart = threading.Thread(target=self._beat, daemon=True)
 
     @property
-    def pulse(self) -> Path:
-        """The file that this driver renews as long as it lives."""
+    def heartbeat(self) -> Path:
+        """The file that this driver renews while it lives."""
         return self._folder / f"{self._driver}.driver"
 
-    def __enter__(self) -> "Claims":
+    def __enter__(self) -> "Leases":
         try:
             self._register()
         except OSError as error:
-            raise Unwritable(f"cannot write results: {error}; choose a folder by --out") from error
+            raise Unwritable(
+                f"cannot write results: {error}; choose a folder with --out"
+            ) from error
         self._heart.start()
         return self
 
@@ -109,36 +111,36 @@ class Claims:
         self._heart.join()
         for name in list(self._held):
             self.release(name)
-        with suppress(OSError):  # helps the next driver
-            self._bury_the_dead()
-        self.pulse.unlink(missing_ok=True)
+        with suppress(OSError):  # saves the next driver this work
+            self._reap_dead()
+        self.heartbeat.unlink(missing_ok=True)
 
-    def take(self, name: str) -> bool:
-        """Return whether this driver has the claim now; it takes that of a dead driver."""
+    def acquire(self, name: str) -> bool:
+        """Return whether this driver now has the lease, taking it from a dead driver if needed."""
         if self._make(name):
             return True
         holder = self._holder(name)
-        if holder is None:  # released a moment ago, or not readable
-            self._bury_the_illegible(name)
+        if holder is None:  # released a moment ago, or unreadable
+            self._reap_unreadable(name)
             return self._make(name)
-        return not self._lives(holder) and self._bury(holder) and self._make(name)
+        return not self._lives(holder) and self._reap(holder) and self._make(name)
 
     def holds(self, name: str) -> bool:
-        """Return whether this driver still has the claim; others may have taken it for dead."""
+        """Return whether this driver still has the lease; others may have considered it dead."""
         return self._holder(name) == self._driver
 
     def release(self, name: str) -> None:
-        """Release the claim."""
+        """Release the lease."""
         if self.holds(name):
-            self._claim(name).unlink(missing_ok=True)
+            self._path(name).unlink(missing_ok=True)
         self._held.discard(name)  # only now: Ctrl-C may come at any moment
 
     @contextmanager
     def held(self, name: str, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-        """Hold a claim that every driver needs for a short time; `waiting` is called once."""
-        if not self.take(name):
+        """Hold a lease that every driver needs for a short time; `waiting` is called once."""
+        if not self.acquire(name):
             waiting()
-            while not self.take(name):
+            while not self.acquire(name):
                 time.sleep(WAIT_SECONDS)
         try:
             yield
@@ -148,8 +150,8 @@ class Claims:
     def others(self, silent_seconds: float = math.inf) -> list[str]:
         """Return "process N on HOST" for each other driver that is alive.
 
-        Of another machine's drivers, those count that were silent for no longer than
-        `silent_seconds`; a driver of this machine is asked, as it may be stopped.
+        Drivers on other machines count if they were silent for at most `silent_seconds`. On this
+        machine the process itself is checked, as it may be stopped.
         """
         names = []
         for path in sorted(self._folder.glob("*.driver")):
@@ -159,8 +161,8 @@ class Claims:
                 names.append(f"process {identity['process']} on {identity['host']}")
         return names
 
-    def foreign(self) -> list[Path]:
-        """Return the files with names of drivers or claims that no driver wrote."""
+    def unknown_files(self) -> list[Path]:
+        """Return the files named like drivers or leases that no driver wrote."""
         return [
             path
             for path in self._files()
@@ -168,7 +170,7 @@ class Claims:
         ]
 
     def dead(self) -> list[Path]:
-        """Return the files of dead drivers, and their claims."""
+        """Return the files of dead drivers, and their leases."""
         return [
             path
             for path in self._files()
@@ -190,92 +192,94 @@ class Claims:
             "started": _started(os.getpid()),
         }
         self._folder.mkdir(parents=True, exist_ok=True)
-        write_whole(self.pulse, json.dumps(identity).encode())
+        write_whole(self.heartbeat, json.dumps(identity).encode())
 
     def _beat(self) -> None:
         while not self._stopped.wait(SECONDS_BETWEEN_BEATS):
-            with suppress(OSError):  # the disk is away for a moment, or others took us for dead
-                os.utime(self.pulse)
+            with suppress(
+                OSError
+            ):  # the disk is unavailable for a moment, or others considered us dead
+                os.utime(self.heartbeat)
 
     def _make(self, name: str) -> bool:
-        """Return whether this driver has the claim, making it if there is none."""
-        self._held.add(name)  # before it is true: Ctrl-C may come at any moment
+        """Return whether this driver has the lease, making it if there is none."""
+        self._held.add(name)  # set before it is true: Ctrl-C may come at any moment
         try:
             self._link(name)
         except FileExistsError:
-            if self.holds(name):  # also where a file server's reply was lost
+            if self.holds(name):  # also if a file server's reply was lost
                 return True
             self._held.discard(name)
             return False
-        except FileNotFoundError:  # others took us for dead and removed the file
+        except FileNotFoundError:  # others considered us dead and removed the file
             self._register()
             return self._make(name)
         return True
 
     def _link(self, name: str) -> None:
         try:
-            os.link(self.pulse, self._claim(name))
+            os.link(self.heartbeat, self._path(name))
         except OSError as error:
             if error.errno not in NO_HARD_LINKS:
                 raise
-            os.stat(self.pulse)
-            os.symlink(self.pulse.name, self._claim(name))
+            os.stat(self.heartbeat)
+            os.symlink(self.heartbeat.name, self._path(name))
 
-    def _claim(self, name: str) -> Path:
+    def _path(self, name: str) -> Path:
         return self._folder / f"{name}.claim"
 
     def _holder(self, name: str) -> str | None:
-        """Return the driver that has the claim, or None."""
-        with suppress(OSError):  # a symbolic link names the driver even when its file is gone
-            return Path(os.readlink(self._claim(name))).stem
+        """Return the driver that has the lease; None if absent."""
+        with suppress(OSError):  # a symbolic link names the driver even if its file is gone
+            return Path(os.readlink(self._path(name))).stem
         identity = self._identity(f"{name}.claim")
         return str(identity["driver"]) if identity else None
 
     def _driver_of(self, path: Path) -> str | None:
-        """Return the driver of a file or a claim; None for a claim that is gone."""
+        """Return the driver of a file or a lease; None for a lease that is gone."""
         return path.stem if path.suffix == ".driver" else self._holder(path.stem)
 
     def _identity(self, file: str) -> dict[str, Any] | None:
-        """Return what a driver wrote of itself; None where it cannot be read."""
+        """Return a driver's description of itself; None if it cannot be read."""
         try:
             identity = json.loads(read_regular(self._folder / file))
         except (OSError, ValueError, RecursionError):
             return None
-        sound = conforms(identity, Identity) and DRIVER_NAME.fullmatch(identity["driver"])
-        return identity if sound else None
+        valid = conforms(identity, Identity) and DRIVER_NAME.fullmatch(identity["driver"])
+        return identity if valid else None
 
     def _lives(self, driver: str) -> bool:
         path = self._folder / f"{driver}.driver"
         identity = self._identity(path.name)
         if identity and _is_here(identity):
             return _runs(identity["process"], identity["started"])
-        # A file server that is away for a moment must not make a driver dead.
-        return self._pulses.setdefault(driver, Pulse(path)).beats()
+        # A driver must not count as dead because a file server is unavailable for a moment.
+        return self._heartbeats.setdefault(driver, Heartbeat(path)).beats()
 
-    def _bury_the_dead(self) -> None:
+    def _reap_dead(self) -> None:
         """Remove the files of dead drivers that no other driver has taken over."""
         for path in self.dead():
             if (driver := self._driver_of(path)) is not None:  # None after it was removed
-                self._bury(driver)
+                self._reap(driver)
 
-    def _bury_the_illegible(self, name: str) -> None:
-        """Remove a claim in which no driver can be read and which none has renewed for long."""
-        path = self._claim(name)
-        if path.is_file() and not self._pulses.setdefault(path.name, Pulse(path)).beats():
+    def _reap_unreadable(self, name: str) -> None:
+        """Remove a lease without a readable driver that has not been renewed for long."""
+        path = self._path(name)
+        if path.is_file() and not self._heartbeats.setdefault(path.name, Heartbeat(path)).beats():
             path.unlink(missing_ok=True)
 
-    def _bury(self, driver: str) -> bool:
-        """Return whether this driver removed all claims of a dead one.
+    def _reap(self, driver: str) -> bool:
+        """Return whether this driver removed all leases of a dead driver.
 
-        Only one driver may do so, as a second one could remove claims made since. If that one dies
+        Only one driver may do so, as a second one could remove leases made since. If it dies
         meanwhile, its own heir continues.
         """
         heir = f"heir-of-{driver}"
-        if not self.take(heir):
+        if not self.acquire(heir):
             return False
         (self._folder / f"{driver}.driver").unlink(
             missing_ok=True
-        )  # no claim can be made from now on
+        )  # no lease can be made from now on
         for path in self._folder.glob("*.claim"):
             if self._holder(path.name.removesuffix(".claim")) == driver:
                 path.unlink(missing_ok=True)
@@ -297,7 +301,7 @@ def _age(path: Path) -> float:
 
 
 def _machine() -> list[str]:
-    """Return names that distinguish machines, their boots, and containers of one machine."""
+    """Return names that distinguish machines, their boots, and containers on one machine."""
     names = [platform.node()]
     with suppress(OSError):
         names.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
@@ -306,7 +310,7 @@ def _machine() -> list[str]:
 
 
 def _started(process: int) -> str | None:
-    """Return the start time of a process, where the system has it: process numbers are reused."""
+    """Return the start time of a process if available: process numbers are reused."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:
@@ -314,7 +318,7 @@ def _started(process: int) -> str | None:
 
 
 def _runs(process: int, started: object) -> bool:
-    """Return whether a process of this machine lives; a zombie does not."""
+    """Return whether a process of this machine is alive; a zombie is not."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

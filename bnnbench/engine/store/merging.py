@@ -1,4 +1,4 @@
-"""Merging the stores of several machines into one."""
+"""Merge the stores of several machines into one."""
 
 import contextlib
 import shutil
@@ -22,19 +22,19 @@ class Merge:
 
     runs: int
     equal: int
-    """Runs that several stores held, with the same outcome."""
+    """Runs in several stores with the same outcome."""
     lines: tuple[str, ...]
     """A sentence for each run that was not taken from every store that had it."""
     left_out: int
-    """Number of runs that no store holds undamaged."""
+    """Number of runs without an intact copy in any store."""
 
 
 def merge(folders: Sequence[Path], out: Path) -> Merge:
-    """Merge several folders of results into `out`, each run once; the folders stay as they are.
+    """Merge several folders of results into `out`, each run once; the folders stay unchanged.
 
-    Where copies of a run differ, the latest chosen of those that did not fail is taken, and a line
-    says so. `out` appears once it is complete. Raises ValueError where a folder holds no results or
-    `out` is not empty.
+    If copies of a run differ, the latest chosen copy that did not fail is taken, and a line says
+    so. `out` appears once it is complete. Raises ValueError if a folder has no results or `out` is
+    not empty.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ValueError(f"{out} exists already; merge into a new folder")
@@ -98,7 +98,7 @@ def _merge_suite(same_suite: Sequence[Store], out: Store) -> Merge:
 
 
 def _outcome(record: Record) -> str:
-    """Return text that is equal for two copies of one run with the same outcome."""
+    """Return text that is equal for two copies of a run with the same outcome."""
     parts = (record.status, record.error, record.predictions_sha256, record.acquired)
     return repr([*parts, sorted((c, sorted(s.items())) for c, s in record.scores.items())])
 
@@ -132,7 +132,7 @@ def _copy(copies: Sequence[tuple[Store, str]], out: Store) -> None:
 
 
 def _copy_curves(same_suite: Sequence[Store], out: Store) -> None:
-    """Copy one undamaged file of each name; names depend on the content."""
+    """Copy one intact file for each name; names depend on the content."""
     copied: list[Path] = []
     for store in same_suite:
         bad = {finding.path for finding in inspect_curves(store)}

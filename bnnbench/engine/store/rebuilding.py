@@ -1,4 +1,4 @@
-"""Runs and evaluations rebuilt from their records."""
+"""Rebuild runs and evaluations from their records."""
 
 import dataclasses
 import typing
@@ -16,39 +16,39 @@ from bnnbench.metrics import METRICS
 
 
 class NotRepeatable(ValueError):
-    """The run of a record cannot be rebuilt; the message says why, and what may help."""
+    """The run of a record cannot be rebuilt; the message names the reason and a possible remedy."""
 
 
 def rebuilt_run(record: Record, packages: Sequence[str] = ()) -> Run:
-    """Return the run of a record; its key is the record's.
+    """Return the run of a record, with the record's key.
 
     Raises `NotRepeatable`.
     """
     if record.elsewhere is not None:
         raise NotRepeatable(
-            "its predictions were made elsewhere; repeat them there, and hand them in by "
-            "`bnnbench score`"
+            "its predictions are external; make them again with the other program, and score them "
+            "with `bnnbench score`"
         )
     description = dict(record.run)
     try:
         parts = {name: rebuilt(part, packages) for name, part in description.items()}
         source, network = parts.pop("source"), parts.pop("architecture")
         prior = parts.pop("prior", None)
-        parts.pop("modules", None)  # follows from the network; the key says whether it is the same
+        parts.pop("modules", None)  # implied by the network; the key shows whether it is the same
         case = Case(source, network, record.dataset, record.title, prior)
         run = Run(label=record.method, case=case, arm=record.arm, **parts)
     except (KeyError, TypeError) as error:
-        raise NotRepeatable(f"{error}; {_cure(record)}") from error
+        raise NotRepeatable(f"{error}; {_remedy(record)}") from error
     if run.key != record.key:
         changed = ", ".join(_differences(description, dict(run.description))) or "its key"
         raise NotRepeatable(
-            f"the present code describes this run differently: {changed}; {_cure(record)}"
+            f"the present code describes this run differently: {changed}; {_remedy(record)}"
         )
     return run
 
 
 def rebuilt_evaluations(record: Record, packages: Sequence[str] = ()) -> tuple[Evaluation, ...]:
-    """Return a record's evaluations, with all metrics that it has scores of.
+    """Return a record's evaluations, with all metrics for which it has scores.
 
     Raises `NotRepeatable`.
     """
@@ -72,10 +72,8 @@ def rebuilt(described: Any, packages: Sequence[str] = ()) -> Any:
         if dataclass_type is TorchModule and factory not in FACTORIES:
             _require_allowed(factory, packages)
         fields = {f.name: f for f in dataclasses.fields(dataclass_type)}
-        if strangers := described.keys() - fields.keys() - {"type"}:
-            raise NotRepeatable(
-                f"{described['type']} has no setting {', '.join(sorted(strangers))}"
-            )
+        if unknown := described.keys() - fields.keys() - {"type"}:
+            raise NotRepeatable(f"{described['type']} has no setting {', '.join(sorted(unknown))}")
         hints = (
             typing.get_type_hints(dataclass_type)
             if "nan" in str(described) or "inf" in str(described)
@@ -95,7 +93,7 @@ def rebuilt(described: Any, packages: Sequence[str] = ()) -> Any:
 
 
 def _kind(name: str, packages: Sequence[str]) -> Any:
-    """Return a class of this project, or one of a package that may be imported."""
+    """Return a class of this project, or of a package that may be imported."""
     if path_of(name) == name:
         _require_allowed(name, packages)
     try:
@@ -121,7 +119,7 @@ def _require_allowed(name: str, packages: Sequence[str]) -> None:
 
 
 def _number(value: object, hint: object) -> object:
-    """Return infinities and NaN, which are recorded as text, where the setting is a number."""
+    """Return the number for infinities and NaN, recorded as text, if the setting is a number."""
     numeric = hint is float or float in typing.get_args(hint)
     if numeric and isinstance(value, str) and value in ("inf", "-inf", "nan"):
         return float(value)
@@ -145,7 +143,7 @@ def _differences(recorded: Any, present: Any, path: str = "") -> list[str]:
     return [] if equal else [f"{path} was {recorded!r}, is {present!r}"]
 
 
-def _cure(record: Record) -> str:
+def _remedy(record: Record) -> str:
     commit = record.provenance.get("commit")
     return (
         f"`git checkout {commit}` has the code that recorded it"

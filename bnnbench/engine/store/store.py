@@ -1,4 +1,4 @@
-"""One folder per run, named by the run's key; files appear whole or not at all."""
+"""One folder per run, named by the run's key; files are written atomically."""
 
 import contextlib
 import hashlib
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 RECORD, PREDICTIONS = "record.json", "predictions.npz"
 
 TEMPORARY = "."
-"""First character of the names of files and folders that are being written."""
+"""First character of names of files and folders that are being written."""
 
 TEMPORARY_NAME = re.compile(r"\.(.+)\.[a-z0-9_]{8}", re.DOTALL)
-"""The name of a file or folder that is being written; the group is its final name."""
+"""Name of a file or folder that is being written; the group is its final name."""
 
 
-class Damaged(ValueError):
-    """A file is missing or not whole; the message names it and the cure.
+class CorruptRecord(ValueError):
+    """A file is missing or incomplete; the message names it and the remedy.
 
-    Without a `cure` it is a file of a run in a store.
+    Without a `remedy` it is a file of a run in a store.
     """
 
-    def __init__(self, path: Path, reason: object, cure: str = "") -> None:
+    def __init__(self, path: Path, reason: object, remedy: str = "") -> None:
         self.path, self.reason = path, str(reason)
-        usual = cure or f"remove {path.parent} to run it again"
-        super().__init__(f"{path}: {reason}; {getattr(reason, 'cure', usual)}")
+        usual = remedy or f"remove {path.parent} to run it again"
+        super().__init__(f"{path}: {reason}; {getattr(reason, 'remedy', usual)}")
 
 
 class Unwritable(OSError):
-    """Results cannot be written; the message names the reason and the cure."""
+    """Results cannot be written; the message names the reason and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ class Store:
     """The results of one suite: `folder/runs/<key>/{record.json,predictions.npz}`.
 
     A process may be killed or the power cut at any moment, and several processes may write
-    the same run: only whole runs are left. A run is on the disk when `write` returns. Files
+    the same run: only complete runs remain. A run is on the disk when `write` returns. Files
     that are altered later are detected by their checksums when they are read.
     """
 
     folder: Path
     clock: Clock = field(default_factory=Clock, compare=False, repr=False, kw_only=True)
-    """The clock that has seen the times of all records that passed through this object."""
+    """A clock that has seen the times of all records passed through this object."""
     _cache: dict[str, tuple[object, Record]] = field(
         default_factory=dict, compare=False, repr=False, kw_only=True
     )
@@ -77,7 +77,7 @@ class Store:
         return stored
 
     def write_all(self, runs: Iterable[tuple[Record, bytes | None]]) -> list[Record]:
-        """Store several runs, with about as much waiting for the disk as for one; see `write`."""
+        """Store several runs, waiting for the disk about as long as for one; see `write`."""
         temporary: list[tuple[Path, Record]] = []
         try:
             with self._writing():
@@ -110,14 +110,13 @@ class Store:
         )
 
     def rewrite(self, record: Record) -> None:
-        """Replace a run's record and leave its predictions; see `rewrite_all`."""
+        """Replace a run's record, but not its predictions; see `rewrite_all`."""
         self.rewrite_all([record])
 
     def rewrite_all(self, records: Iterable[Record]) -> None:
-        """Replace the records of several runs and leave their predictions.
+        """Replace the records of several runs, but not their predictions.
 
-        A run that another process has replaced meanwhile stays as that process left it. Raises
-        `Unwritable`.
+        A run that another process has replaced meanwhile is left unchanged. Raises `Unwritable`.
         """
         with self._writing():
             at_once(self._rewrite, list(records))
@@ -137,15 +136,15 @@ class Store:
         except OSError as error:
             raise Unwritable(
                 f"cannot write results to {self.folder}: {error.strerror or error}. All stored "
-                f"runs are whole. Make room (`bnnbench store gc {self.folder}` "
-                "removes files that no run needs) or choose another folder by --out, then repeat "
+                f"runs are complete. Make room (`bnnbench store gc {self.folder}` "
+                "removes files that no run needs) or choose another folder with --out, then repeat "
                 "the command"
             ) from error
 
     def read(self, key: str) -> Record | None:
-        """Return the record of a run, or None where there is none.
+        """Return the record of a run; None if absent.
 
-        Raises `Damaged` with the file and the cure.
+        Raises `CorruptRecord` with the file and the remedy.
         """
         path = self.runs / key / RECORD
         try:
@@ -160,7 +159,7 @@ class Store:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (ValueError, OSError) as error:
-            raise Damaged(path, error) from error
+            raise CorruptRecord(path, error) from error
         self._cache[key] = state, record
         self.clock.see(time_chosen(record))
         return record
@@ -187,8 +186,8 @@ class Store:
     def predictions(self, key: str) -> "Predictions":
         """Return the predictions of a run.
 
-        Raises `Damaged` where they are missing or not whole, and `NotImported` where their class is
-        a stranger's whose module this process has not imported.
+        Raises `CorruptRecord` if they are missing or incomplete, and `NotImported` if their class
+        is third-party and this process has not imported its module.
         """
         from bnnbench.engine.run.packing import NotImported, unpack  # this imports torch
 
@@ -198,11 +197,11 @@ class Store:
             return unpack(content)
         except NotImported:
             raise
-        except Exception as error:  # NumPy raises all kinds of errors for damaged bytes
-            raise Damaged(path, f"not predictions: {error!r}") from error
+        except Exception as error:  # NumPy raises all kinds of errors for corrupt bytes
+            raise CorruptRecord(path, f"not predictions: {error!r}") from error
 
     def packed(self, key: str) -> bytes:
-        """Return the packed predictions of a run, checked; raises `Damaged`."""
+        """Return the packed predictions of a run, checked. Raises `CorruptRecord`."""
         path = self.runs / key / PREDICTIONS
         while True:
             before = self.read(key)
@@ -214,10 +213,10 @@ class Store:
                 if before is None or before.predictions_sha256 == sha256(content):
                     return content
                 reason = "it does not match the checksum in its record: truncated or altered"
-            if self.read(key) == before:  # else the run was replaced while it was read
-                raise Damaged(path, reason)
+            if self.read(key) == before:  # otherwise the run was replaced while it was read
+                raise CorruptRecord(path, reason)
 
 
 def sha256(content: bytes) -> str:
-    """Return the SHA-256 of the content, in hexadecimal digits."""
+    """Return the SHA-256 of the content as hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()

@@ -1,6 +1,6 @@
-"""A submission: finished runs with their predictions, and the code of their method, in one file.
+"""A submission: finished runs with their predictions, and their method's code, in one file.
 
-It is a store's folder `runs` and a folder `code` as a tar archive, compressed.
+It is a compressed tar archive of a store's folder `runs` and a folder `code`.
 """
 
 import io
@@ -11,19 +11,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from bnnbench.datasets.reading.whole_files import write_whole
-from bnnbench.engine.store.store import PREDICTIONS, RECORD, Damaged, Store
+from bnnbench.engine.store.store import PREDICTIONS, RECORD, CorruptRecord, Store
 
 SUFFIX = ".submission.tar.xz"
 
 LARGEST = 2 * 2**30
-"""Bytes of a submission's content, at most."""
+"""Maximum size in bytes of a submission's content."""
 
 _RUN = re.compile(rf"runs/[0-9a-f]{{20}}/({re.escape(RECORD)}|{re.escape(PREDICTIONS)})")
 _CODE = re.compile(r"code/[A-Za-z_]\w*\.(py|c|h|cu|cuh)")
 
 
 def write(file: Path, store: Store, keys: list[str], code: Mapping[str, bytes]) -> None:
-    """Write the runs of these keys, as the store holds them, and the code by names of files.
+    """Write the runs of these keys, as stored, and the code by file name.
 
     Equal content gives equal bytes.
     """
@@ -54,7 +54,7 @@ def _code(code: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
 def unpack(file: Path, folder: Path) -> Store:
     """Write the content into an empty folder, and return its store; `folder / "code"` has the code.
 
-    Raises `Damaged` for a file that is truncated, or holds anything else than runs and code.
+    Raises `CorruptRecord` for a file that is truncated, or contains anything but runs and code.
     """
     try:
         with lzma.open(file) as stream:
@@ -71,5 +71,5 @@ def unpack(file: Path, folder: Path) -> Store:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(extracted.read())
     except (OSError, EOFError, lzma.LZMAError, tarfile.TarError, ValueError) as error:
-        raise Damaged(file, error, "ask its sender for `bnnbench submit` again") from error
+        raise CorruptRecord(file, error, "ask its sender for `bnnbench submit` again") from error
     return Store(folder)

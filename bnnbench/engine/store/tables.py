@@ -26,8 +26,8 @@ Row = tuple[str | int | float, ...]
 def write_tables(store: Store) -> None:
     """Rewrite both tables from every current record.
 
-    metrics.csv holds no timings, so that equal results give equal bytes. Each file appears whole or
-    not at all.
+    metrics.csv has no timings, so that equal results give equal bytes. Each file is written
+    atomically.
     """
     records = store.current()
     store.folder.mkdir(parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ def write_tables(store: Store) -> None:
 
 
 def metric_rows(records: Iterable[Record]) -> list[Row]:
-    """Return one sorted row per score; `origin` is that of the condition's data."""
+    """Return one sorted row per score; `origin` is the origin of the condition's data."""
     return sorted(
         (
             *(r.suite, r.profile, r.dataset, r.condition_origins[condition], condition),
@@ -51,11 +51,11 @@ def metric_rows(records: Iterable[Record]) -> list[Row]:
 
 
 def cost_rows(records: Iterable[Record]) -> list[Row]:
-    """Return one sorted row per run whose cost is known."""
+    """Return sorted cost rows for runs with a recorded cost."""
     return sorted(
         (
             *(r.suite, r.profile, r.dataset, r.origin, r.method, r.seed, r.fold, r.status),
-            *("" if (value := r.cost.of(name)) is None else value for name in COSTS),
+            *("" if (value := r.cost.value(name)) is None else value for name in COSTS),
             str(r.provenance.get("device", "")),
         )
         for r in records
@@ -64,12 +64,12 @@ def cost_rows(records: Iterable[Record]) -> list[Row]:
 
 
 def _unit(metric: str) -> str:
-    """Return the metric's unit; a metric that no longer exists has none."""
+    """Return the metric's unit; "" for a metric that no longer exists."""
     return LISTED[metric].unit if metric in LISTED else ""
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return columns and rows as CSV in which no text is a formula."""
+    """Return columns and rows as CSV in which no cell is a formula."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(columns)

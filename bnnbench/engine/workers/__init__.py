@@ -21,12 +21,12 @@ NEEDS: Mapping[str, str] = {"ray": "ray", "slurm": "submitit"}
 
 @dataclass(frozen=True)
 class Limits:
-    """Time and memory that one run may take."""
+    """Time and memory limits of a run."""
 
     seconds: float | None = None
-    """Time limit of one run; runs that are fitted together have the sum of theirs."""
+    """Time limit of one run; runs fitted together share the sum of their limits."""
     bytes: int | None = None
-    """Limit on the worker's resident memory, libraries included."""
+    """Limit on the worker's resident memory, including libraries."""
 
     def __bool__(self) -> bool:
         return self.seconds is not None or self.bytes is not None
@@ -34,43 +34,43 @@ class Limits:
 
 @dataclass(frozen=True)
 class Settings:
-    """The number of workers, their resources and their place."""
+    """The number of workers, their resources and their location."""
 
     workers: int = 1
     limits: Limits = field(default=Limits())
     isolate: bool = True
-    """Foreign methods have a process of their own for each task."""
+    """If true, each task of a third-party method has a separate process."""
     devices: tuple[int, ...] = ()
-    """Numbers of this machine's GPUs, which take turns as the one that a worker process sees."""
+    """Numbers of this machine's GPUs, assigned round-robin, one to each worker process."""
     gpus: float = 0.0
-    """GPUs of each worker on a cluster; where this is a fraction, Ray shares one among several."""
+    """GPUs per worker on a cluster; if this is a fraction, Ray shares a GPU among workers."""
     address: str | None = None
-    """Address of a Ray cluster; "local" has Slurm's jobs carried out on this machine."""
+    """Address of a Ray cluster; "local" runs Slurm's jobs on this machine."""
     wait_minutes: float = 15.0
-    """Longest time without any worker of a Ray cluster, which may have to start machines."""
+    """Maximum time without any worker of a Ray cluster, which may have to start machines."""
     working_dir: Path | None = None
-    """Folder that Ray copies to its machines, where workers start and import from it."""
+    """Folder that Ray copies to its machines; workers start there and import from it."""
     partition: str | None = None
     """Slurm partition."""
     options: slurm_options.Options = field(default_factory=dict)
-    """Options of Slurm's sbatch, which it gets as they are."""
+    """Options passed unchanged to Slurm's sbatch."""
     pack: int = 1
-    """Least number of runs of a Slurm job, while there are any."""
+    """Minimum number of runs per Slurm job, while there are any."""
     minutes: int = 240
-    """Time limit of each Slurm job; it is then put into the queue again."""
+    """Time limit of each Slurm job; the job is then requeued."""
     folder: Path = field(default=Path(".jobs"))
-    """Folder of files of Slurm's jobs, on a disk shared with the driver; removed at the end."""
-    pulse: Path | None = None
-    """File on that disk that the driver renews while it lives. Jobs end when it does."""
+    """Folder for files of Slurm's jobs, on a disk shared with the driver; removed at the end."""
+    heartbeat: Path | None = None
+    """The driver's heartbeat file on that disk. Jobs end when the driver stops renewing it."""
 
     @property
     def cpus(self) -> int:
-        """Processors of a Slurm job."""
+        """Processors per Slurm job."""
         return slurm_options.cpus(self.options)
 
 
 def lacks(name: str) -> str | None:
-    """Return an instruction to install the executor's package, or None if it is installed."""
+    """Return an instruction to install the executor's package; None if it is installed."""
     package = NEEDS.get(name)
     if package is None or importlib.util.find_spec(package):
         return None

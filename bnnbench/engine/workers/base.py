@@ -15,11 +15,11 @@ from bnnbench.engine.run.task import Outcome, Task
 from bnnbench.engine.workers import EXECUTORS, Settings
 
 PAUSE_SECONDS = 0.5
-"""Pause before asking again for a task, where other drivers hold all that remain."""
+"""Pause before asking again for a task while other drivers hold all remaining tasks."""
 
 
 class ExecutorUnavailable(RuntimeError):
-    """An executor cannot work here; the message says why, and the cure."""
+    """An executor cannot work here; the message names the reason and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class Lost:
 
     reason: str
     place: str | None = None
-    """File, line and function where a fatal error struck."""
+    """File, line and function of a fatal error."""
 
 
 def device_failed(error: torch.AcceleratorError) -> Lost:
-    """Return why a task is lost after whose error its process can use the device no more.
+    """Return the loss of a task after an error that leaves the device unusable for its process.
 
-    A device reports such errors late, so that no line of a method is named.
+    A device reports such errors late, so no line of a method is named.
     """
     return Lost(f"the device failed: {str(error).splitlines()[0]}")
 
@@ -51,16 +51,16 @@ class Watcher(Protocol):
     def progressed(self, task: Task, done: int, total: int, loss: float) -> None: ...
 
     def lost(self, task: Task, reason: str) -> None:
-        """Report that a task's process died, and how the task continues, under other names."""
+        """Report that a task's process died, and how its runs continue as other tasks."""
         ...
 
     def note(self, line: str) -> None:
-        """Report on the course of the whole, such as a wait for machines."""
+        """Report overall progress, such as a wait for machines."""
         ...
 
 
 class Silent:
-    """Shows nothing, as nobody sees where a job runs."""
+    """Shows nothing, for jobs that nobody watches."""
 
     def started(self, task: Task) -> None: ...
 
@@ -77,14 +77,14 @@ class Silent:
 
 @runtime_checkable
 class Executor(Protocol):
-    """Carries out tasks on some kind of worker."""
+    """Runs tasks on some kind of worker."""
 
     def map(self, tasks: Iterable[Task | None], watcher: Watcher) -> Generator[Result, None, None]:
         """Return the result of every task, in the order in which they finish.
 
-        A task is requested when a worker is free; None means that there is none at present, and to
-        ask again. A lost task comes back as one result for each run. Errors of the engine or of a
-        data source are raised; closing the iterator stops the running tasks.
+        A task is requested when a worker is free; None means that there is none at present, so ask
+        again. A lost task comes back as one result for each run. Errors of the engine or of a data
+        source are raised; closing the iterator stops the running tasks.
         """
         ...
 
@@ -96,9 +96,9 @@ def executor(name: str, settings: Settings) -> Executor:
 
 
 def prepare_process() -> None:
-    """Compute on one thread from here on, and keep freed memory.
+    """Make this process compute on one thread, and retain freed memory.
 
-    Sums then have one order, wherever a run is done.
+    Sums then have the same order wherever a run is done.
     """
     os.environ["OMP_NUM_THREADS"] = "1"  # for libraries and processes that start later
     torch.set_num_threads(1)

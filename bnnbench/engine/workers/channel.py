@@ -1,4 +1,4 @@
-"""Messages between two processes, each received whole or not yet."""
+"""Messages between two processes, each received completely or not at all."""
 
 import pickle
 import socket
@@ -8,11 +8,11 @@ from typing import Any
 _LENGTH = struct.Struct(">Q")
 
 _LARGEST_READ = 2**20
-"""Bytes to read at once."""
+"""Maximum number of bytes per read."""
 
 
 class Channel:
-    """One end of a pair of sockets that carries any picklable messages but None."""
+    """One end of a pair of sockets that carries any picklable messages except None."""
 
     def __init__(self, end: socket.socket) -> None:
         self.socket = end
@@ -20,35 +20,35 @@ class Channel:
 
     @classmethod
     def pair(cls) -> tuple["Channel", "Channel"]:
-        """Return two ends, of which the second is for another process."""
+        """Return two ends, the second for another process."""
         first, second = socket.socketpair()
         return cls(first), cls(second)
 
     def fileno(self) -> int:
-        """Return the descriptor to wait for; -1 if this end is closed."""
+        """Return the file descriptor to wait for; -1 if this end is closed."""
         return self.socket.fileno()
 
     def send(self, message: object) -> None:
-        """Send a message; raises OSError if the other end is closed."""
+        """Send a message. Raises OSError if the other end is closed."""
         content = pickle.dumps(message)
         self.socket.sendall(_LENGTH.pack(len(content)) + content)
 
     def receive(self) -> Any:
-        """Return the next message; raises EOFError once the other end is closed."""
+        """Return the next message. Raises EOFError once the other end is closed."""
         while (message := self._next(flags=0)) is None:
             pass
         return message
 
     def arrived(self) -> Any | None:
-        """Return the next message if all of it has come, else None; never waits.
+        """Return the next message if it has arrived completely, else None; never wait.
 
-        A process that is stopped while it sends leaves half a message, for which nobody waits.
+        A process stopped while sending leaves an incomplete message, for which nobody waits.
         Raises EOFError once the other end is closed.
         """
         return self._next(flags=socket.MSG_DONTWAIT)
 
     def close(self) -> None:
-        """Close this end, which the other end notices."""
+        """Close this end; the other end notices."""
         self.socket.close()
 
     def _next(self, flags: int) -> Any | None:
@@ -67,7 +67,7 @@ class Channel:
         return pickle.loads(content)
 
     def _missing(self) -> int:
-        """Return how many bytes of the next message are still to come, as far as is known."""
+        """Return the number of bytes of the next message still to come, as far as known."""
         if len(self._read) < _LENGTH.size:
             return _LENGTH.size - len(self._read)
         (length,) = _LENGTH.unpack_from(self._read)

@@ -1,4 +1,4 @@
-"""What a worker process does: carry out the tasks that come, and report."""
+"""The main loop of a worker process: run incoming tasks, and report."""
 
 import faulthandler
 import multiprocessing
@@ -18,7 +18,7 @@ from bnnbench.engine.run.guards import canary
 from bnnbench.engine.workers import process_tree
 from bnnbench.engine.workers.base import device_failed, prepare_process
 from bnnbench.engine.workers.channel import Channel
-from bnnbench.engine.workers.data_server import keeper_behind
+from bnnbench.engine.workers.data_server import connect_data_server
 from bnnbench.engine.workers.environment import adopt
 from bnnbench.methods.fitting.progress import Listener
 
@@ -31,16 +31,16 @@ def work(
     environment: Mapping[str, str],
     data: socket.socket | None,
 ) -> None:
-    """Carry out the tasks that come through the channel until it ends, or one changes the process.
+    """Run incoming tasks until the channel closes or a task has changed the process's results.
 
-    Python writes where a fatal error struck into `crashes`. Where `data` leads to a process that
-    keeps data, fits have no test rows in this one.
+    Python writes the place of a fatal error to `crashes`. If `data` leads to a data server, fits
+    in this process have no test rows.
     """
-    process_tree.become_head()
+    process_tree.become_group_leader()
     adopt(environment)
     os.set_blocking(crashes.fileno(), False)
     faulthandler.enable(crashes.fileno())
-    keeper = keeper_behind(data) if data else None
+    data_server = connect_data_server(data) if data else None
     prepare_process()
     canary.expected()
     threading.Thread(target=_die_with_the_driver, daemon=True).start()
@@ -53,7 +53,7 @@ def work(
         try:
             channel.send(("begun", None))
             listener = throttled(lambda *report: channel.send(("progress", report)))
-            outcomes = execute(task, listener, keeper)
+            outcomes = execute(task, listener, data_server)
             message = ("last" if canary.has_process_changed() else "done", outcomes)
         except AcceleratorError as error:
             message = ("broken", device_failed(error))
@@ -63,7 +63,7 @@ def work(
 
 
 def _die_with_the_driver() -> None:
-    """End this process when the driver ends, even by a signal that it could not handle."""
+    """End this process when the driver ends, even if killed by a signal."""
     driver = multiprocessing.parent_process()
     assert driver is not None
     driver.join()
@@ -71,7 +71,7 @@ def _die_with_the_driver() -> None:
 
 
 def _portable(error: Exception) -> Exception:
-    """Return the error with its traceback as a note, or as text where it cannot be pickled."""
+    """Return the error with its traceback as a note, or as text if it cannot be pickled."""
     text = traceback.format_exc()
     error.add_note(f"In a worker process:\n{text}")
     try:
@@ -85,7 +85,7 @@ def throttled(
     clock: Callable[[], float] = time.monotonic,
     pause: float = SECONDS_BETWEEN_REPORTS,
 ) -> Listener:
-    """Return a listener that passes on a report every `pause` seconds, and the last."""
+    """Return a listener that passes on a report every `pause` seconds, and always the last."""
     latest = -pause
 
     def listen(done: int, total: int, loss: float) -> None:

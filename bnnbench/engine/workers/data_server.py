@@ -1,4 +1,4 @@
-"""A process that loads data for others, which thereby never see more than they ask for."""
+"""A data server: workers receive only the rows they request."""
 
 import os
 import socket
@@ -13,18 +13,18 @@ from bnnbench.engine.workers.context import started
 from bnnbench.engine.workers.environment import adopt
 
 
-class KeeperProcess:
-    """The driver's end: it introduces one client after the other. Ends with the driver."""
+class DataServerProcess:
+    """The driver's end: it connects one client after the other. Ends with the driver."""
 
     def __init__(self) -> None:
         self._control, theirs = socket.socketpair()
-        self._process = started(keep, theirs, dict(os.environ), daemon=True)
+        self._process = started(serve, theirs, dict(os.environ), daemon=True)
         theirs.close()
 
-    def introduced(self) -> socket.socket:
-        """Return the end for a new client; the client before it is served no longer.
+    def connect(self) -> socket.socket:
+        """Return the socket for a new client, disconnecting the client before it.
 
-        Raises OSError where the process has ended.
+        Raises OSError if the process has ended.
         """
         client, ours = socket.socketpair()
         with ours:
@@ -46,10 +46,10 @@ class KeeperProcess:
         self._process.join()
 
 
-def keeper_behind(client: socket.socket) -> ServedRows:
-    """Return the keeper of data at the other end of a client's socket.
+def connect_data_server(client: socket.socket) -> ServedRows:
+    """Return a client of the data server at the other end of a socket.
 
-    Its process ends where that one has ended.
+    The client's process ends if the server's has ended.
     """
     channel = Channel(client)
 
@@ -58,7 +58,7 @@ def keeper_behind(client: socket.socket) -> ServedRows:
             channel.send(request)
             answer = channel.receive()
         except (EOFError, OSError):
-            sys.exit("the process that loads data has ended")
+            sys.exit("the data server has ended")
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -66,7 +66,7 @@ def keeper_behind(client: socket.socket) -> ServedRows:
     return ServedRows(ask)
 
 
-def keep(control: socket.socket, environment: Mapping[str, str]) -> None:
+def serve(control: socket.socket, environment: Mapping[str, str]) -> None:
     """Answer the latest client's requests until the driver closes its end."""
     adopt(environment)
     client: Channel | None = None
@@ -78,12 +78,12 @@ def keep(control: socket.socket, environment: Mapping[str, str]) -> None:
             if not message:
                 return
             client = Channel(socket.socket(fileno=descriptors[0]))
-        elif client and not _served(client):
+        elif client and not _serve_request(client):
             client.close()
             client = None
 
 
-def _served(client: Channel) -> bool:
+def _serve_request(client: Channel) -> bool:
     """Answer a request if there is one; return whether more can come."""
     try:
         request = client.arrived()

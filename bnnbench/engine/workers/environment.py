@@ -7,7 +7,7 @@ from bnnbench.methods import own_files
 
 
 def adopt(environment: Mapping[str, str]) -> None:
-    """Take over the driver's environment, newer than that of the process this one is a fork of."""
+    """Adopt the driver's environment, newer than that of the process forked to make this one."""
     for name in os.environ.keys() - environment.keys():
         del os.environ[name]
     os.environ.update(environment)

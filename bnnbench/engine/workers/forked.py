@@ -1,4 +1,4 @@
-"""What every worker would look up again: imported by the process that they are forked from."""
+"""Facts that every worker would look up again, computed once in the process it is forked from."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""The GPUs of this machine, shared out among workers."""
+"""The GPUs of this machine, divided among workers."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 @dataclass(frozen=True)
 class Gpu:
-    """The one GPU that a worker's processes see, as their first, and the worker's part of it."""
+    """The only GPU visible to a worker's processes, and the worker's share of it."""
 
     name: str
     """Its number or identifier in `CUDA_VISIBLE_DEVICES`."""
@@ -26,7 +26,7 @@ class Gpu:
 def gpus_for(device: str, count: Callable[[], int]) -> tuple[int, ...]:
     """Return the numbers of the GPUs that a device's name stands for on this machine.
 
-    "cuda:1" is one of them, "auto" and "cuda" are all; "cpu" is none, and they are not counted.
+    "cuda:1" stands for one, "auto" and "cuda" for all, "cpu" for none, without counting them.
     """
     if device == "cpu":
         return ()
@@ -35,9 +35,9 @@ def gpus_for(device: str, count: Callable[[], int]) -> tuple[int, ...]:
 
 
 def gpu_of(worker: int, workers: int, devices: Sequence[int]) -> Gpu | None:
-    """Return the GPU of a worker by its number: devices take turns. None without devices.
+    """Return the GPU of a worker by its number, round-robin. None without devices.
 
-    Devices are numbered among those that this process sees.
+    Devices are numbered among those visible to this process.
     """
     if not devices:
         return None

@@ -18,7 +18,7 @@ from bnnbench.engine.workers.context import started
 from bnnbench.engine.workers.gpus import Gpu
 
 _WRITE_SIGNALS = {signal.SIGSEGV, signal.SIGBUS}
-"""Signals by which a write to unwritable memory ends a process."""
+"""Signals that kill a process when it writes to read-only memory."""
 
 _FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
 
@@ -27,20 +27,20 @@ SECONDS_TO_END = 10
 
 
 class Process:
-    """A process that carries out tasks, the family that it heads, and a channel to it.
+    """A process that runs tasks, the process tree that it leads, and a channel to it.
 
-    A process that is `apart` has a client's end of a process that keeps data, and serves a single
-    task of a foreign method.
+    An isolated process has a client's end of a data server, and runs a single task of a
+    third-party method.
     """
 
     def __init__(self, gpu: Gpu | None = None, data: socket.socket | None = None) -> None:
-        self.apart = data is not None
+        self.isolated = data is not None
         self.channel, theirs = Channel.pair()
         self._crashes, crash_end = Pipe(duplex=False)
         environment = os.environ | (gpu.environment if gpu else {})
-        # Not a daemon, whose methods could not start processes; it dies with the driver anyway.
+        # Not a daemon, whose methods could not start processes; it ends with the driver anyway.
         self._process = started(work, theirs.socket, crash_end, environment, data)
-        theirs.close()  # so that the worker's death ends the channel
+        theirs.close()  # so that the worker's death closes the channel
         crash_end.close()
         if data:
             data.close()
@@ -50,39 +50,39 @@ class Process:
         self._at_exit = weakref.finalize(self, _kill, self._process)
 
     def terminate(self) -> None:
-        """Ask the process to end, whatever it does."""
-        # Once it has ended, nobody knows the members of its family that left its session.
+        """Ask the process to end, whatever it is doing."""
+        # After its end, descendants that left its session could not be found.
         self._descendants = process_tree.descendants(self.pid)
         self._process.terminate()
 
     def dismiss(self) -> None:
-        """Close the channel, which ends an idle process, and end what remains of its family."""
+        """Close the channel, which ends an idle process, and end the rest of its process tree."""
         others = [*self._descendants, *process_tree.descendants(self.pid)]
         self.channel.close()
         self._process.join(SECONDS_TO_END)
         self._end(others)
 
     def kill(self) -> None:
-        """End the process and its family at once, if they have not ended."""
+        """End the process and its process tree at once, if they have not ended."""
         if not self._at_exit.alive:
             return
         others = process_tree.descendants(self.pid)
         self.channel.close()
         self._end(others)
 
-    def how_it_ended(self) -> tuple[str, Lost]:
-        """Return the ending, see `turns.Ending`, of a process that closed its channel.
+    def exit_status(self) -> tuple[str, Lost]:
+        """Return the `retry_queue.Termination` of a process that closed its channel.
 
-        Ends its family.
+        Ends its process tree.
         """
         others = process_tree.descendants(self.pid)
         self._process.join(SECONDS_TO_END)
         code = self._process.exitcode
         frame = self._crash()
         self._end(others)
-        reason = _ending(code) + (f" in {frame}" if frame else "")
-        if frame and self.apart and code is not None and -code in _WRITE_SIGNALS:
-            reason += "; data are read-only for a method: where this line changes them, use a copy"
+        reason = _described_exit(code) + (f" in {frame}" if frame else "")
+        if frame and self.isolated and code is not None and -code in _WRITE_SIGNALS:
+            reason += "; data are read-only for a method: if this line changes them, use a copy"
             return "stopped", Lost(reason, frame)
         return "died", Lost(reason, frame)
 
@@ -94,7 +94,7 @@ class Process:
         self._at_exit.detach()
 
     def _crash(self) -> str | None:
-        """Return file, line and function of a fatal error: of the innermost frame not installed."""
+        """Return file, line and function of a fatal error, ignoring frames in site-packages."""
         with contextlib.suppress(OSError):
             os.set_blocking(self._crashes.fileno(), False)
             text = os.read(self._crashes.fileno(), LONGEST_CRASH).decode(errors="replace")
@@ -113,7 +113,7 @@ def _kill(process: BaseProcess) -> None:
         process.join()
 
 
-def _ending(code: int | None) -> str:
+def _described_exit(code: int | None) -> str:
     """Return a sentence on how a process ended."""
     if code is None:
         return "the worker closed its channel"

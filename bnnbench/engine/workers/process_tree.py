@@ -1,4 +1,4 @@
-"""A process and all that it started: their memory, and their end."""
+"""A process and its descendants: their memory, and how to end them."""
 
 import ctypes
 import os
@@ -11,48 +11,48 @@ if TYPE_CHECKING:
     import psutil
 
 PR_SET_CHILD_SUBREAPER = 36
-"""The option of Linux's prctl that adopts orphans."""
+"""Option of Linux's prctl to adopt orphans."""
 
 
-def become_head() -> None:
-    """Make this process the head of a family: of a session, and of its descendants' orphans."""
+def become_group_leader() -> None:
+    """Make this process the leader of a session, and the adopter of its descendants' orphans."""
     os.setsid()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
-def descendants(head: int) -> "list[psutil.Process]":
-    """Return all processes that a process started, and those started by them."""
+def descendants(leader: int) -> "list[psutil.Process]":
+    """Return all direct and indirect child processes of a process."""
     import psutil
 
     with suppress(psutil.Error):
-        return psutil.Process(head).children(recursive=True)
+        return psutil.Process(leader).children(recursive=True)
     return []
 
 
-def memory(head: int) -> float:
-    """Return the resident bytes of a process and its descendants; what they share counts once.
+def memory(leader: int) -> float:
+    """Return the resident bytes of a process and its descendants, counting shared memory once.
 
-    They are 0 where the process has no descendants, or cannot be looked at.
+    Returns 0 if the process has no descendants or cannot be inspected.
     """
     import psutil
 
-    if not (others := descendants(head)):
+    if not (others := descendants(leader)):
         return 0.0
     total = 0.0
     with suppress(psutil.Error):
-        total += _share(psutil.Process(head))
+        total += _share(psutil.Process(leader))
     for process in others:
         with suppress(psutil.Error):
             total += _share(process)
     return total
 
 
-def end(head: int, others: "list[psutil.Process]") -> None:
-    """Kill a family, the head's session and the `others` that left it, and wait for nobody.
+def end(leader: int, others: "list[psutil.Process]") -> None:
+    """Kill a process tree, the leader's session and the `others` that left it, without waiting.
 
-    A head that has ended may have left members of its session. The session comes last, since this
-    process may be its head.
+    A leader that has ended may have left members of its session. The session comes last, since
+    this process may be its leader.
     """
     import psutil
 
@@ -60,10 +60,10 @@ def end(head: int, others: "list[psutil.Process]") -> None:
         with suppress(psutil.Error):
             process.kill()
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(head, signal.SIGKILL)
+        os.killpg(leader, signal.SIGKILL)
 
 
 def _share(process: "psutil.Process") -> float:
-    """Return a process's bytes, of shared ones its share where the system knows it."""
+    """Return a process's bytes, with its share of shared memory if the system reports it."""
     info = process.memory_full_info()
     return float(getattr(info, "pss", info.uss))

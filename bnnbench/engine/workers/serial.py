@@ -1,7 +1,7 @@
-"""One task after the other, in this process; those of foreign methods in one of their own.
+"""One task after the other in this process; those of third-party methods in a separate one.
 
-After a foreign method that changed results in this process, all tasks are carried out in another,
-and so is one that is tried once more after an error that left the device unusable.
+After a third-party method has changed results in this process, all tasks run in another one. So
+does a retry after an error that left the device unusable.
 """
 
 import functools
@@ -23,31 +23,35 @@ from bnnbench.engine.workers.base import (
     device_failed,
     prepare_process,
 )
-from bnnbench.engine.workers.retry_queue import Ending, Turn, Turns
+from bnnbench.engine.workers.retry_queue import Attempt, RetryQueue, Termination
 from bnnbench.engine.workers.worker import Worker
 
 
 @dataclass(frozen=True)
 class Serial:
-    """Carries out tasks in order. Whatever kills one kills the suite, so there are no limits."""
+    """Runs tasks in order. A fatal error ends the whole suite, so there are no limits."""
 
     settings: Settings
 
     def __post_init__(self) -> None:
         if self.settings.limits:
-            raise ValueError("the serial executor has no limits, as a process cannot stop itself")
+            raise ValueError(
+                "the serial executor has no limits, because a process cannot stop itself"
+            )
 
     def map(self, tasks: Iterable[Task | None], watcher: Watcher) -> Generator[Result, None, None]:
         """Return the result of every task, in order."""
         prepare_process()
         canary.expected()
-        turns, worker = Turns(tasks, watcher), Worker(Limits())
+        queue, worker = RetryQueue(tasks, watcher), Worker(Limits())
         try:
             while True:
-                if turn := turns.next():
-                    watcher.started(turn.task)
-                    yield from turns.settle(turn, self._ending(turn, worker, watcher))
-                elif turns.over:
+                if attempt := queue.next():
+                    watcher.started(attempt.task)
+                    yield from queue.complete_or_requeue(
+                        attempt, self._termination(attempt, worker, watcher)
+                    )
+                elif queue.over:
                     return
                 else:
                     time.sleep(PAUSE_SECONDS)
@@ -55,17 +59,17 @@ class Serial:
             worker.terminate()
             worker.dismiss()
 
-    def _ending(self, turn: Turn, worker: Worker, watcher: Watcher) -> Ending:
-        """Carry out a task, where it belongs, and return how it ended."""
-        listener = functools.partial(watcher.progressed, turn.task)
-        apart = self.settings.isolate and has_foreign_code(turn.task.runs[0])
-        if not (apart or canary.has_process_changed() or turn.attempt > 1):
+    def _termination(self, attempt: Attempt, worker: Worker, watcher: Watcher) -> Termination:
+        """Run a task in the right process, and return its termination."""
+        listener = functools.partial(watcher.progressed, attempt.task)
+        isolated = self.settings.isolate and has_foreign_code(attempt.task.runs[0])
+        if not (isolated or canary.has_process_changed() or attempt.number > 1):
             try:
-                return "done", execute(turn.task, listener)
+                return "done", execute(attempt.task, listener)
             except AcceleratorError as error:
                 return "died", device_failed(error)
-        for event, content in worker.messages(turn.task):
+        for event, content in worker.messages(attempt.task):
             if event != "progress":
                 return event, content
             listener(*content)
-        raise AssertionError("a task has an ending")
+        raise AssertionError("every task has a termination")

@@ -1,4 +1,4 @@
-"""A place for one task at a time, in a process that is stopped where it exceeds a limit."""
+"""Runs one task at a time, in a process that is stopped if it exceeds a limit."""
 
 import contextlib
 import socket
@@ -14,26 +14,25 @@ from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import Limits, process_tree
 from bnnbench.engine.workers.base import Lost
 from bnnbench.engine.workers.channel import Channel
-from bnnbench.engine.workers.data_server import KeeperProcess
+from bnnbench.engine.workers.data_server import DataServerProcess
 from bnnbench.engine.workers.gpus import Gpu
 from bnnbench.engine.workers.process import Process
 
 Message = tuple[str, Any]
-""""progress" with done, total, loss; else the ending of the task, see `turns.Ending`."""
+""""progress" with done, total, loss; else the `retry_queue.Termination` of the task."""
 
 TICK_SECONDS = 0.05
 """Seconds between checks of the limits."""
 
 SECONDS_BETWEEN_LOOKS = 0.5
-"""Seconds between looks at the memory of a process's descendants."""
+"""Seconds between checks of the memory of a process's descendants."""
 
 
 class Worker:
-    """Carries out tasks in turn in one process, and each of a foreign method in a new one.
+    """Runs tasks one by one in one process, but each task of a third-party method in a new one.
 
-    With `isolate` false, foreign methods share the process with the others, until one of them
-    changes results there: the next task then has a new process. With a `gpu`, processes see that
-    one alone.
+    If `isolate` is false, third-party methods run in the shared process until one of them changes
+    results there: the next task then has a new process. With a `gpu`, processes see only that GPU.
     """
 
     def __init__(self, limits: Limits, isolate: bool = True, gpu: Gpu | None = None) -> None:
@@ -43,7 +42,7 @@ class Worker:
         self._looked = 0.0
         self._shared: Process | None = None
         self._current: Process | None = None
-        self._keeper: KeeperProcess | None = None
+        self._data_server: DataServerProcess | None = None
 
     @property
     def channel(self) -> Channel:
@@ -56,36 +55,36 @@ class Worker:
         return self._current
 
     def assign(self, task: Task) -> None:
-        """Send the task; a dead process is noticed when its answer is awaited."""
+        """Send the task; a dead process is noticed while waiting for its answer."""
         if self._isolate and has_foreign_code(task.runs[0]):
-            self._current = Process(self._gpu, self._introduced())
+            self._current = Process(self._gpu, self._data_socket())
         else:
             self._current = self._shared = self._shared or Process(self._gpu)
         if self._gpu:
-            task = replace(task, device="cuda")  # the only one that the process sees
+            task = replace(task, device="cuda")  # the only GPU that the process sees
         self._runs, self._since = len(task.runs), None
         if self._limits.bytes:
             memory.reset_high_water_mark(self._process.pid)
         with contextlib.suppress(OSError):
             self._process.channel.send(task)
 
-    def _introduced(self) -> socket.socket:
-        """Return a socket to the keeper of data, a new one where the last has ended."""
-        if self._keeper and self._keeper.lives:
+    def _data_socket(self) -> socket.socket:
+        """Return a socket to the data server, starting a new server if the last has ended."""
+        if self._data_server and self._data_server.lives:
             with contextlib.suppress(OSError):  # it may be ending
-                return self._keeper.introduced()
-        if self._keeper:
-            self._keeper.dismiss()
-        self._keeper = KeeperProcess()
-        return self._keeper.introduced()
+                return self._data_server.connect()
+        if self._data_server:
+            self._data_server.dismiss()
+        self._data_server = DataServerProcess()
+        return self._data_server.connect()
 
     def message(self, readable: bool) -> Message | None:
-        """Return the worker's message if all of one has come, else its ending if stopped."""
+        """Return the worker's message once it has arrived, or its termination if stopped."""
         try:
             message = self._process.channel.arrived() if readable else None
         except EOFError:
-            event, lost = self._process.how_it_ended()
-            if self._process.apart and self._keeper and not self._keeper.lives:
+            event, lost = self._process.exit_status()
+            if self._process.isolated and self._data_server and not self._data_server.lives:
                 event = "gone"
             self._drop()
             return event, lost
@@ -98,12 +97,12 @@ class Worker:
         if event == "broken":
             self._drop()
             return "died", content
-        if event == "last" or (event != "progress" and self._process.apart):
+        if event == "last" or (event != "progress" and self._process.isolated):
             self._drop()
         return "done" if event == "last" else event, content
 
     def messages(self, task: Task, waiting: Callable[[], None] = lambda: None) -> Iterator[Message]:
-        """Carry out one task, and yield its messages, the last of which is its ending."""
+        """Run one task, and yield its messages, the last of which is its termination."""
         self.assign(task)
         while True:
             if message := self.message(bool(wait([self.channel.socket], TICK_SECONDS))):
@@ -113,15 +112,15 @@ class Worker:
             waiting()
 
     def dismiss(self) -> None:
-        """End the processes, an idle one by itself, and their families."""
+        """End the processes and their process trees; an idle process ends by itself."""
         for process in self._processes():
             process.dismiss()
-        if self._keeper:
-            self._keeper.dismiss()
-        self._shared = self._current = self._keeper = None
+        if self._data_server:
+            self._data_server.dismiss()
+        self._shared = self._current = self._data_server = None
 
     def terminate(self) -> None:
-        """Ask the processes to end, whatever they do."""
+        """Ask the processes to end, whatever they are doing."""
         for process in self._processes():
             process.terminate()
 
@@ -149,7 +148,7 @@ class Worker:
         return message
 
     def _memory(self) -> float:
-        """Return the peak bytes of the process, or, now and then, those of its whole family."""
+        """Return the peak bytes of the process or, at intervals, the bytes of its process tree."""
         peak = memory.high_water_mark(self._process.pid)
         if time.monotonic() - self._looked > SECONDS_BETWEEN_LOOKS:
             self._looked = time.monotonic()

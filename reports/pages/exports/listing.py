@@ -26,7 +26,7 @@ def _row(record: Record, store: str) -> tuple[object, ...]:
     return (
         *(record.key, record.suite, record.profile, record.dataset, record.origin),
         *(record.method, record.fold, record.seed, record.status),
-        *("" if (v := cost and cost.of(name)) is None else v for name in COSTS),
+        *("" if (v := cost and cost.value(name)) is None else v for name in COSTS),
         *(str(provenance.get(name, "")) for name in ("commit", "machine", "device", "finished")),
         store,
     )

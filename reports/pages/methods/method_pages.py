@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bnnbench.engine.records.record import Record
-from bnnbench.engine.store.repetitions import Repetition
+from bnnbench.engine.store.repetitions import Rerun
 from bnnbench.methods import coverage
 from bnnbench.reports.pages.methods.about import About, about
 from bnnbench.reports.pages.methods.failures import Entry, Verdicts, failures_of
@@ -39,7 +39,7 @@ class Site:
     verdicts: Verdicts
     printed: Sequence[PrintedTable] = ()
     examples: RunPages = field(default_factory=dict)
-    repeated: Mapping[str, Repetition] = field(default_factory=dict)
+    repeated: Mapping[str, Rerun] = field(default_factory=dict)
     """Key → re-run outcome."""
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bnnbench.engine.store.repetitions import Repetition
+from bnnbench.engine.store.repetitions import Rerun
 from bnnbench.reports.pages.site.run_pages import KEY_DIGITS, RunPages
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style.numbers import significant
@@ -25,7 +25,7 @@ def repeated_runs_of(
     benchmarks: Sequence[Benchmark],
     method: str,
     run_pages: RunPages,
-    repeated: Mapping[str, Repetition],
+    repeated: Mapping[str, Rerun],
 ) -> list[RepeatedRun]:
     """Return a method's runs on some data sets of a suite that were run again."""
     return [
@@ -38,17 +38,17 @@ def repeated_runs_of(
     ]
 
 
-def in_words(repetition: Repetition) -> str:
+def in_words(rerun: Rerun) -> str:
     """Return the outcome of a re-run as text, such as "0.02 spreads away"."""
-    if repetition.outcome == "differs" and repetition.spreads is not None:
-        return f"{significant(repetition.spreads, 2)} spreads away"
-    if repetition.outcome == "differs":
-        return repetition.reason or "differs"
-    return repetition.outcome
+    if rerun.outcome == "differs" and rerun.spreads is not None:
+        return f"{significant(rerun.spreads, 2)} spreads away"
+    if rerun.outcome == "differs":
+        return rerun.reason or "differs"
+    return rerun.outcome
 
 
-def _title(repetition: Repetition) -> str:
-    if repetition.outcome == "not repeated":
-        return repetition.reason
-    other = " on another processor" if repetition.cpu != repetition.cpu_of_record else ""
-    return f"{repetition.finished[:10]}, commit {repetition.commit[:7]}{other}"
+def _title(rerun: Rerun) -> str:
+    if rerun.outcome == "not repeated":
+        return rerun.reason
+    other = " on another processor" if rerun.cpu != rerun.cpu_of_record else ""
+    return f"{rerun.finished[:10]}, commit {rerun.commit[:7]}{other}"

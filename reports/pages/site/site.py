@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bnnbench.engine.store.repetitions import Repetition
+from bnnbench.engine.store.repetitions import Rerun
 from bnnbench.engine.store.store import Store
 from bnnbench.reports.pages.examples.pages import Setting, example_pages
 from bnnbench.reports.pages.methods.failures import verdicts_of
@@ -26,14 +26,14 @@ Suites = Mapping[str, Sequence[Benchmark]]
 """suite → its benchmarks"""
 
 NO_STORES: Mapping[str, Store] = {}
-NONE_REPEATED: Mapping[str, Repetition] = {}
+NONE_REPEATED: Mapping[str, Rerun] = {}
 
 
 def pages_of(
     suites: Suites,
     front: Callable[[], object],
     stores: Mapping[str, Store] = NO_STORES,
-    repeated: Mapping[str, Repetition] = NONE_REPEATED,
+    repeated: Mapping[str, Rerun] = NONE_REPEATED,
 ) -> dict[str, str]:
     """Return address → page, from the runs of all suites and the content of the list of suites.
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bnnbench.engine.store.store import PREDICTIONS, Damaged, Store, sha256
+from bnnbench.engine.store.store import PREDICTIONS, CorruptRecord, Store, sha256
 from bnnbench.reports.read.load import Results
 
 COPY_AGAIN = "copy the archive again from where it was made"
@@ -39,20 +39,20 @@ class BundledStore(Store):
         return self.spans[key].size
 
     def packed(self, key: str) -> bytes:
-        """Return the checked packed predictions of a run; raises `Damaged`."""
+        """Return the checked packed predictions of a run; raises `CorruptRecord`."""
         span = self.spans.get(key)
         if span is None:
             path = self.runs / key / PREDICTIONS
-            raise Damaged(path, "no archive has it", "give one that has it by --predictions")
+            raise CorruptRecord(path, "no archive has it", "give one that has it by --predictions")
         try:
             with span.archive.open("rb") as file:
                 file.seek(span.start)
                 content = file.read(span.size)
         except OSError as error:
-            raise Damaged(span.archive, error, COPY_AGAIN) from error
+            raise CorruptRecord(span.archive, error, COPY_AGAIN) from error
         if sha256(content) != self.checksums.get(key):
             reason = f"the predictions of {key} do not match the checksum in its record"
-            raise Damaged(span.archive, reason, COPY_AGAIN)
+            raise CorruptRecord(span.archive, reason, COPY_AGAIN)
         return content
 
 

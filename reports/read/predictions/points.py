@@ -3,7 +3,7 @@
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.data_points.curves import Curve, curve
 from bnnbench.engine.store.data_points.planes import PlanePoints, plane_points
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.reports.read.merge import store_of
 
 
@@ -11,7 +11,7 @@ def points_of(store: Store, record: Record) -> Curve | None:
     """Return the training and test points of a run; None also if there are several inputs."""
     try:
         return curve(store_of(store, record.key), record)
-    except Damaged:
+    except CorruptRecord:
         return None
 
 
@@ -19,5 +19,5 @@ def plane_of(store: Store, record: Record) -> PlanePoints | None:
     """Return the training points and the grid of a run whose predictions cover a plane."""
     try:
         return plane_points(store_of(store, record.key), record)
-    except Damaged:
+    except CorruptRecord:
         return None

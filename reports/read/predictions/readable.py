@@ -18,7 +18,7 @@ def predictions_of(store: Store, record: Record) -> "Predictions | None":
     try:
         packed_bytes(store, record.key)
         return store.predictions(record.key)
-    except (OSError, ValueError):  # the latter is `Damaged` or `NotImported`
+    except (OSError, ValueError):  # the latter is `CorruptRecord` or `NotImported`
         return None
 
 

@@ -204,7 +204,7 @@ def test_misuse_is_code_2_with_the_reason(tmp_path, flags, reason):
     [
         ("[Mean\n", "is not TOML"),
         ("", "names no method; write, for example, [ivon]"),
-        ("shake = 1\n", "shake stands outside of a method"),
+        ("shake = 1\n", "shake is outside any method"),
         ("[Mean]\nshak = 1\n", "no setting 'shak'"),
         ("[Maen]\n", "did you mean 'Mean'?"),
     ],

@@ -216,5 +216,5 @@ def test_a_dry_run_says_about_and_where_its_estimate_is_from(tmp_path, kept, mon
     answer = call(tmp_path, "--dry-run")
     assert answer.output.count("about 12 s") == 2
     assert "1 worker: about 24 s" in answer.output
-    assert "4 runs: as the finished runs of this repository took" in answer.output
-    assert "2 times as slow as theirs" in answer.output
+    assert "4 runs: from the finished runs of this repository" in answer.output
+    assert "2 times as slow" in answer.output

@@ -164,7 +164,7 @@ def test_changed_project_code_marks_runs_and_repeats_them_when_asked(tmp_path):
     assert all(record.code_sha256 and record.data_sha256 for record in records)
     store.rewrite_all([replace(record, code_sha256=f"m1:{0:064}") for record in records])
     told = call(tmp_path, suite=suite).output
-    assert "recorded with other code: 2 runs; --refit changed repeats them" in told
+    assert "recorded with other code: 2 runs; --refit changed re-runs them" in told
     assert "0 to do" in told
     again = call(tmp_path, "--refit", "changed", suite=suite).output
     assert "2 to do" in again

@@ -8,7 +8,7 @@ from bnnbench.commands.planning.plan import plan
 from bnnbench.commands.planning.share import Share
 from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.outcomes import lost
-from bnnbench.engine.store.leases import Claims
+from bnnbench.engine.store.leases import Leases
 from bnnbench.engine.store.store import Store
 from tests.suites.fakes import Mean, Together
 from tests.suites.miniature import QUICK
@@ -33,10 +33,10 @@ class Audience:
 def drivers(tmp_path):
     """Two drivers that made their plans before either began."""
     stores = [Store(tmp_path / "store") for _ in range(2)]
-    with Claims(tmp_path / "claims") as one, Claims(tmp_path / "claims") as other:
+    with Leases(tmp_path / "leases") as one, Leases(tmp_path / "leases") as other:
         yield [
-            Share(plan(SUITE, store, "cpu"), store, claims, Audience())
-            for store, claims in zip(stores, (one, other), strict=True)
+            Share(plan(SUITE, store, "cpu"), store, leases, Audience())
+            for store, leases in zip(stores, (one, other), strict=True)
         ]
 
 
@@ -75,7 +75,7 @@ def test_what_another_gave_up_is_taken_over(drivers):
     taken = [next(his) for _ in range(4)]
     assert next(his) is None
     for run in task.runs:
-        one._claims.release(run.key)
+        one._leases.release(run.key)
     assert next(his) == task
     assert task not in taken
 
@@ -92,7 +92,7 @@ def test_a_run_that_failed_elsewhere_is_not_tried_again_by_those_who_waited(driv
 def test_a_driver_that_was_taken_for_dead_leaves_what_others_did(drivers):
     one, other = drivers
     task = next(one.tasks())
-    assert other._claims._bury(one._claims._driver)
+    assert other._leases._reap(one._leases._driver)
     assert next(other.tasks()) == task
     other.keep(execute(task))
     (key,) = (run.key for run in task.runs)
@@ -104,7 +104,7 @@ def test_a_driver_that_was_taken_for_dead_leaves_what_others_did(drivers):
 def test_a_driver_that_was_taken_for_dead_keeps_what_nobody_did(drivers):
     one, other = drivers
     task = next(one.tasks())
-    assert other._claims._bury(one._claims._driver)
+    assert other._leases._reap(one._leases._driver)
     one.keep(execute(task))
     (key,) = (run.key for run in task.runs)
     assert other._store.read(key).status == "completed"
@@ -116,7 +116,7 @@ def test_two_that_repeat_finished_runs_repeat_each_once(drivers):
         one.keep(execute(task))
     again = [plan(SUITE, one._store, "cpu", refit="all") for _ in range(2)]
     one, other = (
-        Share(planned, share._store, share._claims, Audience())
+        Share(planned, share._store, share._leases, Audience())
         for planned, share in zip(again, drivers, strict=True)
     )
     for task in one.tasks():

@@ -14,7 +14,7 @@ import pytest
 from bnnbench.commands import admit, submit, suite
 from bnnbench.engine.run.packing import pack
 from bnnbench.engine.store import bundles, submissions
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.methods import own_files
 from bnnbench.reports.read.bundles import read_bundle
 from bnnbench.suites.two_moons import SUITES
@@ -175,7 +175,7 @@ def test_a_file_with_anything_else_is_refused(tmp_path, name):
     path = tmp_path / "odd"
     path.write_bytes(lzma.compress(packed.getvalue()))
     with pytest.raises(
-        Damaged, match=r"neither a run's nor a method's file; ask its sender [^;]*again$"
+        CorruptRecord, match=r"neither a run's nor a method's file; ask its sender [^;]*again$"
     ):
         submissions.unpack(path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -189,7 +189,7 @@ def test_links_and_cut_files_are_refused(file, tmp_path, capsys):
         archive.addfile(link)
     path = tmp_path / "odd"
     path.write_bytes(lzma.compress(packed.getvalue()))
-    with pytest.raises(Damaged):
+    with pytest.raises(CorruptRecord):
         submissions.unpack(path, tmp_path / "out")
     file.write_bytes(file.read_bytes()[:-50])
     assert admitted(file, tmp_path) == 2
@@ -200,7 +200,7 @@ def test_misuse_of_submit_is_told(work, tmp_path, capsys):
     assert submit.main(["adamw", str(work / "two_moons")]) == 2
     assert "no runs of adamw" in capsys.readouterr().err
     assert submit.main(["adamw", str(tmp_path)]) == 2
-    assert "holds no results" in capsys.readouterr().err
+    assert "has no results" in capsys.readouterr().err
 
 
 def test_a_part_of_a_profile_is_told_and_not_admitted(work, tmp_path, capsys):
@@ -211,6 +211,6 @@ def test_a_part_of_a_profile_is_told_and_not_admitted(work, tmp_path, capsys):
     assert suite.command(SUITES, flags) == 0
     capsys.readouterr()
     path = submitted(work, tmp_path / "two_moons", tmp_path)
-    assert "are missing; a bundle takes whole profiles alone" in capsys.readouterr().out
+    assert "are missing; a bundle takes only whole profiles" in capsys.readouterr().out
     assert admitted(path, work / "bundle") == admit.REFUSED
     assert "runs are missing" in capsys.readouterr().err

@@ -157,7 +157,7 @@ def test_commands_pack_what_is_here_and_restore_it_elsewhere(folder, monkeypatch
     out, there = tmp_path / "parts", tmp_path / "there"
     pack = ["pack", "cifar10", "--parts-of", "20K", "--out", str(out)]
     assert command.main(pack) == 0
-    assert f"not here, left out: {absent.place}" in capsys.readouterr().out
+    assert f"missing, left out: {absent.place}" in capsys.readouterr().out
     assert command.main(["unpack", str(out), "--data-dir", str(there)]) == 0
     for file in (train, test):
         assert (there / file.path).read_bytes() == FILES["cifar-10-batches-py/made"]

@@ -239,7 +239,7 @@ def test_what_makes_no_sense_is_refused():
     for wrong in ({"steps": 0}, {"restarts": 0}, {"step": 0.0}, {"averages": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             Pgd(0.1, **wrong)
-    with pytest.raises(ValueError, match="end alike"):
+    with pytest.raises(ValueError, match="all the same"):
         Pgd(0.1, restarts=2, random_start=False)
 
 

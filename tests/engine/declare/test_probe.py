@@ -82,7 +82,7 @@ def test_probes_draw_apart():
 @pytest.mark.parametrize(
     ("probe", "reason"),
     [
-        (Centre(condition="clean"), "conditions that are scored already: clean"),
+        (Centre(condition="clean"), "conditions that are already scored: clean"),
         (Centre(metric="eps_nu"), "eps_nu, which metrics.PROBED does not declare"),
         (Centre(harm="writes"), "changed the data"),
     ],

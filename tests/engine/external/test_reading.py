@@ -139,25 +139,25 @@ def swapped() -> pd.DataFrame:
 
 
 BAD = {
-    "no header": (lines("0.1,0.9\n0.2,0.8\n"), "number 0.1 where names of columns were needed"),
+    "no header": (lines("0.1,0.9\n0.2,0.8\n"), "number 0.1, but must contain column names"),
     "column": (lines("mean,varience\n1,1\n"), "'varience' is unknown .did you mean 'variance'"),
     "twice": (lines("mean,mean,variance\n1,1,1\n"), "'mean.1' is unknown"),
-    "text": (lines("mean,variance\n1,one\n"), "variance holds 'one': give numbers"),
-    "comma": (lines('mean,variance\n"1,5",1\n'), "mean holds '1,5': give numbers, with a decimal"),
+    "text": (lines("mean,variance\n1,one\n"), "variance contains 'one': give numbers"),
+    "comma": (lines('mean,variance\n"1,5",1\n'), "mean contains '1,5': give numbers, with a"),
     "hole": (lines("mean,variance\n1,1\n,1\n"), "means at point 1 = nan is missing"),
     "ragged": (lines("mean,variance\n1,1\n1,2,3\n4,5,6,7\n"), "not a table .*: give csv"),
     "empty": (b"", "not a table"),
     "no lines": (lines("mean,variance\n"), "the table has no lines: give one"),
-    "class": (lines("p0,p2\n0.5,0.5\n"), "p0, p2 are not those of classes 0 to 1: give p0, p1"),
+    "class": (lines("p0,p2\n0.5,0.5\n"), "p0, p2 do not match classes 0 to 1: give p0, p1"),
     "fold": (lines("fold,mean,variance\n0.5,1,1\n"), "fold needs whole numbers"),
     "no seed": (lines("seed,mean,variance\n0,1,1\n,1,1\n"), "seed needs whole numbers"),
-    "two forms": (lines("mean,variance,low,high\n1,1,0,2\n"), "make no prediction: give one of"),
-    "row twice": (lines("row,mean,variance\na,1,1\na,1,1\n"), "row a is there twice: predict"),
+    "two forms": (lines("mean,variance,low,high\n1,1,0,2\n"), "prediction from .*: give one of"),
+    "row twice": (lines("row,mean,variance\na,1,1\na,1,1\n"), "row a occurs twice: predict"),
     "draws of rows": (
         csv(with_draws().drop(index=7)),
         "first draw has 6 lines and draw number 2 5: give a line for every row and draw",
     ),
-    "order of draws": (csv(swapped()), "rows of draw number 2 are not those of the first, or not"),
+    "order of draws": (csv(swapped()), "rows of draw number 2 differ from the first draw's"),
     "draws of intervals": (
         lines("draw,low,high,level\n0,1,2,0.9\n1,1,2,0.9\n"),
         "a column draw goes with probabilities, means and samples, not with low",
@@ -168,12 +168,12 @@ BAD = {
         "rows_sha256 has 2 values for one fold and seed",
     ),
     "npy": (b"\x93NUMPY\x01\x00", "one array without a name: save it as npz"),
-    "broken npz": (npz(means=[1.0], variances=[1.0])[:-30], "not a whole npz file"),
-    "broken parquet": (parquet(with_draws())[:-30], "not a whole parquet file"),
-    "names": (npz(means=[1.0, 2.0], variances=[1.0, 1.0], row=["a"]), "1 names of rows for 2 pred"),
+    "broken npz": (npz(means=[1.0], variances=[1.0])[:-30], "not a complete npz file"),
+    "broken parquet": (parquet(with_draws())[:-30], "not a complete parquet file"),
+    "names": (npz(means=[1.0, 2.0], variances=[1.0, 1.0], row=["a"]), "1 row names for 2 pred"),
     "half fold": (npz(means=[1.0], variances=[1.0], fold=0.5), "fold is 0.5: give one whole"),
     "two seeds": (npz(means=[1.0], variances=[1.0], seed=[0, 1]), r"seed is \[0, 1\]: give one"),
-    "pickle": (npz(means=np.array([{}], object), variances=[1.0]), "not a whole npz .*objects"),
+    "pickle": (npz(means=np.array([{}], object), variances=[1.0]), "not a complete npz .*objects"),
 }  # fmt: skip
 
 

@@ -143,7 +143,7 @@ BAD = {
     "sum": ({"probabilities": FEW * 1.1}, [0, 1, 1], "sum to 1, the first at point 0 .to 1.1."),
     "negative": ({"probabilities": [[1.5, -0.5]]}, [0], "is negative: are these logits"),
     "logits": ({"log_probabilities": FEW * 4}, [0, 1, 1], "log of more than 1: are these logits"),
-    "one class": ({"probabilities": np.ones((3, 1))}, [0, 0, 0], "one class alone: give a prob"),
+    "one class": ({"probabilities": np.ones((3, 1))}, [0, 0, 0], "only one class: give a prob"),
     "nan": (
         {"probabilities": [[0.5, 0.5], [np.nan, 0.5]]},
         [0, 1],
@@ -158,11 +158,11 @@ BAD = {
     "variance": (
         {"means": [0, 1], "variances": [1, -1]},
         [0, 1],
-        "variances at point 1 = -1 is negative: give variances, noise of the target included",
+        "variances at point 1 = -1 is negative: give variances .target noise included",
     ),
     "infinite": ({"means": [np.inf, 1], "variances": [1, 1]}, [0, 1], "infinite: give finite"),
     "nan mean": ({"means": [np.nan, 1], "variances": [1, 1]}, [0, 1], "means at point 0 = nan"),
-    "no variance": ({"means": [0, 1]}, [0, 1], "means make no prediction: give one of: prob"),
+    "no variance": ({"means": [0, 1]}, [0, 1], "prediction from means: give one of: prob"),
     "one variance": (
         {"means": [0, 1], "variances": [1]},
         [0, 1],
@@ -179,7 +179,7 @@ BAD = {
         [0, 1],
         "quantiles at point 1, level 1 = 2 is below the quantile of a lower level: sort",
     ),
-    "levels": ({"levels": [0, 0.5], "quantiles": [[0, 1]]}, [0], "is no level: give them between"),
+    "levels": ({"levels": [0, 0.5], "quantiles": [[0, 1]]}, [0], "is not a level: give levels"),
     "twice": ({"levels": [0.5, 0.5], "quantiles": [[0, 1]]}, [0], "a level is given twice"),
     "too few levels": ({"levels": [0.5], "quantiles": [[0, 1]]}, [0], "points x levels"),
     "inverted": ({"level": 0.9, "low": [2], "high": [1]}, [0], "above the high end: are the two"),
@@ -187,11 +187,11 @@ BAD = {
     "level": ({"level": 90, "low": [1], "high": [2]}, [0], "between 0 and 1, such as 0.9"),
     "members": ({"level": 0.9, "members": [[0.5, 1]]}, [0], "= 0.5 is neither 0 nor 1"),
     "name": ({"probabilites": FEW}, [0, 1, 1], "did you mean 'probabilities'"),
-    "nothing": ({}, [0], "nothing make no prediction"),
+    "nothing": ({}, [0], "cannot make a prediction from nothing"),
     "length": ({"probabilities": FEW}, [0, 1], "3 predictions for targets of shape .2,.: give"),
-    "labels": ({"probabilities": FEW}, [0, 1, 2], "not classes 0 to 1: give the number"),
+    "labels": ({"probabilities": FEW}, [0, 1, 2], "not classes 0 to 1: give a class number"),
     "half labels": ({"probabilities": FEW}, [0, 1, 0.5], "not classes 0 to 1"),
-    "nan target": ({"means": [0], "variances": [1]}, [np.nan], "targets hold NaN"),
+    "nan target": ({"means": [0], "variances": [1]}, [np.nan], "targets contain NaN"),
 }  # fmt: skip
 
 

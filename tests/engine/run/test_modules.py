@@ -137,7 +137,7 @@ def test_a_wrong_network_is_refused_before_anything_runs(tmp_path):
         "def raises():\n    raise RuntimeError('no weights file')\n"
     )
     for network, message in (
-        ("bad.py:trained", "needed a function that returns a network; trained is one itself"),
+        ("bad.py:trained", "needed a function that returns a network; trained is itself a network"),
         ("bad.py:none", "needed a torch.nn.Module of bad:none; got a NoneType"),
         ("bad.py:hidden", "missing 1 required positional argument: 'width'"),
         ("bad.py:raises", "fails: RuntimeError: no weights file"),

@@ -10,7 +10,7 @@ from bnnbench.commands.bundle import Refused, check, main
 from bnnbench.commands.store import command as verify
 from bnnbench.engine.records.record import SCHEMA
 from bnnbench.engine.store import bundles
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.reports.read.bundles import read_bundle
 from bnnbench.reports.read.frames import results
 from tests.reports.synthetic import classified, keep, record, scored
@@ -52,7 +52,9 @@ def test_an_altered_byte_is_found(tmp_path, at):
     content = bytearray(path.read_bytes())
     content[at] ^= 1
     path.write_bytes(content)
-    with pytest.raises(Damaged, match=r"runs\.tar\.xz.*; take the file from the repository again$"):
+    with pytest.raises(
+        CorruptRecord, match=r"runs\.tar\.xz.*; get the file from the repository again$"
+    ):
         bundles.read(tmp_path)
 
 
@@ -63,7 +65,7 @@ def test_a_changed_score_inside_is_found(tmp_path):
     path.write_text(path.read_text().replace('"nll": 1.0', '"nll": 0.9'))
     with tarfile.open(tmp_path / bundles.NAME, "w:xz") as archive:
         archive.add(tmp_path / "runs", "runs")
-    with pytest.raises(Damaged, match=f"{RUNS[0].key}.*altered.*; take the file [^;]*again$"):
+    with pytest.raises(CorruptRecord, match=f"{RUNS[0].key}.*altered.*; get the file [^;]*again$"):
         bundles.read(tmp_path)
 
 
@@ -74,7 +76,9 @@ def test_a_record_of_a_later_version_is_not_called_damaged(tmp_path):
     path.write_text(path.read_text().replace(f'"schema": {SCHEMA}', '"schema": 999'))
     with tarfile.open(tmp_path / bundles.NAME, "w:xz") as archive:
         archive.add(tmp_path / "runs", "runs")
-    with pytest.raises(Damaged, match=r"schema 999 belongs to a later version.*; update this pro"):
+    with pytest.raises(
+        CorruptRecord, match=r"schema 999 belongs to a later version.*; update this pro"
+    ):
         bundles.read(tmp_path)
 
 
@@ -82,11 +86,11 @@ def test_the_suite_of_a_folder_is_told_without_reading_it_all(tmp_path):
     path = bundles.write(tmp_path, RUNS)
     assert bundles.suite_of(tmp_path) == "cifar10"
     path.write_bytes(path.read_bytes()[:20])
-    with pytest.raises(Damaged, match=r"runs\.tar\.xz: .*; take the file from the repository"):
+    with pytest.raises(CorruptRecord, match=r"runs\.tar\.xz: .*; get the file from the repository"):
         bundles.suite_of(tmp_path)
     with tarfile.open(path, "w:xz"):
         pass
-    with pytest.raises(Damaged, match="it has no record; take the file from the repository"):
+    with pytest.raises(CorruptRecord, match="it has no record; get the file from the repository"):
         bundles.suite_of(tmp_path)
 
 
@@ -107,7 +111,7 @@ def dirty(value):
         ([*RUNS, record(seed=7, provenance=dirty(True), code_sha256="AdamW")], "uncommitted"),
         ([*RUNS, record(seed=7, provenance=dirty(None), code_sha256="AdamW")], "uncommitted"),
         ([*RUNS, record(seed=7, code_sha256="edited")], "2 versions of its code"),
-        (RUNS, "cannot be repeated: .*--earlier-code accepts them"),
+        (RUNS, "cannot be re-run: .*--earlier-code accepts them"),
     ],
 )
 def test_runs_that_prove_nothing_are_refused(runs, why):
@@ -145,7 +149,7 @@ def test_with_its_predictions_a_bundle_is_a_store_that_can_be_scored_again(tmp_p
         with tarfile.open(out / name) as archive:
             archive.extractall(tmp_path / "again" / "cifar10", filter="data")
     assert verify(["verify", "--rescore", str(tmp_path / "again")]) == 0
-    assert "4 sound runs" in capsys.readouterr().out
+    assert "4 valid runs" in capsys.readouterr().out
     again = Store(tmp_path / "again" / "cifar10")
     forged = replace(true[0], scores={"clean": {"nll": 0.01, "accuracy": 1.0}})
     again.rewrite(replace(again.read(forged.key), scores=forged.scores))
@@ -159,4 +163,4 @@ def test_predictions_that_are_not_at_hand_are_counted(tmp_path, capsys):
     (store.runs / RUNS[0].key / "predictions.npz").unlink()
     asked = [str(tmp_path / "results"), "--out", str(tmp_path / "bundle"), "--earlier-code"]
     assert main([*asked, "--predictions"]) == 0
-    assert "of 1 run the predictions are not at hand" in capsys.readouterr().out
+    assert "predictions of 1 run are missing" in capsys.readouterr().out

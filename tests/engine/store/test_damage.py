@@ -26,7 +26,7 @@ from bnnbench.engine.records.clock import Clock
 from bnnbench.engine.records.record_json import from_json, to_json
 from bnnbench.engine.run.packing import pack, unpack, vars_of
 from bnnbench.engine.store import durable
-from bnnbench.engine.store.store import Damaged, Store, Unwritable
+from bnnbench.engine.store.store import CorruptRecord, Store, Unwritable
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.reports.read.load import read as read_results
 from tests.engine.records.test_record import RECORD, numbered
@@ -88,7 +88,9 @@ def test_every_corruption_of_predictions_is_found(tmp_path):
     for _ in range(FAULTS):
         if (other := hurt(content, rng)) != content:
             path.write_bytes(other)
-            with pytest.raises(Damaged, match=rf"{path}.*remove {path.parent} to run it again"):
+            with pytest.raises(
+                CorruptRecord, match=rf"{path}.*remove {path.parent} to run it again"
+            ):
                 store.predictions(RECORD.key)
 
 

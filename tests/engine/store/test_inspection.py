@@ -10,7 +10,7 @@ import pytest
 
 from bnnbench.engine.records.record_json import to_json
 from bnnbench.engine.store.inspection import inspect, inspect_run
-from bnnbench.engine.store.leases import CLAIMS, Claims
+from bnnbench.engine.store.leases import LEASES, Leases
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.checkpoints.files import Ledger
 from tests.suites.fakes import Mean
@@ -86,11 +86,11 @@ def leave_claim(store: Store) -> Path:
     script = """
 import os, signal, sys
 from pathlib import Path
-from bnnbench.engine.store.leases import Claims
-with Claims(Path(sys.argv[1])) as claims:
+from bnnbench.engine.store.leases import Leases
+with Leases(Path(sys.argv[1])) as leases:
     os.kill(os.getpid(), signal.SIGKILL)
 """
-    folder = store.folder / CLAIMS
+    folder = store.folder / LEASES
     project = Path(__file__).parents[3]
     subprocess.run([sys.executable, "-c", script, str(folder)], cwd=project, check=False)
     (path,) = folder.glob("*.driver")
@@ -132,7 +132,7 @@ HARMS = {
 
 
 def test_a_sound_store_is_sound(store, capsys):
-    assert call(capsys, "verify", store.folder.parent) == (0, f"{store.folder}: 4 sound runs\n")
+    assert call(capsys, "verify", store.folder.parent) == (0, f"{store.folder}: 4 valid runs\n")
 
 
 @pytest.mark.parametrize("harm", HARMS)
@@ -144,7 +144,7 @@ def test_every_harm_is_named_with_its_cure_and_the_cure_works(store, capsys, har
     found, told = call(capsys, "verify", store.folder)
     assert found == code
     assert f"{kind}: {path}: " in told
-    assert "Cure: " in told
+    assert "Remedy: " in told
 
     before = tree(store.folder)
     assert call(capsys, "gc", "--dry-run", store.folder)[0] == code
@@ -186,7 +186,7 @@ def test_superseded_runs_are_sound_and_go_when_asked(store, capsys):
 def test_nothing_is_removed_while_a_command_writes(store, capsys):
     leave_half(store)
     before = tree(store.folder)
-    with Claims(store.folder / CLAIMS):
+    with Leases(store.folder / LEASES):
         code, told = call(capsys, "gc", store.folder)
     assert code == 2
     assert f"process {os.getpid()}" in told
@@ -198,10 +198,10 @@ def test_what_a_living_command_has_moved_meanwhile_is_no_finding(store, capsys, 
     with monkeypatch.context() as patched:  # listed as a folder, and gone when it is read
         patched.setattr(Path, "is_dir", lambda path: True)
         assert inspect_run(store, store.runs / ("b" * 20)) == ([], None)
-    with Claims(store.folder / CLAIMS):
+    with Leases(store.folder / LEASES):
         code, told = call(capsys, "verify", store.folder)
     assert code == 0
-    assert "1 command at work" in told
+    assert "1 command running" in told
 
 
 def test_names_that_are_no_characters_are_told_legibly(tmp_path, capsys):
@@ -227,6 +227,6 @@ def test_a_folder_without_results_is_named(tmp_path, capsys, what):
 def test_checkpoints_and_claims_of_what_still_runs_are_left_alone(store):
     path = leave_checkpoints(store)
     Ledger({"runs": [RUNS[0].key, "c" * 20]}).write(path)
-    with Claims(store.folder / CLAIMS) as claims:
-        assert claims.take("c" * 20)
+    with Leases(store.folder / LEASES) as leases:
+        assert leases.acquire("c" * 20)
         assert inspect(store).findings == ()

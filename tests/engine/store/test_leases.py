@@ -16,21 +16,21 @@ from pathlib import Path
 import pytest
 
 from bnnbench.engine.store import leases as module
-from bnnbench.engine.store.leases import Claims, Pulse
+from bnnbench.engine.store.leases import Heartbeat, Leases
 from bnnbench.engine.store.store import Unwritable
 
 DRIVER = """
 import sys, time
 from pathlib import Path
-from bnnbench.engine.store.leases import Claims
-with Claims(Path(sys.argv[1])) as claims:
-    print(all([claims.take(name) for name in sys.argv[2:]]), flush=True)
+from bnnbench.engine.store.leases import Leases
+with Leases(Path(sys.argv[1])) as leases:
+    print(all([leases.acquire(name) for name in sys.argv[2:]]), flush=True)
     time.sleep(600)
 """
 
 
 def driver(folder: Path, project: Path, *names: str) -> subprocess.Popen:
-    """Return a process that has claimed the names."""
+    """Return a process that has leased the names."""
     start = [sys.executable, "-c", DRIVER, str(folder), *names]
     process = subprocess.Popen(start, stdout=subprocess.PIPE, text=True, cwd=project)
     assert process.stdout.readline() == "True\n"
@@ -45,60 +45,60 @@ def kill(process: subprocess.Popen) -> None:
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """Claims of a driver that is on another machine, so that only its file tells of it."""
+    """Leases of a driver that is on another machine, so that only its file tells of it."""
     with monkeypatch.context() as there:
         there.setattr(module, "_machine", lambda: ["another machine"])
-        claims = Claims(tmp_path)
-        claims._register()
-    return claims
+        leases = Leases(tmp_path)
+        leases._register()
+    return leases
 
 
-def test_a_claim_has_one_holder_until_it_is_released(tmp_path):
-    with Claims(tmp_path) as one, Claims(tmp_path) as other:
-        assert one.take("a")
-        assert one.take("a")
+def test_a_lease_has_one_holder_until_it_is_released(tmp_path):
+    with Leases(tmp_path) as one, Leases(tmp_path) as other:
+        assert one.acquire("a")
+        assert one.acquire("a")
         assert one.holds("a")
-        assert not other.take("a")
+        assert not other.acquire("a")
         assert not other.holds("a")
-        assert other.take("b")
+        assert other.acquire("b")
         one.release("a")
-        assert other.take("a")
+        assert other.acquire("a")
         other.release("b")
 
 
 def test_whoever_leaves_leaves_nothing(tmp_path):
-    with Claims(tmp_path) as one:
-        assert one.take("a")
-        assert one.take("b")
+    with Leases(tmp_path) as one:
+        assert one.acquire("a")
+        assert one.acquire("b")
         assert len(list(tmp_path.iterdir())) == 3
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="tells zombies by /proc")
-@pytest.mark.parametrize("names", [(), ("a", "b")], ids=["no claim", "claims"])
+@pytest.mark.parametrize("names", [(), ("a", "b")], ids=["no lease", "leases"])
 def test_whoever_leaves_removes_what_the_dead_left_and_nobody_wanted(tmp_path, project, names):
     killed, alive = driver(tmp_path, project, *names), driver(tmp_path, project, "c")
-    with Claims(tmp_path):
+    with Leases(tmp_path):
         kill(killed)
     left = {path.name.rpartition(".")[0] for path in tmp_path.iterdir()}
     assert len(left) == 2
     assert "c" in left
-    with Claims(tmp_path):
+    with Leases(tmp_path):
         kill(alive)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_whoever_leaves_lets_a_silent_driver_of_another_machine_be(tmp_path, elsewhere):
-    assert elsewhere.take("a")
-    with Claims(tmp_path) as claims:
-        assert claims.take("b")
+    assert elsewhere.acquire("a")
+    with Leases(tmp_path) as leases:
+        assert leases.acquire("b")
     assert {path.suffix for path in tmp_path.iterdir()} == {".driver", ".claim"}
 
 
 def test_whoever_cannot_read_of_a_driver_does_not_take_it_for_dead(
     tmp_path, elsewhere, monkeypatch
 ):
-    assert elsewhere.take("a")
+    assert elsewhere.acquire("a")
     names = {path.name for path in tmp_path.iterdir()}
     read = Path.read_text
 
@@ -108,34 +108,34 @@ def test_whoever_cannot_read_of_a_driver_does_not_take_it_for_dead(
         return read(path, *rest)
 
     monkeypatch.setattr(Path, "read_text", fails)
-    with Claims(tmp_path) as other:
-        assert not other.take("a")
+    with Leases(tmp_path) as other:
+        assert not other.acquire("a")
     assert {path.name for path in tmp_path.iterdir()} == names
     monkeypatch.setattr(module, "EXPIRY_SECONDS", 0.0)
-    with Claims(tmp_path) as other:
-        assert other.take("a")
+    with Leases(tmp_path) as other:
+        assert other.acquire("a")
 
 
 def test_whoever_comes_while_the_dead_are_counted_is_not_among_them(tmp_path, monkeypatch):
     def listing(folder, pattern):
         found = list(glob(folder, pattern))
         if not comers:
-            comers.append(Claims(tmp_path))
+            comers.append(Leases(tmp_path))
             comers[0].__enter__()
-            assert comers[0].take("a")
+            assert comers[0].acquire("a")
         return found
 
     glob, comers = Path.glob, []
-    with Claims(tmp_path) as claims:
+    with Leases(tmp_path) as leases:
         monkeypatch.setattr(Path, "glob", listing)
-        assert claims.dead() == []
-        claims._bury_the_dead()
+        assert leases.dead() == []
+        leases._reap_dead()
         assert comers[0].holds("a")
         comers[0].__exit__(None, None, None)
 
 
 def interrupted_at(line: int, action) -> bool:
-    """Carry out an action with Ctrl-C before a line, of those in the module of claims.
+    """Carry out an action with Ctrl-C before a line, of those in the module of leases.
 
     Returns whether there were so many lines.
     """
@@ -161,15 +161,15 @@ def interrupted_at(line: int, action) -> bool:
     return False
 
 
-def test_ctrl_c_at_any_line_leaves_no_claim_behind(tmp_path):
-    for step in ("take", "release"):
+def test_ctrl_c_at_any_line_leaves_no_lease_behind(tmp_path):
+    for step in ("acquire", "release"):
         for line in range(1, 1000):
             folder = tmp_path / f"{step}-{line}"
-            with Claims(folder) as claims:
-                assert claims.take("other")
+            with Leases(folder) as leases:
+                assert leases.acquire("other")
                 if step == "release":
-                    assert claims.take("name")
-                got_there = interrupted_at(line, partial(getattr(claims, step), "name"))
+                    assert leases.acquire("name")
+                got_there = interrupted_at(line, partial(getattr(leases, step), "name"))
             assert list(folder.iterdir()) == []
             if not got_there:
                 assert line > 3
@@ -179,67 +179,67 @@ def test_ctrl_c_at_any_line_leaves_no_claim_behind(tmp_path):
 
 
 def test_releasing_what_another_has_changes_nothing(tmp_path):
-    with Claims(tmp_path) as one, Claims(tmp_path) as other:
-        assert one.take("a")
+    with Leases(tmp_path) as one, Leases(tmp_path) as other:
+        assert one.acquire("a")
         other.release("a")
         assert one.holds("a")
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="tells zombies by /proc")
-def test_claims_of_a_process_that_was_killed_here_are_free_at_once(tmp_path, project):
+def test_leases_of_a_process_that_was_killed_here_are_free_at_once(tmp_path, project):
     killed = driver(tmp_path, project, "a", "b")
-    with Claims(tmp_path) as claims:
-        assert not claims.take("a")
-        (other,) = claims.others()
+    with Leases(tmp_path) as leases:
+        assert not leases.acquire("a")
+        (other,) = leases.others()
         assert other.startswith(f"process {killed.pid} on ")
         killed.kill()
         os.waitid(os.P_PID, killed.pid, os.WEXITED | os.WNOWAIT)  # it stays a zombie
-        assert claims.take("a")
+        assert leases.acquire("a")
         assert not (tmp_path / "b.claim").exists()
-        assert claims.take("b")
-        assert claims.others() == []
+        assert leases.acquire("b")
+        assert leases.others() == []
     killed.wait()
     killed.stdout.close()
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_process_that_has_the_number_of_a_dead_driver_is_not_taken_for_it(tmp_path, monkeypatch):
-    old, new = Claims(tmp_path), Claims(tmp_path)
+    old, new = Leases(tmp_path), Leases(tmp_path)
     with monkeypatch.context() as earlier:
         earlier.setattr(module, "_started", lambda _: "long ago")
         old._register()
-    assert old.take("a")
+    assert old.acquire("a")
     if Path("/proc").is_dir():
         with new:
-            assert new.take("a")
+            assert new.acquire("a")
 
 
 def test_a_driver_elsewhere_lives_as_long_as_its_file_changes(tmp_path, elsewhere, monkeypatch):
-    assert elsewhere.take("a")
+    assert elsewhere.acquire("a")
     clock = [0.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
-    with Claims(tmp_path) as claims:
+    with Leases(tmp_path) as leases:
         for beat in range(5):  # its clock may be anywhere and go backwards
-            os.utime(elsewhere.pulse, ns=(0, 10**18 - beat * 10**9))
-            assert not claims.take("a")
+            os.utime(elsewhere.heartbeat, ns=(0, 10**18 - beat * 10**9))
+            assert not leases.acquire("a")
             clock[0] += 0.9 * module.EXPIRY_SECONDS
         clock[0] += 0.2 * module.EXPIRY_SECONDS
-        assert claims.take("a")
+        assert leases.acquire("a")
         assert not elsewhere.holds("a")
 
 
 def test_that_the_clock_was_set_kills_nobody(tmp_path, elsewhere, monkeypatch):
-    assert elsewhere.take("a")
+    assert elsewhere.acquire("a")
     monkeypatch.setattr(module.time, "time", lambda: 4e9)
-    with Claims(tmp_path) as claims:
-        os.utime(claims.pulse, (4e9, 4e9))
-        assert not claims.take("a")
+    with Leases(tmp_path) as leases:
+        os.utime(leases.heartbeat, (4e9, 4e9))
+        assert not leases.acquire("a")
 
 
 def test_a_driver_renews_its_file(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "SECONDS_BETWEEN_BEATS", 0.01)
-    with Claims(tmp_path) as claims:
-        assert claims.take("a")
+    with Leases(tmp_path) as leases:
+        assert leases.acquire("a")
         before = (tmp_path / "a.claim").stat().st_mtime_ns
         give_up = time.monotonic() + 10
         while (tmp_path / "a.claim").stat().st_mtime_ns == before:
@@ -247,16 +247,16 @@ def test_a_driver_renews_its_file(tmp_path, monkeypatch):
 
 
 def test_whoever_was_taken_for_dead_begins_anew_and_has_lost_what_it_had(tmp_path, elsewhere):
-    assert elsewhere.take("a")
-    pulse = elsewhere.pulse
-    with Claims(tmp_path) as claims:
-        assert claims._bury(pulse.stem)
-        assert claims.take("a")
-        assert elsewhere.take("b")
-        assert elsewhere.pulse != pulse
+    assert elsewhere.acquire("a")
+    heartbeat = elsewhere.heartbeat
+    with Leases(tmp_path) as leases:
+        assert leases._reap(heartbeat.stem)
+        assert leases.acquire("a")
+        assert elsewhere.acquire("b")
+        assert elsewhere.heartbeat != heartbeat
         assert not elsewhere.holds("a")
         elsewhere.release("a")
-        assert claims.holds("a")
+        assert leases.holds("a")
         elsewhere.release("b")
 
 
@@ -268,8 +268,8 @@ def test_the_heir_of_an_heir_that_died_goes_on(tmp_path, project):
         process.kill()
         process.wait()
         process.stdout.close()
-    with Claims(tmp_path) as claims:
-        assert [claims.take(name) for name in "abc"] == [True] * 3
+    with Leases(tmp_path) as leases:
+        assert [leases.acquire(name) for name in "abc"] == [True] * 3
     assert list(tmp_path.iterdir()) == []
 
 
@@ -280,39 +280,39 @@ def test_symbolic_links_do_where_there_are_no_hard_ones(tmp_path, monkeypatch, m
 
     for name in missing:
         monkeypatch.setattr(module.os, name, refuse)
-    with Claims(tmp_path) as one, Claims(tmp_path) as other:
-        assert one.take("a")
+    with Leases(tmp_path) as one, Leases(tmp_path) as other:
+        assert one.acquire("a")
         assert (tmp_path / "a.claim").is_symlink() == bool(missing)
         assert one.holds("a")
-        assert not other.take("a")
+        assert not other.acquire("a")
         one.release("a")
-        assert other.take("a")
+        assert other.acquire("a")
         dead = one._driver
-        assert one.take("b")
-        assert other._bury(dead)
+        assert one.acquire("b")
+        assert other._reap(dead)
         assert not one.holds("b")
-        assert other.take("b")
+        assert other.acquire("b")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(Unwritable, match="choose a folder by --out"), Claims(tmp_path / "file"):
+    with pytest.raises(Unwritable, match="choose a folder with --out"), Leases(tmp_path / "file"):
         pass
 
 
-def test_a_pulse_that_stops_is_noticed(tmp_path, monkeypatch):
-    path, clock = tmp_path / "pulse", [0.0]
+def test_a_heartbeat_that_stops_is_noticed(tmp_path, monkeypatch):
+    path, clock = tmp_path / "heartbeat", [0.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
     path.write_text("")
-    pulse = Pulse(path)
-    assert pulse.beats()
+    heartbeat = Heartbeat(path)
+    assert heartbeat.beats()
     clock[0] = module.EXPIRY_SECONDS + 1
-    assert not pulse.beats()
+    assert not heartbeat.beats()
     os.utime(path, (1, 1))
-    assert pulse.beats()
+    assert heartbeat.beats()
     path.unlink()
-    assert not pulse.beats()
+    assert not heartbeat.beats()
 
 
 NAMES = [f"{number:03d}" for number in range(60)]
@@ -320,15 +320,15 @@ FATAL = NAMES[::10]
 """Whoever has one of these for the first time is killed."""
 
 
-def _claim_all(folder: str, log: str) -> None:
+def _lease_all(folder: str, log: str) -> None:
     """Take every name once, say so, and be killed over some."""
     rng = random.Random(os.getpid())
-    with Claims(Path(folder)) as claims, open(log, "a") as file:
+    with Leases(Path(folder)) as leases, open(log, "a") as file:
         left = set(NAMES)
         while left:
             for name in rng.sample(sorted(left), len(left)):
                 done = Path(folder, "..", "done", name)
-                if not claims.take(name):
+                if not leases.acquire(name):
                     continue
                 if not done.exists():
                     if (fatal := Path(folder, "..", "fatal", name)).exists():
@@ -337,7 +337,7 @@ def _claim_all(folder: str, log: str) -> None:
                     file.write(f"{name}\n")
                     file.flush()
                     done.touch()
-                claims.release(name)
+                leases.release(name)
                 left.discard(name)
 
 
@@ -359,7 +359,7 @@ def test_of_many_drivers_that_are_killed_again_and_again_one_does_each_thing(tmp
         crew = [process for process in crew if process not in ended]
         while len(crew) < 4:
             log = str(tmp_path / f"log{number}")
-            crew.append(server.Process(target=_claim_all, args=(str(tmp_path / "claims"), log)))
+            crew.append(server.Process(target=_lease_all, args=(str(tmp_path / "leases"), log)))
             crew[-1].start()
             number += 1
         time.sleep(0.05)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from bnnbench.engine.run import packing
 from bnnbench.engine.run.packing import NotImported, pack, stored_form, unpack, vars_of
 from bnnbench.engine.store import durable
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.methods.predictions import PREDICTIVES
 from bnnbench.methods.predictions.predictive import (
     CategoricalPredictive,
@@ -208,7 +208,7 @@ def test_a_truncated_record_is_named_with_its_cure(tmp_path):
     store.write(RECORD, None)
     path = store.runs / RECORD.key / "record.json"
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(Damaged, match=rf"{path}.*remove {path.parent} to run it again"):
+    with pytest.raises(CorruptRecord, match=rf"{path}.*remove {path.parent} to run it again"):
         store.read(RECORD.key)
 
 
@@ -222,14 +222,14 @@ def test_damaged_predictions_are_named_with_their_cure(tmp_path, harm):
     else:
         content = path.read_bytes()
         path.write_bytes(content[: len(content) // 2] if harm == "truncated" else b"other")
-    with pytest.raises(Damaged, match=rf"{path}.*remove"):
+    with pytest.raises(CorruptRecord, match=rf"{path}.*remove"):
         store.predictions(RECORD.key)
 
 
 def test_predictions_that_would_run_code_are_not_read(tmp_path):
     store = Store(tmp_path)
     store.write(RECORD, b"\x80\x04cposix\nsystem\n(S'touch pwned'\ntR.")
-    with pytest.raises(Damaged):
+    with pytest.raises(CorruptRecord):
         store.predictions(RECORD.key)
 
 

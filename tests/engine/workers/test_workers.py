@@ -170,7 +170,7 @@ def test_a_class_of_the_started_file_does_not_travel():
     Local.__module__, Local.__qualname__ = "__main__", "Local"
     sys.modules["__main__"].Local = Local
     try:
-        with pytest.raises(ExecutorUnavailable, match="put it into a module"):
+        with pytest.raises(ExecutorUnavailable, match="move it to a module"):
             Parcel.of(task(Local()))
     finally:
         del sys.modules["__main__"].Local

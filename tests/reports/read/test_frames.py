@@ -10,7 +10,7 @@ import pytest
 
 import bnnbench
 from bnnbench.engine.records.record import Cost
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.engine.store.tables import write_tables
 from tests.engine.records.test_record import RECORD, numbered
 
@@ -83,7 +83,7 @@ def test_a_folder_without_results_and_a_damaged_record_are_named(folder, tmp_pat
     with pytest.raises(ValueError, match="nowhere is not a folder"):
         bnnbench.results(tmp_path / "nowhere")
     (folder / "runs" / TWO.key / "record.json").write_text("{")
-    with pytest.raises(Damaged, match=TWO.key):
+    with pytest.raises(CorruptRecord, match=TWO.key):
         bnnbench.results(folder)
 
 

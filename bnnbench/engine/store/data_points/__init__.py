@@ -1,1 +1,1 @@
-"""Data that figures need beside predictions: of one dimension, of planes, and the files of both."""
+"""Data points for figures, in addition to predictions: curves, planes, and their files."""

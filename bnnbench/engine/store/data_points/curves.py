@@ -1,4 +1,4 @@
-"""Points and truth of one-dimensional data, which figures need beside predictions."""
+"""Points and true function of one-dimensional data, for figures."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class Curve:
     train_targets: Float[np.ndarray, " rows"]
     test_inputs: Float[np.ndarray, " points"]
     truth: Float[np.ndarray, " points"] | None = None
-    """The expected test targets, where they are known."""
+    """The expected test targets; None if unknown."""
 
 
 def keep_curves(suite: Suite, store: Store) -> None:
@@ -38,7 +38,7 @@ def keep_curves(suite: Suite, store: Store) -> None:
 
 
 def curve_of(data: Dataset) -> Curve | None:
-    """Return the points of a data set, or None unless it has one input and one real target."""
+    """Return the points of a data set; None unless it has one input and one real target."""
     target = data.target
     if target is None or data.train.inputs.shape[1:] != (1,) or data.train.targets.ndim != 2:
         return None
@@ -55,8 +55,8 @@ def curve_of(data: Dataset) -> Curve | None:
 
 
 def curve(store: Store, record: Record) -> Curve | None:
-    """Return the points of a record's source and fold, or None where none were stored.
+    """Return the points of a record's source and fold; None if none were stored.
 
-    Raises `Damaged`.
+    Raises `CorruptRecord`.
     """
     return read_points(path_of(store, record.run.get("source"), record.fold), Curve)

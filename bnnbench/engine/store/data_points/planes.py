@@ -1,4 +1,4 @@
-"""Training points and axes of planes, which maps need beside predictions."""
+"""Training points and grid axes of planes, for maps."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ class PlanePoints:
 
 
 def keep_planes(suite: Suite, store: Store) -> None:
-    """Store the points of every fold in `folder/curves`, where predictions are over a plane."""
+    """Store the points of every fold in `folder/curves` if predictions cover a plane."""
     planes = [e.condition for e in suite.evaluations if isinstance(e.condition, Plane)]
     for source in dict.fromkeys(case.source for case in suite.cases) if planes else ():
         for fold in range(min(suite.folds, source.folds)):
@@ -39,9 +39,9 @@ def keep_planes(suite: Suite, store: Store) -> None:
 
 
 def plane_points(store: Store, record: Record) -> PlanePoints | None:
-    """Return the points of a record's source and fold, or None where none were stored.
+    """Return the points of a record's source and fold; None if none were stored.
 
-    Raises `Damaged`.
+    Raises `CorruptRecord`.
     """
     path = path_of(store, record.profile, record.run.get("source"), record.fold)
     return read_points(path, PlanePoints)

@@ -1,4 +1,4 @@
-"""Points of data that figures need beside predictions: one file for each fold of a source."""
+"""Files of data points for figures, one for each fold of a source."""
 
 import io
 from pathlib import Path
@@ -8,20 +8,20 @@ import numpy as np
 
 from bnnbench.datasets.reading.whole_files import read_regular, write_whole
 from bnnbench.engine.declare.description import digest
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 
-CURE = "remove it: the next run of its suite writes it again"
+REMEDY = "remove it: the next run of its suite rewrites it"
 
 Points = TypeVar("Points")
 
 
 def path_of(store: Store, *identity: object) -> Path:
-    """Return the file of a fold's points, named by the digest of what identifies the fold."""
+    """Return the file of a fold's points, named by a digest of the fold's identity."""
     return store.folder / "curves" / f"{digest(list(identity))}.npz"
 
 
 def write_points(path: Path, points: object) -> None:
-    """Write the arrays of a dataclass as one whole file; those that are None are left out."""
+    """Write the arrays of a dataclass atomically to one file, leaving out None."""
     buffer = io.BytesIO()
     np.savez(buffer, **{name: array for name, array in vars(points).items() if array is not None})
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -29,9 +29,9 @@ def write_points(path: Path, points: object) -> None:
 
 
 def read_points(path: Path, kind: type[Points]) -> Points | None:
-    """Return the dataclass whose arrays a file has, None where there is no file.
+    """Return the dataclass with the arrays of a file; None if there is no file.
 
-    Raises `Damaged` for a file that is not whole or has other arrays.
+    Raises `CorruptRecord` for a file that is incomplete or has other arrays.
     """
     if not path.exists():
         return None
@@ -39,8 +39,8 @@ def read_points(path: Path, kind: type[Points]) -> Points | None:
         with np.load(io.BytesIO(read_regular(path)), allow_pickle=False) as arrays:
             return kind(**dict(arrays))
     except OSError as error:
-        raise Damaged(path, error, "make it readable, or remove it") from error
+        raise CorruptRecord(path, error, "make it readable, or remove it") from error
     except MemoryError:
         raise
-    except Exception as error:  # NumPy raises all kinds of errors for damaged bytes
-        raise Damaged(path, f"not points of data: {error!r}", CURE) from error
+    except Exception as error:  # NumPy raises all kinds of errors for corrupt bytes
+        raise CorruptRecord(path, f"not a file of data points: {error!r}", REMEDY) from error

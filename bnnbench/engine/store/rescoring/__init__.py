@@ -1,1 +1,1 @@
-"""Scores computed again, or for the first time, from stored predictions."""
+"""Scores recomputed, or computed for the first time, from stored predictions."""

@@ -1,4 +1,4 @@
-"""Scores that a suite adds to records once runs are finished, and the reasons for none."""
+"""Scores that a suite adds to records of finished runs, and reasons for missing scores."""
 
 import dataclasses
 from collections.abc import Container, Iterable, Mapping
@@ -9,11 +9,11 @@ from bnnbench.engine.records.record import Record
 Values = Mapping[str, Mapping[str, float]]
 """condition → metric → value"""
 Reasons = Mapping[str, Mapping[str, str]]
-"""condition → metric → reason for no value"""
+"""condition → metric → reason for a missing value"""
 
 
 def without(record: Record, metrics: Container[str]) -> Record:
-    """Return the record without scores by these metrics, and without reasons for none."""
+    """Return the record without scores by these metrics and reasons for missing ones."""
     return dataclasses.replace(
         record,
         scores={c: _others(of, metrics) for c, of in record.scores.items()},
@@ -26,7 +26,7 @@ def without(record: Record, metrics: Container[str]) -> Record:
 def with_scores(
     record: Record, metrics: Container[str], values: Values, reasons: Reasons
 ) -> Record:
-    """Return the record with these scores and reasons in place of its own by these metrics."""
+    """Return the record with these scores and reasons in place of its own for these metrics."""
     bare = without(record, metrics)
     conditions = {*bare.unanswered, *reasons}
     return dataclasses.replace(
@@ -41,7 +41,7 @@ def with_scores(
 
 
 def is_answered(record: Record, condition: str, metrics: Iterable[str]) -> bool:
-    """Return whether each metric has a value under the condition, or a reason for none."""
+    """Return whether each metric has a value under the condition, or a reason why not."""
     answered = {*record.scores.get(condition, {}), *record.unanswered.get(condition, {})}
     return answered >= set(metrics)
 

@@ -25,16 +25,16 @@ from bnnbench.metrics import CERTIFIED
 from bnnbench.metrics.functions.values import FunctionValues, Truth, function_values
 
 Relation = Literal["matched", "same family, other prior", "no posterior"]
-"""`matched`: the method aims at this posterior. `same family, other prior`: at that of another
-prior, or of another network. `no posterior`: at none; its distance says how well it stands in."""
+"""`matched`: the method approximates this posterior. `same family, other prior`: one with another
+prior or another network. `no posterior`: none; its distance shows how well it substitutes one."""
 CONDITION = Clean().name
-"""References are of the test rows as they are."""
+"""References are for the clean test rows."""
 
 
 def add_certified(suite: Suite, certified: Certified, store: Store) -> list[str]:
-    """Give each record its scores against its case's reference, and return doubts about them.
+    """Give each record its scores against its case's reference, and return warnings.
 
-    A case without a reference that can be trusted, or of other data, has no scores.
+    A case without a trusted reference, or with other data, has no scores.
     """
     doubts = []
     for case in suite.cases:
@@ -49,7 +49,7 @@ def add_certified(suite: Suite, certified: Certified, store: Store) -> list[str]
             continue
         fold = reference.certificate["model"]["fold"]
         compared = [r for r in records if r.fold == fold and r.method in suite.methods]
-        # Runs of methods that the command did not name keep scores against this same reference.
+        # Runs of methods not named in the command keep scores against this same reference.
         untouched = [r for r in records if r.fold == fold and _is_against(r, reference)]
         _drop([r for r in records if r not in compared and r not in untouched], store)
         for record in compared:
@@ -68,7 +68,7 @@ def add_certified(suite: Suite, certified: Certified, store: Store) -> list[str]
 
 
 def relation(method: Method, record: Record, reference: Reference) -> Relation:
-    """Return what the method, by its class, makes of the model that the reference has."""
+    """Return how the method, by its class, relates to the reference's model."""
     use, model = prior_use(method), reference.certificate["model"]
     if use in ("none", None):
         return "no posterior"
@@ -77,9 +77,9 @@ def relation(method: Method, record: Record, reference: Reference) -> Relation:
 
 
 def certified_scores(record: Record, store: Store) -> dict[str, dict[str, float]]:
-    """Return condition → metric → value, computed again from stored predictions.
+    """Return condition → metric → value, recomputed from stored predictions.
 
-    It is empty where the reference has other draws now. Raises `Damaged`.
+    It is empty if the reference's draws have changed. Raises `CorruptRecord`.
     """
     identity = record.reference or {}
     try:
@@ -92,7 +92,7 @@ def certified_scores(record: Record, store: Store) -> dict[str, dict[str, float]
 
 
 def truth_of(reference: Reference) -> Truth:
-    """Return a reference's draws in the form that scores take."""
+    """Return a reference's draws in the form that metrics take."""
     draws = reference.draws
     means = torch.from_numpy(draws.f)
     functions = FunctionValues(means, torch.zeros_like(means), draws.noise_std)
@@ -105,7 +105,7 @@ def _folder(name: str) -> Path:
 
 
 def _reference(certified: Certified, case: Case) -> Reference:
-    """Return the case's reference; raises `Refused` for other data than the case has."""
+    """Return the case's reference. Raises `Refused` if its data are not the case's."""
     reference = read(_folder(certified.folder) / case.name)
     require_data(reference, checksums(case.source.load(reference.certificate["model"]["fold"])))
     return reference
@@ -128,7 +128,7 @@ def _rewrite(record: Record, reference: Reference, store: Store) -> None:
 def _scores(
     record: Record, reference: Reference, store: Store
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """Return metric → value, and metric → reason for none."""
+    """Return metric → value, and metric → reason for a missing value."""
     try:
         prediction: Any = store.predictions(record.key)[CONDITION][0]
         functions = function_values(prediction, reference.draws.noise_std)
@@ -144,7 +144,7 @@ def _scores(
 
 
 def _drop(records: Iterable[Record], store: Store) -> None:
-    """Remove scores against a reference that is not one any more."""
+    """Remove scores against a reference that is no longer valid."""
     for record in records:
         if record.reference is not None:
             store.rewrite(dataclasses.replace(without(record, CERTIFIED), reference=None))

@@ -1,4 +1,4 @@
-"""Distances of predictions from those of the method that a suite takes for the truth."""
+"""Distances of predictions from the predictions of a suite's reference method."""
 
 import dataclasses
 import hashlib
@@ -15,25 +15,25 @@ from bnnbench.engine.run.score import rescaled, strangers_reason
 from bnnbench.engine.store.rescoring.added import is_answered, with_scores, without
 from bnnbench.engine.store.rescoring.certified import add_certified, certified_scores
 from bnnbench.engine.store.rescoring.far import add_far
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.methods.predictions.base import CannotAnswer, require
 from bnnbench.methods.predictions.predictive import RealPredictive
 from bnnbench.metrics import DISTANCES
 from bnnbench.metrics.distances import Tabulated
 
 Tell = Callable[[str], None]
-"""A function that takes a line on the progress."""
+"""A function that takes a line on progress."""
 
 
 def add_distances(suite: Suite, store: Store, tell: Tell = lambda line: None) -> list[str]:
-    """Give each record its distances to the reference, and return doubts about them.
+    """Give each record its distances to the reference, and return warnings.
 
-    Doubts are about folds without a reference and folds whose reference did not converge.
+    Warnings are about folds without a reference and folds whose reference did not converge.
 
-    The reference of a fold is the run of seed 0 of the method `suite.reference`. It alone has no
-    distance, so that its other seeds show the distance between two equal methods. Distances to
-    predictions that are no longer those of the reference are replaced or dropped. Raises `Damaged`
-    where predictions are missing or not whole.
+    The reference of a fold is the run of seed 0 of the method `suite.reference`. Only this run has
+    no distance, so that its other seeds show the distance between two equal methods. Distances to
+    outdated predictions of the reference are replaced or dropped. Raises `CorruptRecord` if
+    predictions are missing or incomplete.
     """
     if suite.reference is None:
         return []
@@ -122,9 +122,9 @@ def _compare(records: Iterable[Record], reference: Record, store: Store, tell: T
 
 
 def distances_to_reference(record: Record, store: Store) -> dict[str, dict[str, float]]:
-    """Return condition → distance → value, computed again from stored predictions.
+    """Return condition → distance → value, recomputed from stored predictions.
 
-    It is empty where the reference has other predictions now. Raises `Damaged`.
+    It is empty if the reference's predictions have changed. Raises `CorruptRecord`.
     """
     identity = record.reference or {}
     if "relation" in identity:
@@ -139,7 +139,7 @@ def distances_to_reference(record: Record, store: Store) -> dict[str, dict[str, 
 
 
 def _distances(prediction: Tabulated, truth: Tabulated) -> dict[str, float]:
-    """Return distance → value, the mean over points."""
+    """Return distance → value, averaged over points."""
     return {name: float(m.score(prediction, truth).mean()) for name, m in DISTANCES.items()}
 
 
@@ -148,7 +148,7 @@ def _sha256(record: Record, store: Store) -> str:
     try:
         return hashlib.sha256(read_regular(path)).hexdigest()
     except OSError as error:
-        raise Damaged(path, error) from error
+        raise CorruptRecord(path, error) from error
 
 
 def _drop(records: Iterable[Record], store: Store) -> None:
@@ -158,7 +158,7 @@ def _drop(records: Iterable[Record], store: Store) -> None:
 
 
 def _tabulated(record: Record, store: Store) -> tuple[dict[str, Tabulated], dict[str, str]]:
-    """Return condition → prediction in original target units, and condition → reason for none."""
+    """Return condition → prediction in original units, and condition → reason if it has none."""
     tabulated, reasons = {}, {}
     try:
         predictions = store.predictions(record.key)
@@ -182,7 +182,7 @@ def _in_original_units(prediction: Any, target: Mapping[str, Any] | None) -> Rea
     if getattr(prediction, "of_classes", False):
         class_name = type(prediction).__name__
         raise TypeError(
-            f"distances to a reference need predictions of real targets, not {class_name}"
+            f"distances to a reference need predictions of real-valued targets, not {class_name}"
         )
     require(prediction, "mean", "variance", "log_prob", "cdf")
     return rescaled(prediction, target["mean"], target["std"]) if target else prediction

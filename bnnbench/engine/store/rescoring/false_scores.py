@@ -1,4 +1,4 @@
-"""Scores of a record compared with those that its stored predictions give."""
+"""Scores of a record compared with the scores of its stored predictions."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -13,15 +13,15 @@ from bnnbench.engine.store.store import Store
 from bnnbench.metrics import FAR, METRICS, PROBED
 
 ROUNDING = 1e-4
-"""Relative difference that other processors and libraries make."""
+"""Tolerance for relative differences between processors and libraries."""
 
 
 def false_scores(store: Store, record: Record) -> list[str]:
-    """Return a phrase for each score that differs from that of the stored predictions.
+    """Return a phrase for each score that differs from the score of the stored predictions.
 
-    What probes and attacks measured needs the posterior, and is believed; so are scores of earlier
-    rounds of active learning, of which summaries are stored or nothing, and of predictions whose
-    class is a stranger's. Raises `Damaged` where predictions are missing or not whole.
+    Not checked: scores of probes and attacks, which need the posterior; of earlier rounds of active
+    learning, stored as summaries if at all; and of predictions of a third-party class. Raises
+    `CorruptRecord` if predictions are missing or incomplete.
     """
     try:
         predictions = store.predictions(record.key) if record.predictions_sha256 else {}
@@ -33,7 +33,7 @@ def false_scores(store: Store, record: Record) -> list[str]:
             computed[condition] = {**computed.get(condition, {}), **values}
         if record.scores.get(CONDITION, {}).keys() & FAR.keys() and CONDITION in predictions:
             computed[CONDITION] = {**computed[CONDITION], **far_scores(record, store).values}
-    except Exception as error:  # of all kinds, for predictions that do not fit their targets
+    except Exception as error:  # of any kind, for predictions that do not fit their targets
         return [f"its predictions cannot be scored: {error!r}"]
     return [
         *_without_predictions(record, predictions),
@@ -43,7 +43,7 @@ def false_scores(store: Store, record: Record) -> list[str]:
 
 
 def _false_choice(record: Record) -> Iterator[str]:
-    """Yield a phrase where a search, chosen from again, prefers another trial or length."""
+    """Yield a phrase if the search, evaluated again, chooses another trial or length."""
     if record.search is None:
         return
     from bnnbench.methods.tuning.search import Search
@@ -67,7 +67,7 @@ def _false_choice(record: Record) -> Iterator[str]:
 
 
 def _computed(record: Record, predictions: Predictions) -> dict[str, Mapping[str, float | None]]:
-    """Return condition → metric → value; None where the predictions have no answer."""
+    """Return condition → metric → value; None if the predictions do not support the metric."""
     computed: dict[str, Mapping[str, float | None]] = {}
     for condition, (prediction, targets) in predictions.items():
         if not (_is_earlier_round(record, condition) and hasattr(prediction, "summary")):
@@ -105,7 +105,7 @@ def _text(value: float | None) -> str:
 
 
 def _is_earlier_round(record: Record, condition: str) -> bool:
-    """Return whether a condition is scored after a fit of active learning before the last."""
+    """Return whether a condition is scored before the last fit of active learning."""
     rounds = {name: _acquisitions(record, name) for name in record.condition_traits}
     last = max(rounds.values(), default=0)
     return bool(record.run.get("acquisition")) and rounds.get(condition, 0) < last

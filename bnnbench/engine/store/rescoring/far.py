@@ -20,14 +20,14 @@ from bnnbench.metrics import FAR
 from bnnbench.metrics.far import KnownFunction
 
 CONDITION = Clean().name
-"""The true function is known at the test rows as they are."""
+"""The true function is known at the clean test rows."""
 
 
 def add_far(suite: Suite, store: Store) -> list[str]:
-    """Give each record its scores against the true function, and return doubts about them.
+    """Give each record its scores against the true function, and return warnings.
 
-    A case of which no function of one input is known has no scores. Raises `Damaged` where
-    predictions are missing or not whole.
+    A case without a known function of one input has no scores. Raises `CorruptRecord` if
+    predictions are missing or incomplete.
     """
     doubts = []
     for case in suite.cases:
@@ -50,9 +50,9 @@ def add_far(suite: Suite, store: Store) -> list[str]:
 
 
 def far_scores(record: Record, store: Store) -> Scores:
-    """Return a record's scores, computed again from stored predictions and points.
+    """Return a record's scores, recomputed from stored predictions and points.
 
-    They are empty where the points are not at hand. Raises `Damaged`.
+    They are empty if the points are missing. Raises `CorruptRecord`.
     """
     points = curve(store, record)
     if points is None or points.truth is None:
@@ -71,7 +71,7 @@ def _scores(record: Record, store: Store, points: Curve) -> Scores:
 
 
 def known_function(points: Curve, target: Mapping[str, Any]) -> KnownFunction:
-    """Return the true function, standardised as the target is."""
+    """Return the true function, standardised like the target."""
     assert points.truth is not None
     truth = (torch.from_numpy(points.truth).double() - target["mean"]) / target["std"]
     return KnownFunction(torch.from_numpy(points.test_inputs).double(), truth)

@@ -1,4 +1,4 @@
-"""Scores that a record lacks, computed from stored predictions."""
+"""Compute missing scores from stored predictions."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -18,10 +18,10 @@ def rescore(
     metrics: Mapping[str, Iterable[str]],
     keys: Iterable[str] | None = None,
 ) -> int:
-    """Add the metrics that records lack, without fitting, and return the number of changed records.
+    """Add missing metrics to records, without fitting; return the number of changed records.
 
     `metrics` are by condition; `keys` limits the records. Earlier rounds of active learning without
-    stored predictions get none. Raises `Damaged` where predictions are missing or not whole.
+    stored predictions get none. Raises `CorruptRecord` if predictions are missing or incomplete.
     """
     changed = 0
     for key in store.run_keys() if keys is None else keys:

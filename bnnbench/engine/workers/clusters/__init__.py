@@ -1,1 +1,1 @@
-"""Executors on clusters: Ray and Slurm, and the parcels that travel to their machines."""
+"""Executors on clusters, Ray and Slurm, and the parcels sent to their machines."""

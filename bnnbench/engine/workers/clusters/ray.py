@@ -1,4 +1,4 @@
-"""Workers on the machines of a Ray cluster; tasks of a lost machine go to another one."""
+"""Workers on the machines of a Ray cluster; a lost machine's tasks move to another."""
 
 import functools
 import os
@@ -14,42 +14,42 @@ from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import Limits, Settings
 from bnnbench.engine.workers.base import PAUSE_SECONDS, ExecutorUnavailable, Lost, Result, Watcher
 from bnnbench.engine.workers.child import throttled
-from bnnbench.engine.workers.clusters.parcels import CURE, Parcel
+from bnnbench.engine.workers.clusters.parcels import REMEDY, Parcel
 from bnnbench.engine.workers.clusters.ray_cluster import Patience, connected, machines_of
 from bnnbench.engine.workers.gpus import VISIBLE, Gpu
-from bnnbench.engine.workers.retry_queue import Turn, Turns
+from bnnbench.engine.workers.retry_queue import Attempt, RetryQueue
 from bnnbench.engine.workers.worker import Message, Worker
 from bnnbench.methods import own_files
 
 SECONDS_BETWEEN_REPORTS = 1.0
 
 FALSE_STARTS = 5
-"""Number of workers in a row that end before they are ready, which is no accident."""
+"""Number of consecutive workers ending before they are ready that is no accident."""
 
 _COLOUR = re.compile(r"\x1b\[\d+m")
 
 
 class Host:
-    """One core of a machine, and its share of a GPU: an actor that has a worker there.
+    """An actor with one core of a machine and a share of its GPU, which has a worker there.
 
-    The worker is a process of its own, so that limits hold and its death has a reason. It decides
-    on the device of its fits, as the driver's machine may have another.
+    The worker is a separate process, so that limits are enforced and its death has a reason. It
+    chooses the device of its fits, as the driver's machine may have another.
     """
 
     def __init__(self, limits: Limits, isolate: bool, gpus: float) -> None:
         import ray
 
         visible = ",".join(map(str, ray.get_gpu_ids()))
-        os.environ[VISIBLE] = visible  # Ray hides no GPU from an actor that has none
+        os.environ[VISIBLE] = visible  # Ray hides no GPU from an actor without one
         own_files.make_absolute()
         gpu = Gpu(visible, min(gpus, 1.0)) if gpus else None
         self._worker = Worker(limits, isolate, gpu)
 
     def ready(self) -> None:
-        """Answer, once there is an actor to do so; its process starts with its first task."""
+        """Return once the actor exists; its process starts with its first task."""
 
-    def carry_out(self, parcel: Parcel) -> Iterator[Message]:
-        """Yield the messages of a task, the last of which is its ending."""
+    def execute(self, parcel: Parcel) -> Iterator[Message]:
+        """Yield the messages of a task, the last of which is its termination."""
         try:
             task = parcel.opened()
         except ExecutorUnavailable as error:
@@ -75,18 +75,18 @@ class _Hired:
     actor: Any
     awaited: Any
     ready: bool = False
-    turn: Turn | None = None
+    attempt: Attempt | None = None
 
 
 @dataclass(frozen=True)
 class Ray:
-    """Carries out tasks on `settings.workers` hosts at once."""
+    """Runs tasks on `settings.workers` hosts at once."""
 
     settings: Settings
 
     def map(self, tasks: Iterable[Task | None], watcher: Watcher) -> Generator[Result, None, None]:
         """Return the result of every task, in the order in which they finish."""
-        turns = Turns(tasks, watcher)
+        queue = RetryQueue(tasks, watcher)
         patience = Patience(self.settings, watcher)
         with connected(self.settings) as ray:
             crew = [_hire(ray, self.settings) for _ in range(self.settings.workers)]
@@ -96,28 +96,28 @@ class Ray:
                     ready = any(hired.ready for hired in crew)
                     patience.check(functools.partial(machines_of, ray), ready)
                     for hired in crew:
-                        if hired.ready and not hired.turn and (turn := turns.next()):
-                            _assign(hired, turn)
-                            watcher.started(turn.task)
-                    if turns.over and not any(hired.turn for hired in crew):
+                        if hired.ready and not hired.attempt and (attempt := queue.next()):
+                            _assign(hired, attempt)
+                            watcher.started(attempt.task)
+                    if queue.over and not any(hired.attempt for hired in crew):
                         return
                     for hired in _with_reply(ray, crew):
                         event, content = _message(ray, hired)
-                        turn = hired.turn
+                        attempt = hired.attempt
                         if event == "ready":
                             false_starts = 0
                         elif event == "gone":
                             false_starts += not hired.ready
                             if false_starts == FALSE_STARTS:
                                 raise ExecutorUnavailable(
-                                    f"Ray's workers end as they start: {content.reason}; {CURE}"
+                                    f"Ray's workers end as they start: {content.reason}; {REMEDY}"
                                 )
                             crew[crew.index(hired)] = _hire(ray, self.settings)
-                        if turn and event == "progress":
-                            watcher.progressed(turn.task, *content)
-                        elif turn:
-                            hired.turn = hired.awaited = None
-                            yield from turns.settle(turn, (event, content))
+                        if attempt and event == "progress":
+                            watcher.progressed(attempt.task, *content)
+                        elif attempt:
+                            hired.attempt = hired.awaited = None
+                            yield from queue.complete_or_requeue(attempt, (event, content))
             finally:
                 for hired in crew:
                     with suppress(Exception):  # the cluster may be gone
@@ -125,7 +125,7 @@ class Ray:
 
 
 def _hire(ray: Any, settings: Settings) -> _Hired:
-    """Return a new actor, which Ray starts once it has room."""
+    """Return a new actor, which Ray starts as soon as there is room."""
     options: dict[str, Any] = {"num_cpus": 1, "num_gpus": settings.gpus}
     if settings.limits.bytes:
         options["memory"] = settings.limits.bytes
@@ -133,10 +133,10 @@ def _hire(ray: Any, settings: Settings) -> _Hired:
     return _Hired(actor, actor.ready.remote())
 
 
-def _assign(hired: _Hired, turn: Turn) -> None:
-    parcel = Parcel.of(turn.task)
-    hired.turn = turn
-    hired.awaited = hired.actor.carry_out.options(num_returns="streaming").remote(parcel)
+def _assign(hired: _Hired, attempt: Attempt) -> None:
+    parcel = Parcel.of(attempt.task)
+    hired.attempt = attempt
+    hired.awaited = hired.actor.execute.options(num_returns="streaming").remote(parcel)
 
 
 def _with_reply(ray: Any, crew: list[_Hired]) -> list[_Hired]:
@@ -167,6 +167,6 @@ def _message(ray: Any, hired: _Hired) -> tuple[Any, Any]:
 
 
 def _line(error: Exception, number: int) -> str:
-    """Return a line of Ray's message: the first says what ended, the last why it never began."""
+    """Return a line of Ray's message: the first names what ended, the last why it did not start."""
     lines = _COLOUR.sub("", str(error)).strip().splitlines() or [type(error).__name__]
     return lines[number].rstrip(".:")

@@ -1,4 +1,4 @@
-"""A Ray cluster: connecting to it, and waiting for machines that it has yet to start."""
+"""Connect to a Ray cluster, and wait for machines that it has yet to start."""
 
 import logging
 import os
@@ -17,12 +17,12 @@ SHARED = ("BNNBENCH_DATA", "BNNBENCH_OFFLINE", own_files.VARIABLE, environments.
 """Variables of the driver's environment that workers inherit."""
 
 SECONDS_TO_START = 30.0
-"""Time in which a machine that has room starts a worker."""
+"""Time within which a machine with room starts a worker."""
 
 
 @contextmanager
 def connected(settings: Settings) -> Iterator[Any]:
-    """Connect to the cluster, or start one on this machine; shut it down at the end."""
+    """Connect to the cluster, or start one on this machine; disconnect at the end."""
     import ray
     from ray.exceptions import RuntimeEnvSetupError
 
@@ -48,7 +48,7 @@ def connected(settings: Settings) -> Iterator[Any]:
         raise ExecutorUnavailable(
             f"no Ray cluster at --address {settings.address}: {error}"
         ) from error
-    for number, handler in handlers.items():  # Ray's would end this process silently
+    for number, handler in handlers.items():  # Ray's handler would end this process silently
         signal.signal(number, handler)
     try:
         yield ray
@@ -57,7 +57,7 @@ def connected(settings: Settings) -> Iterator[Any]:
 
 
 def _copied(folder: Path) -> str:
-    """Return the folders of own methods; those within the copied folder are relative to it."""
+    """Return the folders of custom methods, relative to the copied folder if inside it."""
     whole = folder.resolve()
     places = (Path(own_folder).resolve() for own_folder in own_files.folders())
     return os.pathsep.join(
@@ -66,9 +66,9 @@ def _copied(folder: Path) -> str:
 
 
 class Patience:
-    """Waits for a cluster's first worker, says what for, and ends the wait.
+    """Reports the wait for a cluster's first worker, and ends it after a time limit.
 
-    A cluster may have no machine until somebody asks for a worker.
+    A cluster may have no machine until a worker is requested.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Patience:
         self._said = False
 
     def check(self, machines: Callable[[], list[Mapping[str, float]]], ready: bool) -> None:
-        """Raise `ExecutorUnavailable` after too long without a worker that is ready.
+        """Raise `ExecutorUnavailable` after too long without a ready worker.
 
         `machines` returns the resources of each machine of the cluster.
         """
@@ -108,7 +108,7 @@ class Patience:
             )
 
     def _lack(self, machines: list[Mapping[str, float]]) -> str | None:
-        """Return a sentence if no machine, however idle, has room for a worker."""
+        """Return a sentence if no machine has room for a worker, even if idle; else None."""
         settings = self._settings
         needed = {"CPU": 1.0, "GPU": settings.gpus, "memory": float(settings.limits.bytes or 0)}
         if any(all(has.get(name, 0.0) >= needed[name] for name in needed) for has in machines):
@@ -118,5 +118,5 @@ class Patience:
 
 
 def machines_of(ray: Any) -> list[Mapping[str, float]]:
-    """Return the resources of each machine of a cluster that is alive."""
+    """Return the resources of each live machine of a cluster."""
     return [node["Resources"] for node in ray.nodes() if node["Alive"]]

@@ -1,4 +1,4 @@
-"""Jobs of a Slurm cluster, in arrays, by submitit; results come back over a shared disk."""
+"""Job arrays on a Slurm cluster, with submitit; results come back over a shared disk."""
 
 import math
 import shutil
@@ -13,63 +13,63 @@ from bnnbench.engine.workers import Settings
 from bnnbench.engine.workers.base import PAUSE_SECONDS, ExecutorUnavailable, Lost, Result, Watcher
 from bnnbench.engine.workers.clusters.parcels import Parcel
 from bnnbench.engine.workers.clusters.slurm_job import Job
-from bnnbench.engine.workers.retry_queue import Turn, Turns
+from bnnbench.engine.workers.retry_queue import Attempt, RetryQueue
 from bnnbench.engine.workers.worker import TICK_SECONDS
 
 if TYPE_CHECKING:
     import submitit
 
 REQUEUES = 20
-"""Largest number of times that a job which reaches its time limit continues from its checkpoint."""
+"""Maximum number of times that a job at its time limit continues from its checkpoint."""
 
 SECONDS_TO_END = 10
-"""Time to wait for jobs on this machine to end when they were cancelled."""
+"""Time to wait for cancelled jobs on this machine to end."""
 
 BYTES_TO_START = 2**30
-"""Part of a job's memory limit beyond that of its workers."""
+"""A job's memory limit beyond the limits of its workers."""
 
 _END_OF_TRACE = "\n----------------------\nYou can check full logs"
 
 
 @dataclass(frozen=True)
 class Slurm:
-    """Carries out tasks in jobs of at least `settings.pack` runs, `settings.workers` at once."""
+    """Runs tasks in jobs of at least `settings.pack` runs, `settings.workers` at once."""
 
     settings: Settings
 
     def map(self, tasks: Iterable[Task | None], watcher: Watcher) -> Generator[Result, None, None]:
         """Return the result of every task, in the order in which their jobs finish."""
-        turns = Turns(tasks, watcher)
+        queue = RetryQueue(tasks, watcher)
         executor = submitter(self.settings)
-        running: dict[Any, list[Turn]] = {}
+        running: dict[Any, list[Attempt]] = {}
         try:
             while True:
-                array: list[list[Turn]] = []
+                array: list[list[Attempt]] = []
                 while len(running) + len(array) < self.settings.workers and (
-                    pack := self._pack(turns)
+                    pack := self._pack(queue)
                 ):
                     array.append(pack)
                 if array:
-                    parcels = ([Parcel.of(turn.task) for turn in pack] for pack in array)
+                    parcels = ([Parcel.of(attempt.task) for attempt in pack] for pack in array)
                     jobs = [Job(self.settings, of_job) for of_job in parcels]
                     running |= zip(submitted(executor, jobs), array, strict=True)
-                    for turn in (turn for pack in array for turn in pack):
-                        watcher.started(turn.task)
-                if not running and turns.over:
+                    for attempt in (attempt for pack in array for attempt in pack):
+                        watcher.started(attempt.task)
+                if not running and queue.over:
                     return
                 time.sleep(PAUSE_SECONDS)
                 for job in [job for job in running if job.done()]:
-                    yield from _results(job, running.pop(job), turns, watcher)
+                    yield from _results(job, running.pop(job), queue, watcher)
         finally:
             self._cancel(running)
 
-    def _pack(self, turns: Turns) -> list[Turn]:
-        """Return the turns of a job; one whose job was lost has the next for itself."""
-        pack: list[Turn] = []
-        while sum(len(turn.task.runs) for turn in pack) < self.settings.pack:
-            if turn := turns.next():
-                pack.append(turn)
-            if not turn or turn.attempt > 1:
+    def _pack(self, queue: RetryQueue) -> list[Attempt]:
+        """Return the attempts for a job; a retry after a lost job is alone in the next one."""
+        pack: list[Attempt] = []
+        while sum(len(attempt.task.runs) for attempt in pack) < self.settings.pack:
+            if attempt := queue.next():
+                pack.append(attempt)
+            if not attempt or attempt.number > 1:
                 break
         return pack
 
@@ -88,7 +88,7 @@ class Slurm:
 
 
 def submitter(settings: Settings) -> "submitit.AutoExecutor":
-    """Return the submitter of jobs; raises `ExecutorUnavailable` without Slurm."""
+    """Return the submitter of jobs. Raises `ExecutorUnavailable` without Slurm."""
     import submitit
 
     limits, options = settings.limits, dict(settings.options)
@@ -109,7 +109,7 @@ def submitter(settings: Settings) -> "submitit.AutoExecutor":
         optional["gpus_per_node"] = math.ceil(settings.gpus)
     if options:
         named = {name.replace("-", "_"): value for name, value in options.items()}
-        optional["slurm_additional_parameters"] = named  # these win over all others
+        optional["slurm_additional_parameters"] = named  # these override all others
     submitter.update_parameters(
         name="bnnbench",
         timeout_min=settings.minutes,
@@ -123,7 +123,7 @@ def submitter(settings: Settings) -> "submitit.AutoExecutor":
 def submitted(
     executor: "submitit.AutoExecutor", jobs: Sequence[Callable[[], Any]]
 ) -> "list[submitit.Job[Any]]":
-    """Put jobs into the queue; raises `ExecutorUnavailable` where Slurm refuses them."""
+    """Queue the jobs. Raises `ExecutorUnavailable` if Slurm refuses them."""
     from submitit.core.utils import FailedJobError, FailedSubmissionError
 
     try:
@@ -133,7 +133,7 @@ def submitted(
 
 
 def reason(job: Any) -> str:
-    """Return a sentence on how a job ended that has no result."""
+    """Return a sentence on how a job without a result ended."""
     from submitit.core.utils import FailedJobError, UncompletedJobError
 
     ending = f"job {job.job_id} ended as {job.state}"
@@ -147,25 +147,25 @@ def reason(job: Any) -> str:
 
 
 def _results(
-    job: Any, pack: list[Turn], turns: Turns, watcher: Watcher
+    job: Any, pack: list[Attempt], queue: RetryQueue, watcher: Watcher
 ) -> Generator[Result, None, None]:
-    """Yield the results of a job; one that has none has died, and its tasks are tried again."""
+    """Yield the results of a job; without any, it has died and its tasks are retried."""
     from submitit.core.utils import FailedJobError, UncompletedJobError
 
     try:
         results = job.result()
     except (FailedJobError, UncompletedJobError):
-        for turn in pack:
-            yield from turns.settle(turn, ("died", Lost(reason(job))))
+        for attempt in pack:
+            yield from queue.complete_or_requeue(attempt, ("died", Lost(reason(job))))
         return
     if isinstance(results, Exception):
         raise results
     by_keys = {_keys(task): (task, result) for task, result in results}
-    for turn in pack:
-        if finished := by_keys.pop(_keys(turn.task), None):
-            yield turn.task, finished[1]
+    for attempt in pack:
+        if finished := by_keys.pop(_keys(attempt.task), None):
+            yield attempt.task, finished[1]
         else:
-            watcher.lost(turn.task, "its process died; its runs were tried one by one")
+            watcher.lost(attempt.task, "its process died; its runs were tried one by one")
     yield from by_keys.values()
 
 

@@ -1,4 +1,4 @@
-"""What a Slurm job does: it carries out tasks in processes on its machine."""
+"""The content of a Slurm job: it runs tasks in processes on its machine."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from bnnbench.engine.run.devices import gpus_here
 from bnnbench.engine.run.task import Task
-from bnnbench.engine.store.leases import SECONDS_BETWEEN_BEATS, Pulse
+from bnnbench.engine.store.leases import SECONDS_BETWEEN_BEATS, Heartbeat
 from bnnbench.engine.workers import Settings
 from bnnbench.engine.workers.base import Result, Silent
 from bnnbench.engine.workers.clusters.parcels import Parcel
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class Job:
-    """Carries out tasks and returns their results; an error of the engine is returned too.
+    """Runs tasks and returns their results; an error of the engine is returned too.
 
-    A job that is preempted or out of time continues after the results that it has.
+    A job that is preempted or out of time continues after the results it already has.
     """
 
     settings: Settings
@@ -34,32 +34,32 @@ class Job:
     results: list[Result] = field(default_factory=list)
 
     def __call__(self) -> list[Result] | Exception:
-        """Carry out the tasks; ends with the driver."""
+        """Run the tasks; ends with the driver."""
         from submitit.core.utils import UncompletedJobError
 
         try:
             tasks = [parcel.opened() for parcel in self.parcels]
             settings = on_this_machine(self.settings, tasks[0].device)
             with (
-                _while_it_beats(self.settings.pulse),
+                _while_driver_beats(self.settings.heartbeat),
                 closing(Processes(settings).map(self._left(tasks), Silent())) as results,
             ):
                 for result in results:
                     self.results.append(result)
-        except UncompletedJobError:  # Slurm's time is over, in the middle of a task
+        except UncompletedJobError:  # Slurm's time limit, in the middle of a task
             raise
         except Exception as error:
             return error
         return self.results
 
     def checkpoint(self) -> "submitit.helpers.DelayedSubmission":
-        """Return the job to queue when this one is preempted or out of time."""
+        """Return the job to requeue if this one is preempted or out of time."""
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(self)
 
     def _left(self, tasks: Sequence[Task]) -> Iterator[Task]:
-        """Yield the tasks, without the runs that have a result."""
+        """Yield the tasks without the runs that have a result."""
         done = {run.key for task, _ in self.results for run in task.runs}
         for task in tasks:
             if runs := tuple(run for run in task.runs if run.key not in done):
@@ -69,27 +69,27 @@ class Job:
 def on_this_machine(
     settings: Settings, device: str, count: Callable[[], int] = gpus_here
 ) -> Settings:
-    """Return a job's settings with a process for each of its GPUs, without GPUs for each processor.
+    """Return a job's settings with one process per GPU; without GPUs, one per processor.
 
-    `count` returns the number of GPUs that the job has.
+    `count` returns the number of GPUs of the job.
     """
     devices = gpus_for(device, count)
     return replace(settings, workers=len(devices) or settings.cpus, devices=devices)
 
 
 @contextmanager
-def _while_it_beats(path: Path | None) -> Iterator[None]:
+def _while_driver_beats(path: Path | None) -> Iterator[None]:
     """Interrupt this process once the driver stops renewing its file."""
     ended = threading.Event()
 
-    def watch(pulse: Pulse) -> None:
+    def watch(heartbeat: Heartbeat) -> None:
         while not ended.wait(SECONDS_BETWEEN_BEATS):
-            if not pulse.beats():
+            if not heartbeat.beats():
                 os.kill(os.getpid(), signal.SIGINT)
                 return
 
     if path:
-        threading.Thread(target=watch, args=(Pulse(path),), daemon=True).start()
+        threading.Thread(target=watch, args=(Heartbeat(path),), daemon=True).start()
     try:
         yield
     finally:

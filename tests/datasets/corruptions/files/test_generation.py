@@ -125,7 +125,7 @@ def test_the_command_writes_files_and_says_of_each_what_it_is(tmp_path, capsys):
 def test_the_place_of_the_official_files_is_refused(folder, capsys):
     arguments = ["--source", "digits_as_cifar10", "--only", "contrast"]
     assert main([*arguments, "--out", str(folder / "CIFAR-10-C")]) == 1
-    assert "kept for the official files" in capsys.readouterr().err
+    assert "reserved for the official files" in capsys.readouterr().err
 
 
 def test_frost_without_textures_is_refused_before_anything_is_made(folder, tmp_path, capsys):

@@ -11,7 +11,7 @@ from bnnbench.datasets.generated.cubic import Cubic
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.engine.store.data_points.curves import curve, keep_curves
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.reports.read.predictions.points import points_of
 from tests.suites.fakes import Coins, Line, Mean
 
@@ -63,7 +63,9 @@ def test_a_damaged_file_of_points_is_named_with_its_cure(tmp_path, content):
     record = next(store.records())
     for path in (store.folder / "curves").iterdir():
         path.write_bytes(content)
-    with pytest.raises(Damaged, match=r"npz: not points of data: .*; remove it: the next run"):
+    with pytest.raises(
+        CorruptRecord, match=r"npz: not a file of data points: .*; remove it: the next run"
+    ):
         curve(store, record)
     assert points_of(store, record) is None
 
@@ -73,5 +75,5 @@ def test_points_with_other_arrays_are_damaged(tmp_path):
     store = Store(tmp_path / "curves")
     for path in (store.folder / "curves").iterdir():
         np.savez(path, strange=np.zeros(3))
-    with pytest.raises(Damaged, match="strange"):
+    with pytest.raises(CorruptRecord, match="strange"):
         curve(store, next(store.records()))

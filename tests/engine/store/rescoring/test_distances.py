@@ -17,7 +17,7 @@ from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.engine.run.execute import execute
 from bnnbench.engine.store.rescoring import distances
 from bnnbench.engine.store.rescoring.distances import add_distances
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.methods.predictions.base import CannotAnswer
 from bnnbench.metrics import DISTANCES
@@ -186,7 +186,7 @@ def test_missing_predictions_of_the_reference_are_named_with_the_cure(tmp_path):
     store = Store(tmp_path)
     carried_out(SUITE, store)
     (store.runs / of(store, "Truth").key / "predictions.npz").unlink()
-    with pytest.raises(Damaged, match=r"predictions.npz.*remove"):
+    with pytest.raises(CorruptRecord, match=r"predictions.npz.*remove"):
         add_distances(SUITE, store)
 
 
@@ -214,7 +214,9 @@ def test_what_cannot_be_compared_is_asked_once_and_a_later_answer_leaves_no_reas
 
 def test_class_probabilities_are_refused(tmp_path):
     coins = replace(SUITE, cases=(Case(Coins(), ()),), evaluations=(Evaluation(Clean(), ("nll",)),))
-    with pytest.raises(TypeError, match="predictions of real targets, not CategoricalPredictive"):
+    with pytest.raises(
+        TypeError, match="predictions of real-valued targets, not CategoricalPredictive"
+    ):
         carried_out(coins, Store(tmp_path))
 
 

@@ -10,7 +10,7 @@ from bnnbench.engine.declare.grid import Evaluation, Run
 from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.store.rescoring.rescore import rescore
-from bnnbench.engine.store.store import Damaged, Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 from tests.suites.fakes import Diverging, Line, Mean
 
 RUN = Run("miniature", "quick", "label", Case(Line(), ()), Mean(), fold=0, seed=0)
@@ -51,5 +51,5 @@ def test_only_the_named_records_change(tmp_path):
 def test_missing_predictions_are_named_with_the_cure(tmp_path):
     store = kept(tmp_path, "rmse")
     (store.runs / RUN.key / "predictions.npz").unlink()
-    with pytest.raises(Damaged, match=r"predictions.npz.*remove"):
+    with pytest.raises(CorruptRecord, match=r"predictions.npz.*remove"):
         rescore(store, {"clean": ALL})

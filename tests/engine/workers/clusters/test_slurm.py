@@ -96,7 +96,7 @@ def test_an_option_is_a_name_of_sbatch_with_its_value(text, option):
         ("comment=a\n#SBATCH --qos=high", "without its dashes"),
         ("time=60", "use --minutes N"),
         ("partition=gpu", "use --partition NAME"),
-        ("array=0-3", "need it as it is"),
+        ("array=0-3", "cannot be changed"),
         ("cpus-per-task=many", "whole number"),
     ],
 )
@@ -222,7 +222,7 @@ def test_what_a_lost_job_leaves_is_submitted_once_more_and_then_has_failed(slurm
     cancel = str(slurm / "scancel")
     subprocess.run([cancel, "101"], check=True)
     _, output = suite(*flags)
-    assert "job 101 ended as CANCELLED by 0: 1 run of it submitted once more" in output
+    assert "job 101 ended as CANCELLED by 0: 1 run of it resubmitted" in output
     subprocess.run([cancel, "102"], check=True)
     code, output = suite(*flags)
     assert code == 3, output

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bnnbench.engine.store import bundles, repetitions
-from bnnbench.engine.store.repetitions import Repetition
+from bnnbench.engine.store.repetitions import Rerun
 from bnnbench.reports.pages.methods.repeated_runs import in_words
 from bnnbench.reports.pages.report.folder_site import Front
 from bnnbench.reports.pages.site import site
@@ -14,7 +14,7 @@ from bnnbench.reports.read.bundles import repeated_runs
 from tests.reports.synthetic import record
 
 RUNS = [record(method, fold=fold) for method in ("AdamW", "SGD") for fold in range(2)]
-SAME = Repetition(
+SAME = Rerun(
     *("quick", "AdamW", RUNS[0].dataset, 0, RUNS[0].seed, RUNS[0].key),
     *("identical",),
     commit="1234567890",
@@ -32,7 +32,7 @@ def method_pages(repeated):
 
 
 @pytest.mark.parametrize(
-    ("repetition", "words"),
+    ("rerun", "words"),
     [
         (SAME, "identical"),
         (replace(SAME, outcome="within rounding"), "within rounding"),
@@ -41,8 +41,8 @@ def method_pages(repeated):
         (replace(SAME, outcome="not repeated", reason="renamed"), "not repeated"),
     ],
 )
-def test_words_for_what_came_of_it(repetition, words):
-    assert in_words(repetition) == words
+def test_words_for_what_came_of_it(rerun, words):
+    assert in_words(rerun) == words
 
 
 def test_a_bundle_tells_what_was_repeated(tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bnnbench.engine.store.bundles import write_predictions
-from bnnbench.engine.store.store import Damaged, sha256
+from bnnbench.engine.store.store import CorruptRecord, sha256
 from bnnbench.reports.read.predictions.bundled import BundledStore, spans_in
 from tests.reports.synthetic import classified, keep, record
 
@@ -29,7 +29,9 @@ def test_predictions_come_back(bundled):
 
 def test_a_run_that_no_archive_has_is_asked_for(bundled):
     _, _, store = bundled
-    with pytest.raises(Damaged, match=r"no archive has it; give one that has it by --predictions$"):
+    with pytest.raises(
+        CorruptRecord, match=r"no archive has it; give one that has it by --predictions$"
+    ):
         store.predictions("0" * 20)
 
 
@@ -38,12 +40,12 @@ def test_altered_predictions_are_to_be_copied_again(bundled):
     content = bytearray(archive.read_bytes())
     content[store.spans[key].start] ^= 1
     archive.write_bytes(content)
-    with pytest.raises(Damaged, match=f"{key} do not match .*; copy the archive again"):
+    with pytest.raises(CorruptRecord, match=f"{key} do not match .*; copy the archive again"):
         store.predictions(key)
 
 
 def test_an_archive_that_is_gone_is_to_be_copied_again(bundled):
     key, archive, store = bundled
     archive.unlink()
-    with pytest.raises(Damaged, match=f"{archive.name}.*; copy the archive again"):
+    with pytest.raises(CorruptRecord, match=f"{archive.name}.*; copy the archive again"):
         store.predictions(key)

@@ -155,7 +155,7 @@ def test_draws_of_other_data_are_refused(references):
 
 def test_the_command_names_what_it_refuses(references, edit, capsys):
     assert main(["verify", "--references", str(references)]) == 0
-    assert capsys.readouterr().out == "known: sound\n"
+    assert capsys.readouterr().out == "known: valid\n"
     assert main(["verify", "unknown", "--references", str(references)]) == 1
     assert "no reference unknown" in capsys.readouterr().out
     edit(lambda stated: stated.update(chains=7))
