@@ -306,8 +306,8 @@ def _together(
 def print_failures(records: Iterable[Record], console: Console) -> None:
     """Print one line for each run that failed or diverged, with the reason.
 
-    The last frames of a traceback follow its first occurrence. Before them, completed runs that
-    are not scored under some conditions or by some metrics have a line for each reason.
+    The last frames of a traceback follow its first occurrence. Completed runs without some scores
+    come first, one line for each reason.
     """
     records = list(records)
     missing: dict[tuple[str, str, str], dict[str, None]] = {}

@@ -191,7 +191,7 @@ class Record:
     evaluations: tuple[Mapping[str, object], ...] = ()
     """Requested conditions and metrics, described in full."""
     condition_data: Mapping[str, str] = field(default_factory=dict)
-    """Condition → SHA-256 of its inputs and targets; that of the fold's raw rows is
+    """Condition → SHA-256 of its inputs and targets; the SHA-256 of the fold's raw rows is
     `facts["sha256"]`."""
     predictions_sha256: str | None = None
     """Checksum of predictions.npz; None if none are stored."""

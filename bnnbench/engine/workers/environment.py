@@ -7,7 +7,7 @@ from bnnbench.methods import own_files
 
 
 def adopt(environment: Mapping[str, str]) -> None:
-    """Adopt the driver's environment, newer than that of the process forked to make this one."""
+    """Adopt the driver's environment, which is newer than the one this process inherited."""
     for name in os.environ.keys() - environment.keys():
         del os.environ[name]
     os.environ.update(environment)

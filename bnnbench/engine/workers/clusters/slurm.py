@@ -64,7 +64,7 @@ class Slurm:
             self._cancel(running)
 
     def _pack(self, queue: RetryQueue) -> list[Attempt]:
-        """Return the attempts for a job; a retry after a lost job is alone in the next one."""
+        """Return the attempts for a job; a retry after a lost job gets a separate job."""
         pack: list[Attempt] = []
         while sum(len(attempt.task.runs) for attempt in pack) < self.settings.pack:
             if attempt := queue.next():
