@@ -41,7 +41,7 @@ def cached(bundle: Path, table_of: Callable[[Sequence[Record]], pd.DataFrame]) -
         return table_of(records_of(bundle))
     content = hashlib.sha256((bundle / bundles.NAME).read_bytes()).hexdigest()
     functions = [Class(f.__module__, f.__name__) for f in (table_of, records_of)]
-    code = digest_of(*functions).removeprefix(SCHEME)
+    code = digest_of(*functions)[len(SCHEME) :]
     file = folder / f"{table_of.__name__}-{code[:16]}-{content[:32]}.npz"
     table = _read(file)
     if table is None:

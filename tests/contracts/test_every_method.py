@@ -129,7 +129,14 @@ def test_it_keeps_the_contract_of_a_method(name, subtests):
             check.run(small_method(name))
 
 
-@pytest.mark.parametrize(("name", "kind"), [(n, k) for n in NAMES for k in covered(n)])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        pytest.param(name, kind, marks=[pytest.mark.long] if name in VARIANTS else [])
+        for name in NAMES
+        for kind in covered(name)
+    ],
+)
 def test_it_keeps_the_contract_of_a_fit(name, kind, subtests):
     checks = CHECKS if hasattr(kind_of(name), "fit_many") else OF_FITS
     for check in checks:

@@ -52,6 +52,7 @@ def test_no_file_imports_a_folder_by_its_bare_name():
     assert found == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "arguments",
     [

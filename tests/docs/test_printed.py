@@ -7,6 +7,8 @@ import pytest
 from docs.generate.finished_runs import printed_tables, records
 from docs.generate.probed import probed_table
 
+pytestmark = pytest.mark.long
+
 
 def test_a_variant_stands_for_the_method_that_it_is_named_after():
     numbers = [n for table in printed_tables(variant="less noise") for n in table.numbers]

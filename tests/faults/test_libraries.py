@@ -18,6 +18,9 @@ from tests.methods.libraries.fake import LIBRARY, Fake
 from tests.suites.commands import call, rows
 from tests.suites.fakes import Mean
 
+pytestmark = pytest.mark.long
+
+
 TICKS = 0.04
 """Seconds: the system counts those of another process in hundredths, twice user and system each."""
 

@@ -19,10 +19,10 @@ from bnnbench.engine.workers.worker import Worker
 from tests.engine.store.test_faults import alive, gone
 from tests.faults.test_data_server import EXECUTORS, record, results, task
 
-pytestmark = pytest.mark.long
-
-
-pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at /proc")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at /proc"),
+]
 
 ISOLATE = pytest.mark.parametrize("isolate", [True, False], ids=["apart", "among"])
 

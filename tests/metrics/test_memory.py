@@ -5,6 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.long
+
+
 CHILD = """
 import json, resource, sys, torch
 from bnnbench.methods.predictions.predictive import CategoricalPredictive

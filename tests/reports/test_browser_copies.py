@@ -3,7 +3,11 @@
 import csv
 import io
 
+import pytest
+
 from tests.reports.browsing import HOSTILE, rows_shown
+
+pytestmark = pytest.mark.long
 
 
 def clip(visit, kind):

@@ -6,6 +6,8 @@ import pytest
 
 from tests.reports.browsing import CONTRAST, rows_shown
 
+pytestmark = pytest.mark.long
+
 
 def column(page, index):
     return page.evaluate(

@@ -164,6 +164,7 @@ def undisturbed(tmp_path_factory):
     return only_run(out)[0]
 
 
+@pytest.mark.long
 def test_a_driver_killed_in_a_fit_goes_on_by_the_same_command(tmp_path, undisturbed):
     asked = python(*command(tmp_path, "--executor", "serial"))
     driver = subprocess.Popen(asked, stdout=subprocess.PIPE)
@@ -178,6 +179,7 @@ def test_a_driver_killed_in_a_fit_goes_on_by_the_same_command(tmp_path, undistur
     assert not (tmp_path / "walking" / checkpoints.FOLDER).exists()
 
 
+@pytest.mark.long
 def test_a_worker_killed_in_a_fit_is_replaced_by_one_that_goes_on(tmp_path, undisturbed):
     asked = command(tmp_path, "--executor", "processes", "--workers", "2")
     driver = subprocess.Popen(python(*asked), stdout=subprocess.PIPE)

@@ -149,6 +149,7 @@ def test_a_run_that_needs_too_much_memory_is_tried_once_more_and_stopped():
     assert witness.losses == ["needed more than 1.5 GiB of memory; trying once more"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["serial", "processes"])
 def test_while_there_is_nothing_to_do_tasks_are_asked_for_again(name):
     first, second = task(Mean()), task(Mean(), folds=(1,))

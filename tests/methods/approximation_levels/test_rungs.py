@@ -90,6 +90,7 @@ def scores(found, known, noise_variance):
     return [float(v) for v in (variance[inside].sqrt().mean(), kl[inside].mean(), kl.mean())]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("known", "rung"),
     [(draw, rung) for rung, draws in PRINTED.items() for draw in (0, 1) if draws[draw]],
@@ -175,6 +176,7 @@ def test_messages_of_a_product_are_those_of_a_grid():
         np.testing.assert_allclose([after[0][0], after[1][0]], [mean, variance], rtol=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fold", range(4))
 def test_the_last_rung_is_the_package(fold):
     data = Bend().load(fold)

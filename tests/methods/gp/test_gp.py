@@ -195,6 +195,7 @@ def test_the_bound_of_a_deep_process_averages_over_draws():
     assert abs(apart[0] - apart[1]) > 1e-4
 
 
+@pytest.mark.long
 @needs_gpytorch
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
 def test_training_explains_a_curve(method: Method):

@@ -46,6 +46,7 @@ def test_all_diagnostics_are_those_of_arviz(arviz, kind, draws):
         assert [value[quantity] for value in found] == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9, -0.5])
 def test_an_autoregressive_process_has_the_effective_size_of_its_closed_form(correlation):
     values = autoregressive(correlation, chains=4, draws=20_000, quantities=8)

@@ -224,6 +224,7 @@ def test_crossing_needs_informed_means():
         CrossFitted(MessagePassing())
 
 
+@pytest.mark.long
 def test_it_reads_1280_digits_as_well_as_a_prototype(data_folder, monkeypatch):
     """Stream by stream: .8795 and .388 with a prototype's, .868 to .885 and .375 to .424 here."""
     monkeypatch.setenv("BNNBENCH_DATA", str(data_folder))

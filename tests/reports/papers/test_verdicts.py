@@ -69,6 +69,7 @@ def test_a_spread_becomes_a_standard_error(spread_kind, error):
     assert found.z == pytest.approx(deviate(0.1, 0.4, error), rel=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("ours", "theirs"), [(3, 10), (3, 3), (20, 20)])
 def test_equal_means_of_few_repeats_differ_as_rarely_as_of_many(ours, theirs):
     """Two standard errors are a level of 4.6 %, which Welch's t keeps nearly: 6 % for 3 and 10."""

@@ -20,6 +20,9 @@ from bnnbench.suites.cifar10 import SUITES
 from tests.methods.problems import stream
 from tests.suites.commands import call
 
+pytestmark = pytest.mark.long
+
+
 PROFILES = {name: suite for name, suite in SUITES.items() if name.startswith("paper_002")}
 NARROW = {
     "paper_002_vgg16": vgg16(width=2),

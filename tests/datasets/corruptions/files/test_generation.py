@@ -48,6 +48,7 @@ def test_files_are_those_numpy_would_write(tmp_path):
     assert (tmp_path / "again.npy").read_bytes() == (tmp_path / "fog.npy").read_bytes()
 
 
+@pytest.mark.long
 def test_processes_write_what_one_does(tmp_path):
     alone, together = make(tmp_path / "1"), make(tmp_path / "2", workers=2)
     assert alone == together

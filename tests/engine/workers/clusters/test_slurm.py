@@ -196,6 +196,7 @@ def states(folder: Path) -> set[str]:
     return {path.read_text() for path in folder.glob("*.state")}
 
 
+@pytest.mark.long
 def test_detached_jobs_write_to_the_store_and_are_submitted_once(slurm, suite):
     flags = ("--detach", "--runs-per-job", "2")
     (slurm / "hold").touch()
@@ -239,6 +240,7 @@ def test_what_a_lost_job_leaves_is_submitted_once_more_and_then_has_failed(slurm
     assert "1 of 1 runs completed" in output
 
 
+@pytest.mark.long
 def test_the_local_stand_in_can_be_left_too(project, suite):
     flags = ("--detach", "--address", "local", "--methods", "mean", "--folds", "1")
     start = python("-m", "tests.suites.miniature", "--out", str(suite.out), "--no-report")

@@ -26,6 +26,7 @@ def on_two_cores(monkeypatch):
     monkeypatch.setattr(suite_chapter, "cores", lambda: 2)
 
 
+@pytest.mark.long
 def test_a_site_is_the_same_on_one_core_and_on_two(tmp_path, monkeypatch, capsys, on_two_cores):
     keep_suites(tmp_path / "results")
     two = main([str(tmp_path / "results"), "--out", str(tmp_path / "site")]), capsys.readouterr()
@@ -39,6 +40,7 @@ def test_a_site_is_the_same_on_one_core_and_on_two(tmp_path, monkeypatch, capsys
     assert written == contents(tmp_path / "site")
 
 
+@pytest.mark.long
 def test_a_suite_that_cannot_be_written_does_not_hold_up_the_others(tmp_path, capsys, on_two_cores):
     for suite in ("cifar10", "mnist"):
         keep(tmp_path / "results" / suite, runs_of({"AdamW": [1.0, 2.0]}))
@@ -54,6 +56,7 @@ def test_a_suite_that_cannot_be_written_does_not_hold_up_the_others(tmp_path, ca
     assert "cifar10/report.html" not in (tmp_path / "site" / "index.html").read_text()
 
 
+@pytest.mark.long
 def test_a_process_that_is_lost_is_an_error_that_names_its_suites(
     tmp_path, monkeypatch, capsys, on_two_cores
 ):

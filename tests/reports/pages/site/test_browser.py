@@ -17,6 +17,9 @@ from docs.generate import finished_runs
 from tests.reports.browsing import CONTRAST, HOSTILE, settled
 from tests.reports.pages.site.stores import ERROR, keep_troubled, many_conditions
 
+pytestmark = pytest.mark.long
+
+
 KINDS = ("index.html", "board/classification.html", "methods/adamw.html", "data/boston.html",
          "suites.html", "compare.html",
          "methods/index.html", "data/index.html", "papers/003.html",
