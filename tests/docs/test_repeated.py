@@ -3,6 +3,8 @@
 import csv
 from collections import Counter
 
+import pytest
+
 from docs.generate.finished_runs import BUNDLE, suites
 from docs.generate.repeated import (
     COLUMNS,
@@ -21,6 +23,7 @@ ROWS = [
 ]
 
 
+@pytest.mark.long
 def test_every_line_is_of_a_run_of_the_bundle():
     keys = {r.key: r.method for of in suites().values() for b in of for r in b.records}
     assert {row["key"] for row in ROWS} <= keys.keys()

@@ -17,6 +17,7 @@ def test_the_page_never_scrolls_sideways(visit, suite, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [390, 820, 1400])
 def test_the_list_of_suites_fits_and_its_links_lead_to_suites(visit, width):
     page = visit("suites.html", width)

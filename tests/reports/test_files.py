@@ -277,6 +277,7 @@ def test_figures_are_well_formed_described_and_share_no_id(tmp_path):
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.long
 def test_the_command_works_without_the_hook_of_the_tests(tmp_path, project):
     keep(tmp_path / "cifar10", [record()])
     done = subprocess.run(

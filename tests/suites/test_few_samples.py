@@ -29,6 +29,7 @@ def posterior(integral, source=SOURCE) -> DrawsPosterior:
     return method.fit(Problem(data.train, data.likelihood, QUICK.cases[0].network), stream(0))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("integral", [MonteCarlo(), Collapsed("minmax"), Collapsed("moment")])
 @pytest.mark.parametrize("correlation", [0.0, 0.9])
 def test_divergences_are_those_of_adaptive_quadrature(integral, correlation):

@@ -87,6 +87,7 @@ def test_bends_have_the_law_that_they_state():
     assert not torch.equal(folds[0].train.targets, folds[1].train.targets)
 
 
+@pytest.mark.long
 def test_the_suite_runs_and_its_table_has_every_rung(tmp_path):
     chosen = ("0 exact", "1a marginals", "2 exact rows", "5 package")
     methods = {

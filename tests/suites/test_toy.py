@@ -93,6 +93,7 @@ def test_boxes_are_around_the_draws_that_stand_beside_them():
     assert methods["HMC vague"].draws == 2000
 
 
+@pytest.mark.long
 def test_every_method_of_the_gap_is_drawn_with_its_distance_to_many_draws(tmp_path):
     few = {"chains": 2, "warmup": 60, "thinning": 2}
     methods = {

@@ -178,6 +178,7 @@ def test_bernoulli_networks_train_by_their_means_alone_too():
     assert float(prediction.log_prob(problem.train.targets).mean()) > -0.8  # guessing: -1.1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("input_variance", [0.0, 0.1])
 @pytest.mark.parametrize("unit", [LogisticBernoulli(), Sigmoid(), LeakyReLU(0.01)], ids=repr)
 @pytest.mark.parametrize("norm", [None, BatchNorm(), AnalyticNorm()], ids=repr)

@@ -373,7 +373,7 @@ def test_no_module_of_the_project_is_named_by_a_formatted_string(project):
                     assert not text.startswith("bnnbench.") or file.name == "names.py", file
 
 
-MUTATED = ["pbp.method:Pbp", "adamw:AdamW", "gp.exact:GaussianProcess"]
+MUTATED = ["pbp.method:Pbp", "adamw:AdamW"]
 
 
 @pytest.mark.parametrize("path", MUTATED)

@@ -92,6 +92,7 @@ METHODS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", METHODS)
 def test_a_residual_network_learns_under(name):
     architecture = RESNET

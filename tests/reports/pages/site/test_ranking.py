@@ -63,6 +63,7 @@ def test_five_methods_have_the_margins_and_errors_of_the_specification():
         assert (mean, error**0.5, freedom) == pytest.approx(expected[row.method], rel=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("task", "criterion"),
     [
