@@ -6,7 +6,7 @@ STAMP  := $(VENV)/installed
 LOCKED := install --quiet --require-hashes --no-deps --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help cifar10 mnist moments uci active toy depth coverage stability shift report docs test test-all benchmark lint clean
+.PHONY: help cifar10 mnist moments uci active toy depth coverage stability shift report docs test test-long test-all benchmark lint clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -62,8 +62,10 @@ docs: $(STAMP) ## build the documentation into build/docs
 test: $(STAMP) ## run the tests, but for those marked as long (five minutes on two cores)
 	$(RUN) -m pytest -n logical $(ARGS)
 
-test-all: $(STAMP) ## run all tests
-	$(RUN) -m pytest -n logical -m '' $(ARGS)
+test-long: $(STAMP) ## run the tests that are marked as long
+	$(RUN) -m pytest -n 3 -m long $(ARGS)
+
+test-all: test test-long ## run all tests
 
 benchmark: $(STAMP) ## time methods, metrics and engine with pytest-benchmark
 	mkdir -p results

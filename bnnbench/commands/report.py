@@ -7,6 +7,7 @@ from pathlib import Path
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.datasets.reading.whole_files import write_whole
+from bnnbench.engine.store import code_digests
 from bnnbench.reports.pages.exports import runs as export_runs
 from bnnbench.reports.pages.report import comparison, folder_site, timing_page
 from bnnbench.reports.pages.report.content import judged_benchmarks
@@ -122,6 +123,7 @@ def _write_site(
     for reason in timed.damage:
         print(f"damaged: {legible(reason)}", file=sys.stderr)
     repeated = {key: r for path in sources for key, r in repeated_runs(path).items()}
+    known = {old: new for path in sources for old, new in code_digests.read(path).items()}
     written: dict[str, folder_site.Entry] = {}
 
     def front() -> folder_site.Front:
@@ -130,7 +132,8 @@ def _write_site(
 
     def pages(suites: Iterable[str]) -> dict[str, str]:
         stores = {suite: of_suites[suite].store for suite in suites}
-        return board.pages_of({suite: judged[suite] for suite in suites}, front, stores, repeated)
+        chosen = {suite: judged[suite] for suite in suites}
+        return board.pages_of(chosen, front, stores, repeated, known)
 
     files = pages(judged)
     if not written:

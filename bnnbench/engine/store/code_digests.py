@@ -21,12 +21,15 @@ class CodeDigest(NamedTuple):
 
 
 def read(bundles: Path) -> Mapping[tuple[str, str], str]:
-    """Return (digest of files, classes) → digest of meaning; empty without a table."""
-    path = bundles / FILE
-    if not path.is_file():
-        return {}
-    with path.open(newline="") as file:
-        return {(row["old"], row["classes"]): row["new"] for row in csv.DictReader(file)}
+    """Return (digest of files, classes) → digest of meaning, from the table of a folder of bundles.
+
+    It is empty if neither the folder nor the one around it has a table.
+    """
+    for path in (bundles / FILE, bundles.resolve().parent / FILE):
+        if path.is_file():
+            with path.open(newline="") as file:
+                return {(row["old"], row["classes"]): row["new"] for row in csv.DictReader(file)}
+    return {}
 
 
 def meaning_of(record: Record, known: Mapping[tuple[str, str], str]) -> str | None:

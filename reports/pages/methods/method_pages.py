@@ -1,5 +1,6 @@
 """The page of a method: its description, wins, failures, and printed numbers."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -20,6 +21,7 @@ from bnnbench.reports.pages.site.run_pages import RunPages
 from bnnbench.reports.pages.site.tasks import Task
 from bnnbench.reports.papers.coverage import PrintedTable
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.code_states import Digests, code_state, in_words
 from bnnbench.reports.read.devices import has_processor_seconds, mean_fit_seconds
 from bnnbench.reports.style import formulas, labels
 from bnnbench.reports.style.descriptions import call
@@ -41,6 +43,7 @@ class Site:
     examples: RunPages = field(default_factory=dict)
     repeated: Mapping[str, Rerun] = field(default_factory=dict)
     """Key → re-run outcome."""
+    code_digests: Digests = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,8 @@ class Use:
     seconds: str
     repeated: Sequence[RepeatedRun]
     """Its runs that were re-run with later code."""
+    code: str
+    """Whether the runs' code means the same as today's."""
 
 
 def method_page(
@@ -148,6 +153,7 @@ def uses_of(method: str, site: Site) -> list[Use]:
                     len(runs),
                     _time_of(runs),
                     repeated_runs_of(suite, within, method, site.run_pages, site.repeated),
+                    in_words(runs, site.code_digests),
                 )
             )
     return uses
@@ -161,13 +167,22 @@ def _time_of(runs: Sequence[Record]) -> str:
 
 
 def methods_index(
-    address: str, families: Mapping[str, str], pages: Mapping[str, str], common: dict[str, Any]
+    address: str,
+    families: Mapping[str, str],
+    pages: Mapping[str, str],
+    site: Site,
+    common: dict[str, Any],
 ) -> str:
     """Return the list of all methods, by family."""
+    runs = [run for bs in site.suites.values() for b in bs for of in b.runs.values() for run in of]
+    states = Counter(code_state(run, site.code_digests) for run in runs)
     return page(
         *("methods.html", address, "Methods · bnnbench", "Methods", common),
         families=by_family(families, pages),
         count=len(families),
+        runs=len(runs),
+        current=states["current"],
+        unknown=states["unknown"],
     )
 
 

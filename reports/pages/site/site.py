@@ -18,6 +18,7 @@ from bnnbench.reports.pages.site.run_pages import Place, run_addresses, run_page
 from bnnbench.reports.pages.site.tasks import Task, task_of
 from bnnbench.reports.papers.coverage import PrintedTable, coverage
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.code_states import Digests
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import family_of
 from bnnbench.reports.style.numbers import duration
@@ -27,6 +28,7 @@ Suites = Mapping[str, Sequence[Benchmark]]
 
 NO_STORES: Mapping[str, Store] = {}
 NONE_REPEATED: Mapping[str, Rerun] = {}
+NO_DIGESTS: Digests = {}
 
 
 def pages_of(
@@ -34,6 +36,7 @@ def pages_of(
     front: Callable[[], object],
     stores: Mapping[str, Store] = NO_STORES,
     repeated: Mapping[str, Rerun] = NONE_REPEATED,
+    code_digests: Digests = NO_DIGESTS,
 ) -> dict[str, str]:
     """Return address → page, from the runs of all suites and the content of the list of suites.
 
@@ -97,13 +100,13 @@ def pages_of(
         for m, runs in b.runs.items()
     }
     verdicts = verdicts_of(suites)
-    site = Site(suites, tasks, runs, verdicts, printed, examples, repeated)
+    site = Site(suites, tasks, runs, verdicts, printed, examples, repeated, code_digests)
     for listed in by_family(families, of_methods).values():
         for method, slug in listed:
             address = f"methods/{slug}.html"
             files[address] = method_page(method, address, site, common(address), listed)
     address = "methods/index.html"
-    files[address] = methods_index(address, families, of_methods, common(address))
+    files[address] = methods_index(address, families, of_methods, site, common(address))
     for name, by_suite in by_set.items():
         address = f"data/{of_sets[name]}.html"
         files[address] = data_page(

@@ -59,3 +59,27 @@ def test_the_page_of_a_method_links_its_repeated_run():
     assert f"{told}>0.031 spreads away</a>" in pages["adamw.html"]
     assert "spreads away" not in pages["sgd.html"]
     assert "Repeated" not in pages["sgd.html"]
+
+
+def test_pages_say_which_runs_have_code_that_means_the_same_today():
+    from bnnbench.methods.source_code import CONTRACT, Class, digest_of
+
+    today = digest_of(Class("bnnbench.methods.adamw", "AdamW"), *CONTRACT)
+    made = {"run": {"method": {"type": "adamw"}}}
+    runs = [
+        record(fold=0, code_sha256=today, **made),
+        record(fold=1, code_sha256="of files", **made),
+        record(fold=2, code_sha256=f"m1:{0:064}", **made),
+        record("Theirs", code_sha256=today, run={"method": {"type": "theirs:Theirs"}}),
+    ]
+    known = {("of files", "adamw"): today}
+    suites = {"uci": benchmarks(runs)}
+    for digests, current, words in (
+        (known, 2, "2 of 3 current, 1 of 3 earlier"),
+        ({}, 1, "1 of 3"),
+    ):
+        pages = site.pages_of(suites, front=lambda: Front(()), code_digests=digests)
+        assert words in pages["methods/adamw.html"]
+        assert "<td>unknown</td>" in pages["methods/theirs.html"]
+        index = pages["methods/index.html"]
+        assert f"Of their 4 runs, {current} were made by code that means the same" in index

@@ -1,0 +1,45 @@
+"""Whether runs were made by code that means the same as today's."""
+
+import functools
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from bnnbench.engine.declare.names import path_of
+from bnnbench.engine.records.record import Record
+from bnnbench.engine.store.code_digests import class_names, meaning_of
+from bnnbench.methods.source_code import CONTRACT, Class, digest_of, is_ours
+
+CodeState = Literal["current", "earlier", "unknown"]
+
+Digests = Mapping[tuple[str, str], str]
+"""(Digest of files, classes) → digest of meaning, of records that have the former."""
+
+
+def code_state(record: Record, known: Digests) -> CodeState:
+    """Return whether a run's method means the same today as when the run was made.
+
+    It is unknown without a digest of meaning, and for third-party code, which is not here.
+    """
+    then = meaning_of(record, known)
+    now = None if record.elsewhere else _today(class_names(record))
+    if then is None or now is None:
+        return "unknown"
+    return "current" if then == now else "earlier"
+
+
+def in_words(records: Iterable[Record], known: Digests) -> str:
+    """Return the states of runs as text, such as "current" or "3 of 20 current"."""
+    counts = Counter(code_state(record, known) for record in records)
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{count} of {counts.total()} {state}" for state, count in counts.items())
+
+
+@functools.cache
+def _today(names: str) -> str | None:
+    """Return the digest of meaning of some classes by their registered names, if all are ours."""
+    paths = [path_of(name) for name in names.split()]
+    if not all(":" in path and is_ours(path) for path in paths):
+        return None
+    return digest_of(*(Class(*path.split(":")) for path in paths), *CONTRACT)
