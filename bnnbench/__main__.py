@@ -13,7 +13,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "report": ("bnnbench.commands.report", "write the report of a folder of results"),
     "site": ("bnnbench.commands.site", "build the board and its pages from a bundle"),
     "try": ("bnnbench.commands.try_method", "compare your method with all finished runs"),
-    "own": ("bnnbench.commands.compare", "compare all methods on your own data"),
+    "compare": ("bnnbench.commands.compare", "compare all methods on your own data"),
     "bundle": (
         "bnnbench.commands.bundle",
         "store finished runs as one small file",
@@ -44,7 +44,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "bnnbench.commands.store",
         "check, clean, list and merge results",
     ),
-    "rented": (
+    "short-gpu": (
         "bnnbench.commands.short_gpu",
         "run a paper's profile in short sessions on a GPU",
     ),
@@ -59,11 +59,14 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 }
 """Command → the module whose `main(arguments)` runs it, and its summary."""
 
+OTHER_NAMES: Mapping[str, str] = {"own": "compare", "rented": "short-gpu"}
+"""Second name of a command → its name."""
+
 ALIASES: Mapping[str, str] = {
     "suites": "list",
     "reports": "report",
     "datasets": "data",
-    "suites.own": "own",
+    "suites.own": "compare",
     "datasets.corruptions": "corruptions",
 }
 """Module run by `python -m` in a checkout → command; any other `suites.NAME` is a suite."""
@@ -91,6 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def _carry_out(arguments: Sequence[str] | None) -> NoReturn:
     typed = sys.argv[1:] if arguments is None else arguments
     name, *remaining = typed or ["--help"]
+    name = OTHER_NAMES.get(name, name)
     if name in COMMANDS:
         sys.exit(importlib.import_module(COMMANDS[name][0]).main(remaining))
     if name in ("-h", "--help"):
@@ -108,7 +112,7 @@ def _carry_out(arguments: Sequence[str] | None) -> NoReturn:
 
 
 def _help() -> None:
-    suites = importlib.import_module("bnnbench.suites").SUITES
+    suites = importlib.import_module("bnnbench.suites").LISTED
     width = max(map(len, (*suites, *COMMANDS)))
     print("usage: bnnbench SUITE|COMMAND [options]\n\nsuites:")
     for name, suite in suites.items():

@@ -19,6 +19,8 @@ class Entry:
     profiles: tuple[str, ...]
     sampled: bool = False
     """True if `--samples` sets the number of samples."""
+    listed: bool = True
+    """False for searches for settings that other suites ship; lists of suites leave them out."""
 
 
 SUITES: Mapping[str, Entry] = {
@@ -113,28 +115,38 @@ SUITES: Mapping[str, Entry] = {
     "searches.cifar10": Entry(
         "Held-out scores of candidate settings for the quick profile of the CIFAR-10 suite",
         ("quick",),
+        listed=False,
     ),
     "searches.mnist": Entry(
-        "Held-out scores of candidate settings for the MNIST suite", ("quick", "schedules")
+        "Held-out scores of candidate settings for the MNIST suite",
+        ("quick", "schedules"),
+        listed=False,
     ),
     "searches.sine": Entry(
-        "Held-out scores of candidate settings for the noisy sines of the toy suite", ("quick",)
+        "Held-out scores of candidate settings for the noisy sines of the toy suite",
+        ("quick",),
+        listed=False,
     ),
     "searches.uci_classification": Entry(
         "Held-out scores of candidate settings for the classification of tables",
         ("quick", "laplace"),
+        listed=False,
     ),
     "searches.uci": Entry(
         "Held-out scores of candidate settings for the UCI suite",
         ("quick", "trajectories", "laplace", "variational", "large", "large_faster"),
+        listed=False,
     ),
 }
 """Module in this folder → its declaration."""
 
 
+LISTED: Mapping[str, Entry] = {name: entry for name, entry in SUITES.items() if entry.listed}
+"""The suites that compare methods, as `bnnbench --help` lists them."""
+
+
 def unknown(name: str, commands: Iterable[str]) -> str:
     """Return a sentence with the alternatives to an unknown suite or command `name`."""
-    names = [*SUITES, *commands]
-    hint = did_you_mean(name, names).capitalize()
-    choices = f"Choose one of {', '.join(names)}."
+    hint = did_you_mean(name, [*SUITES, *commands]).capitalize()
+    choices = f"Choose one of {', '.join([*LISTED, *commands])}."
     return f"{name!r} is not a suite or a command. {hint and f'{hint} '}{choices}"

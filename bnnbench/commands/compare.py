@@ -1,4 +1,4 @@
-"""`bnnbench own FILE --target COLUMN`: compare all methods on your own data."""
+"""`bnnbench compare FILE --target COLUMN`: compare all methods on your own data."""
 
 import argparse
 import sys
@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, and return the exit code."""
     # Unknown options are passed to the suite's parser, which names the nearest known one.
     parser = argparse.ArgumentParser(
-        "bnnbench own", description=__doc__, epilog=USAGE, allow_abbrev=False
+        "bnnbench compare", description=__doc__, epilog=USAGE, allow_abbrev=False
     )
     parser.add_argument(
         "file",

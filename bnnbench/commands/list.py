@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from bnnbench.commands.methods import print_methods, print_table
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.commands.terminal.terminal import console_of
-from bnnbench.suites import SUITES
+from bnnbench.suites import LISTED
 
 SHOWN = 12
 """Maximum number of names listed per kind; a search has hundreds."""
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _suites() -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
-    for name, suite in SUITES.items():
+    for name, suite in LISTED.items():
         try:
             declared = importlib.import_module(f"bnnbench.suites.{name}").SUITES
         except Exception as error:

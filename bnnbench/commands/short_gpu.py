@@ -1,4 +1,4 @@
-"""`bnnbench rented`: unpack data, check gates, then fit until the time is up; repeatable."""
+"""`bnnbench short-gpu`: unpack data, check gates, then fit until the time is up; repeatable."""
 
 import argparse
 import dataclasses
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[str]]:
     parser = argparse.ArgumentParser(
-        "bnnbench rented", description=ABOUT, epilog=CODES, allow_abbrev=False
+        "bnnbench short-gpu", description=ABOUT, epilog=CODES, allow_abbrev=False
     )
     parser.add_argument("suite", choices=_with_gates(), help="suite to run")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""`bnnbench own` from a file to a report, for numbers and for classes."""
+"""`bnnbench compare` from a file to a report, for numbers and for classes."""
 
 import re
 from typing import Any
