@@ -8,7 +8,7 @@ from typing import Literal
 from bnnbench.engine.declare.names import path_of
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.code_digests import class_names, meaning_of
-from bnnbench.methods.source_code import CONTRACT, Class, digest_of, is_ours
+from bnnbench.methods.source_code import CONTRACT, Class, digest_of
 
 CodeState = Literal["current", "earlier", "unknown"]
 
@@ -38,8 +38,8 @@ def in_words(records: Iterable[Record], known: Digests) -> str:
 
 @functools.cache
 def _today(names: str) -> str | None:
-    """Return the digest of meaning of some classes by their registered names, if all are ours."""
-    paths = [path_of(name) for name in names.split()]
-    if not all(":" in path and is_ours(path) for path in paths):
+    """Return the digest of meaning of some classes, None unless all have registered names."""
+    paths = {name: path_of(name) for name in names.split()}
+    if not paths or any(name == path for name, path in paths.items()):
         return None
-    return digest_of(*(Class(*path.split(":")) for path in paths), *CONTRACT)
+    return digest_of(*(Class(*path.split(":")) for path in paths.values()), *CONTRACT)

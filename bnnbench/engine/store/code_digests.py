@@ -42,4 +42,4 @@ def meaning_of(record: Record, known: Mapping[tuple[str, str], str]) -> str | No
 
 def class_names(record: Record) -> str:
     """Return the registered names of a method's class and of the classes in its settings."""
-    return " ".join(sorted(names_in(record.run["method"])))
+    return " ".join(sorted(names_in(record.run.get("method"))))
