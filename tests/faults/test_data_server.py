@@ -15,7 +15,6 @@ from bnnbench.engine.declare.grid import Evaluation, Run
 from bnnbench.engine.declare.third_party import is_foreign
 from bnnbench.engine.run.guards.isolation import read_only
 from bnnbench.engine.run.packing import unpack
-from bnnbench.engine.run.rows import ServedRows, answered
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import Limits, Settings
 from bnnbench.engine.workers.base import Lost, executor
@@ -137,19 +136,6 @@ def test_each_task_has_a_process_of_its_own(tmp_path):
     file.unlink()
     results("processes", *(task("pid", file, fold=fold) for fold in range(3)), isolate=False)
     assert len(set(file.read_text().split())) == 1
-
-
-def test_runs_fitted_together_share_their_rows():
-    keeper = ServedRows(answered)
-    first, second = (keeper.training_rows(DiabetesAsUci(), 0) for _ in range(2))
-    assert first is second
-    assert len(first.test) == 0
-    whole = DiabetesAsUci().load(0)
-    assert torch.equal(first.train.inputs, whole.train.inputs)
-    assert torch.equal(first.train.targets, whole.train.targets)
-    assert len(keeper.all_rows(DiabetesAsUci(), 0).test) == len(whole.test)
-    with pytest.raises(ValueError, match="has folds 0 to"):
-        keeper.training_rows(DiabetesAsUci(), 999)
 
 
 def test_what_is_read_only_is_equal_and_can_be_computed_with():
