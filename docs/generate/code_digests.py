@@ -71,7 +71,7 @@ def _digests(folder: Path, pairs: Iterable[tuple[str, str]]) -> Iterable[CodeDig
 
     sources, paths = Sources(find), _registered(folder)
     for old, names in pairs:
-        classes = [Class(*paths[name].split(":")) for name in names.split() if name in paths]
+        classes = [Class.at(paths[name]) for name in names.split() if name in paths]
         yield CodeDigest(old, names, digest_in(sources, [*classes, *CONTRACT]))
 
 

@@ -35,6 +35,12 @@ class Class(NamedTuple):
     module: str
     name: str
 
+    @classmethod
+    def at(cls, path: str) -> "Class":
+        """Return the class of a path such as "package.module:Class"."""
+        module, _, name = path.partition(":")
+        return cls(module, name)
+
 
 CONTRACT = (
     Class(f"{PROJECT}.methods.base", "Problem"),

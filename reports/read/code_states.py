@@ -42,4 +42,4 @@ def _today(names: str) -> str | None:
     paths = {name: path_of(name) for name in names.split()}
     if not paths or any(name == path for name, path in paths.items()):
         return None
-    return digest_of(*(Class(*path.split(":")) for path in paths.values()), *CONTRACT)
+    return digest_of(*(Class.at(path) for path in paths.values()), *CONTRACT)
