@@ -3,7 +3,6 @@
 from functools import partial
 
 import torch
-from torch import AcceleratorError
 
 from bnnbench.engine.run import devices
 from bnnbench.engine.run.acquiring import with_acquired
@@ -14,7 +13,7 @@ from bnnbench.engine.run.outcomes import outcome_of
 from bnnbench.engine.run.packing import pack
 from bnnbench.engine.run.rows import LocalRows, Rows
 from bnnbench.engine.run.scoring import probe, score_all, score_trials
-from bnnbench.engine.run.states import Failed, State, each
+from bnnbench.engine.run.states import Failed, State, each, tried
 from bnnbench.engine.run.task import Outcome, Packed, Task
 from bnnbench.methods.fitting.progress import Listener, listening, part_of
 from bnnbench.methods.source_code import Class, classes_of, digest_of
@@ -60,12 +59,10 @@ def _packed(state: State) -> Packed:
     if isinstance(state, Failed):
         return Packed(state)
     conditions = state.results.conditions.items()
-    try:
-        predictions = pack({name: one.stored for name, one in conditions if one.stored})
-    except (KeyboardInterrupt, AcceleratorError):
-        raise
-    except BaseException as error:
-        return Packed(Failed.by(error, state))
+    stored = {name: result.stored for name, result in conditions if result.stored}
+    predictions = tried(partial(pack, stored))
+    if isinstance(predictions, BaseException):
+        return Packed(Failed.by(predictions, state))
     return Packed(state, predictions)
 
 

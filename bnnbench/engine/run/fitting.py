@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import AcceleratorError
 
 from bnnbench.engine.declare.grid import Run
 from bnnbench.engine.declare.streams import stream
@@ -16,7 +15,7 @@ from bnnbench.engine.run.measuring.fingerprint import fingerprint
 from bnnbench.engine.run.measuring.fits import measured
 from bnnbench.engine.run.measuring.warming import warm_up
 from bnnbench.engine.run.rows import Rows
-from bnnbench.engine.run.states import Failed, Fitted, Loaded, State, caught
+from bnnbench.engine.run.states import Failed, Fitted, Loaded, State, tried
 from bnnbench.methods.base import BatchedMethod, Posterior, Problem, SharesFits
 from bnnbench.methods.networks.own_network import own_network
 
@@ -76,14 +75,14 @@ def _fitted(
 
 
 def _end(loaded: Loaded, posterior: Posterior | BaseException) -> State:
+    """Return the state after a fit that gave a posterior, or an error in its place."""
     if isinstance(posterior, BaseException):
         return Failed.by(posterior, loaded)
-
-    def fitted() -> Fitted:
-        fits = replace(loaded.fits, own_network=own_network(posterior))
-        return Fitted(replace(loaded, fits=fits), posterior)
-
-    return caught(loaded, fitted)
+    network = tried(partial(own_network, posterior))
+    if isinstance(network, BaseException):
+        return Failed.by(network, loaded)
+    fits = replace(loaded.fits, own_network=network)
+    return Fitted(replace(loaded, fits=fits), posterior)
 
 
 def _sharing(loaded: Loaded, first: State) -> State:
@@ -95,7 +94,10 @@ def _sharing(loaded: Loaded, first: State) -> State:
         return replace(first, reached=loaded)
     method = loaded.run.method
     assert isinstance(method, SharesFits)
-    return caught(loaded, lambda: Fitted(loaded, method.from_fit(first.posterior)))
+    posterior = tried(partial(method.from_fit, first.posterior))
+    if isinstance(posterior, BaseException):
+        return Failed.by(posterior, loaded)
+    return Fitted(loaded, posterior)
 
 
 def _posteriors(
@@ -109,12 +111,9 @@ def _posteriors(
         alike.setdefault(form, []).append(place)
     results: dict[int, Posterior | BaseException] = {}
     for together in alike.values():
-        try:
-            posteriors = _fit([runs[place] for place in together], number, device, rows)
-        except (KeyboardInterrupt, AcceleratorError):
-            raise
-        except BaseException as error:
-            posteriors = [error] * len(together)
+        posteriors = tried(partial(_fit, [runs[p] for p in together], number, device, rows))
+        if isinstance(posteriors, BaseException):
+            posteriors = [posteriors] * len(together)
         results |= zip(together, posteriors, strict=True)
     return [results[place] for place in range(len(runs))]
 

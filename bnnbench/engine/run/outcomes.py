@@ -7,7 +7,6 @@ from itertools import chain
 from typing import Any
 
 import torch
-from torch import AcceleratorError
 
 from bnnbench.datasets.facts import of_source
 from bnnbench.engine.declare.description import describe
@@ -16,21 +15,23 @@ from bnnbench.engine.records.record import Cost, Record
 from bnnbench.engine.records.record_json import to_json
 from bnnbench.engine.run.measuring.fingerprint import fingerprint_of_data
 from bnnbench.engine.run.measuring.provenance import of_modules, provenance
-from bnnbench.engine.run.states import ConditionResult, Failed, Fits, PredictCost, State
+from bnnbench.engine.run.states import ConditionResult, Failed, Fits, PredictCost, State, tried
 from bnnbench.engine.run.task import Outcome, Packed, Task
 
 
 def outcome_of(packed: Packed, task: Task, device: torch.device) -> Outcome:
     """Return the outcome; what cannot be written is the method's failure, and left out."""
-    try:
+
+    def written() -> Record:
         record = _record(packed.state, task, device)
         to_json(record)
+        return record
+
+    record = tried(written)
+    if isinstance(record, Record):
         return Outcome(record, packed.predictions)
-    except (KeyboardInterrupt, AcceleratorError):
-        raise
-    except BaseException as error:
-        record = _record(Failed.by(error, packed.state), task, device)
-        return Outcome(dataclasses.replace(record, diagnostics={}, own_network=None), None)
+    failed = _record(Failed.by(record, packed.state), task, device)
+    return Outcome(dataclasses.replace(failed, diagnostics={}, own_network=None), None)
 
 
 def _record(state: State, task: Task, device: torch.device) -> Record:
@@ -44,7 +45,7 @@ def _record(state: State, task: Task, device: torch.device) -> Record:
         **_identity(run, task),
         **_failure(state),
         origin=data.origin,
-        scores=_of(conditions, "scores") if completed else {},
+        scores=results.scores if completed else {},
         condition_origins={c.name: c.origin(data) for c in declared}
         | dict.fromkeys(probed, data.origin),
         condition_traits={name: one.as_data() for name, one in traits.items()},
@@ -58,21 +59,21 @@ def _record(state: State, task: Task, device: torch.device) -> Record:
         },
         target=dataclasses.asdict(data.target) if data.target else None,
         acquired=loaded.acquired,
-        not_scored=_of(conditions, "not_scored"),
-        unsteady=_of(conditions, "batch_dependence"),
-        unanswered=_of(conditions, "unanswered") if completed else {},
+        not_scored=_parts(conditions, "not_scored"),
+        unsteady=_parts(conditions, "batch_dependence"),
+        unanswered=_parts(conditions, "unanswered") if completed else {},
         own_network=fits.own_network,
         search=search.data if search else None,
         trial_scores=search.scores if search and completed else {},
-        condition_data=_of(conditions, "data_sha256"),
+        condition_data=_parts(conditions, "data_sha256"),
         code_sha256=task.code.sha256,
         fitted_sha256=fits.train_sha256,
         data_sha256=fingerprint_of_data(data),
     )
 
 
-def _of(conditions: Mapping[str, ConditionResult], name: str) -> dict[str, Any]:
-    """Return condition → one part of its result, of those that have it."""
+def _parts(conditions: Mapping[str, ConditionResult], name: str) -> dict[str, Any]:
+    """Return condition → one part of its result, for conditions that have it."""
     parts = {condition: getattr(result, name) for condition, result in conditions.items()}
     return {condition: part for condition, part in parts.items() if part}
 

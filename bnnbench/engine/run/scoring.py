@@ -28,7 +28,6 @@ from bnnbench.engine.run.states import (
     ConditionResult,
     Failed,
     Fitted,
-    Results,
     Scored,
     Search,
     State,
@@ -187,7 +186,7 @@ def probe(scored: Scored, device: torch.device) -> State:
             rng = stream("probe", run.source, run.fold, run.seed, number, device=device)
             measure = unchanged_data(measurement.measure, data.train, data.test)
             measured = measure(scored.fitted.posterior, data, rng)
-            for name, scores in checked(measured, _scores(results)).items():
+            for name, scores in checked(measured, results.scores).items():
                 traits = measured[name].traits
                 results = results.with_condition(
                     name, ConditionResult(scores=scores, traits=traits)
@@ -195,11 +194,6 @@ def probe(scored: Scored, device: torch.device) -> State:
             yield replace(scored, results=results)
 
     return advanced(scored, steps())
-
-
-def _scores(results: Results) -> dict[str, Mapping[str, float]]:
-    conditions = results.conditions.items()
-    return {name: result.scores for name, result in conditions if result.scores is not None}
 
 
 def score_trials(scored: Scored, evaluation: Evaluation | None, device: torch.device) -> State:

@@ -118,6 +118,12 @@ class Results:
     cost: PredictCost = field(default_factory=PredictCost)
     search: Search | None = None
 
+    @property
+    def scores(self) -> dict[str, Mapping[str, float]]:
+        """Condition → metric → score; empty for one that no metric of the suite could score."""
+        conditions = self.conditions.items()
+        return {name: result.scores for name, result in conditions if result.scores is not None}
+
     def with_condition(self, name: str, result: ConditionResult) -> "Results":
         """Return the results with those of another condition, or with more of it."""
         return replace(self, conditions={**self.conditions, name: result})
@@ -215,31 +221,33 @@ def noted(state: State, entry: str, value: object) -> State:
 
 
 Begun = TypeVar("Begun", Loaded, Fitted, Scored)
+Result = TypeVar("Result")
 
 
 def advanced(state: Begun, steps: Iterable[Begun]) -> Begun | Failed:
-    """Return the last of the states that the steps reach; their error makes it `Failed`.
+    """Return the last of the states that the steps reach; their error makes it `Failed`."""
+    reached = state
+
+    def advance() -> None:
+        nonlocal reached
+        for step in steps:
+            reached = step
+
+    error = tried(advance)
+    return reached if error is None else Failed.by(error, reached)
+
+
+def tried(call: Callable[[], Result]) -> Result | BaseException:
+    """Return the result of a call of third-party code, or the error that it raised.
 
     Ctrl-C passes, and so does an error of the device, after which the process cannot use it.
     """
     try:
-        for reached in steps:
-            state = reached
+        return call()
     except (KeyboardInterrupt, AcceleratorError):
         raise
     except BaseException as error:
-        return Failed.by(error, state)
-    return state
-
-
-def caught(state: Loaded | Fitted | Scored, step: Callable[[], State]) -> State:
-    """Return the state after a step; its error makes it `Failed`, as in `advanced`."""
-    try:
-        return step()
-    except (KeyboardInterrupt, AcceleratorError):
-        raise
-    except BaseException as error:
-        return Failed.by(error, state)
+        return error
 
 
 def each(states: Iterable[State], step: Callable[..., State]) -> list[State]:

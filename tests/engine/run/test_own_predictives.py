@@ -128,6 +128,12 @@ def test_sets_of_classes_are_scored_by_coverage_and_size():
     }
 
 
+def test_a_condition_that_no_metric_can_score_stays_in_the_record_without_scores():
+    record = record_of("sets", ("accuracy",), Coins()).record
+    assert (record.status, record.scores) == ("completed", {"clean": {}})
+    assert set(record.unanswered) == set(record.condition_data) == {"clean"}
+
+
 def test_a_set_of_classes_for_a_real_target_is_a_failure():
     (outcome,) = execute(Task((run_of("sets"),), (Evaluation(Clean(), SETS),)))
     assert "the data has a real target; got a SetPredictive" in outcome.record.error

@@ -55,7 +55,7 @@ def check_fields(prediction: object) -> None:
 
 
 def validated(
-    answer: object, split: Split, columns: int | None, conditions: int, condition: str
+    answer: Any, split: Split, columns: int | None, conditions: int, condition: str
 ) -> Predictive:
     """Return the prediction to score and store, on the CPU; raises an error unless it is valid.
 
@@ -63,7 +63,7 @@ def validated(
     """
     check_fields(answer)
     arrays = {name: array.cpu() for name, array in vars_of(answer).items()}
-    prediction = stored_form(type(answer).unpack(arrays), conditions)  # pyright: ignore
+    prediction = stored_form(type(answer).unpack(arrays), conditions)
     check_kind(prediction, split.targets)
     check_finite(prediction, vars_of(prediction), f"under the condition {condition}")
     check(prediction, len(split), columns)
