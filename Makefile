@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 RUN    := $(VENV)/bin/python
 STAMP  := $(VENV)/installed
+QUIET  := -o verbosity_subtests=0
 LOCKED := install --quiet --require-hashes --no-deps --only-binary :all:
 
 .DEFAULT_GOAL := help
@@ -60,10 +61,10 @@ docs: $(STAMP) ## build the documentation into build/docs
 	@echo build/docs/index.html
 
 test: $(STAMP) ## run the tests, but for those marked as long (five minutes on two cores)
-	$(RUN) -m pytest -n logical $(ARGS)
+	$(RUN) -m pytest -n logical $(QUIET) $(ARGS)
 
 test-long: $(STAMP) ## run the tests that are marked as long
-	$(RUN) -m pytest -n 3 -m long $(ARGS)
+	$(RUN) -m pytest -n 3 -m long $(QUIET) $(ARGS)
 
 test-all: test test-long ## run all tests
 

@@ -17,11 +17,12 @@ from tempfile import TemporaryDirectory
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.engine.store import bundles
 from bnnbench.engine.store.code_digests import FILE, CodeDigest, class_names
-from bnnbench.methods.source_code import CONTRACT, SCHEME, Class, Sources, digest_in
+from bnnbench.methods.source_code import CONTRACT, SCHEME, Class, Sources, digest_in, is_ours
+from bnnbench.methods.source_code.files import file_in
 
 ROOT = Path(__file__).parents[2]
 BUNDLES = ROOT / "docs" / "bundle"
-ROOMS = ("datasets", "methods", "metrics", "suites", "reports")
+ROOMS = ("bnnbench", "datasets", "methods", "metrics", "suites")
 
 
 def main() -> None:
@@ -49,7 +50,7 @@ def main() -> None:
 
 def _restored(commit: str, folder: Path) -> bool:
     """Extract the project's packages at a commit; return whether the commit is known."""
-    command = ["git", "-C", str(ROOT), "archive", commit, "bnnbench", *ROOMS]
+    command = ["git", "-C", str(ROOT), "archive", commit, *ROOMS]
     archive = subprocess.run(command, capture_output=True)
     if archive.returncode:
         return False
@@ -59,35 +60,40 @@ def _restored(commit: str, folder: Path) -> bool:
 
 
 def _digests(folder: Path, pairs: Iterable[tuple[str, str]]) -> Iterable[CodeDigest]:
+    """Yield the digests of pairs whose classes are all of this project."""
+
     def find(name: str) -> Path | None:
-        package, _, rest = name.partition(".")
-        if package != "bnnbench":
+        if not is_ours(name):
             return None
-        place = folder.joinpath(*rest.split(".")) if rest else folder / "bnnbench"
-        if rest.partition(".")[0] not in ROOMS:
-            place = folder / "bnnbench" / Path(*rest.split("."))
-        candidates = place / "__init__.py", place.with_suffix(".py")
-        return next((file for file in candidates if file.is_file()), None)
+        return file_in(folder / "bnnbench", name) or file_in(folder, name)
 
     sources, paths = Sources(find), _registered(folder)
     for old, names in pairs:
-        classes = [Class.at(paths[name]) for name in names.split() if name in paths]
+        if unknown := [name for name in names.split() if name not in paths]:
+            print(f"no class is registered as {', '.join(unknown)}: {old} stays unknown")
+            continue
+        classes = [Class.at(paths[name]) for name in names.split()]
         yield CodeDigest(old, names, digest_in(sources, [*classes, *CONTRACT]))
 
 
 def _registered(folder: Path) -> Mapping[str, str]:
     """Return the registered names of classes, from all tables of names and paths in the tree."""
-    found: dict[str, str] = {}
-    for room in ROOMS[:4]:
+    paths: dict[str, str] = {}
+    for room in ROOMS:
         for file in (folder / room).rglob("*.py"):
             for node in ast.walk(ast.parse(file.read_bytes())):
                 if isinstance(node, ast.Dict):
-                    for key, value in zip(node.keys, node.values, strict=True):
-                        if isinstance(key, ast.Constant) and isinstance(value, ast.Constant):
-                            path = str(value.value)
-                            if path.startswith("bnnbench.") and path.count(":") == 1:
-                                found[str(key.value)] = path
-    return found
+                    paths |= _entries(node)
+    return paths
+
+
+def _entries(table: ast.Dict) -> Iterable[tuple[str, str]]:
+    """Yield the names in a table, with the paths of their classes."""
+    for key, value in zip(table.keys, table.values, strict=True):
+        if isinstance(key, ast.Constant) and isinstance(value, ast.Constant):
+            path = str(value.value)
+            if is_ours(path) and path.count(":") == 1:
+                yield str(key.value), path
 
 
 if __name__ == "__main__":

@@ -26,9 +26,6 @@ from bnnbench.methods.source_code.definitions import (
 )
 from bnnbench.methods.source_code.files import MODULE_IN_TEXT
 
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-
 WITHOUT_MEANING = frozenset(
     {"annotation", "returns", "type_comment", "type_params", "type_ignores", "kind", "ctx"}
 )
@@ -86,6 +83,7 @@ class _Writer:
         self._sources, self._source, self._written = sources, source, written
         self._scopes: list[Scope] = []
         self._in_message = 0
+        self._in_class = False
 
     def node(self, node: ast.AST) -> None:
         """Write a node and all below it."""
@@ -149,7 +147,8 @@ class _Writer:
                 return self._write("message")
             if (module := _module_of_path(value)) and self._sources.file(module):
                 target = self._sources.resolved(module, value.partition(":")[2].partition(".")[0])
-                return self._write("path", *self._references(target))
+                if target:
+                    return self._write("path", *self._references(target))
             if MODULE_IN_TEXT.fullmatch(value) and self._sources.file(value):
                 return self._write("path", *self._modules_named(value))
         self._write(f"{type(value).__name__}:{value!r}")
@@ -229,10 +228,13 @@ class _Writer:
         self._write(")")
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
-        """Write imports of other packages; at the top level also imports within this project."""
+        """Write imports of other packages; outside of functions also imports of this project.
+
+        In a function, the uses of an imported name are written in its place.
+        """
         for bound in imports(node, self._source.package).values():
             target = self._sources.followed(bound)
-            if isinstance(target, External) or not self._scopes:
+            if isinstance(target, External) or self._in_class or not self._scopes:
                 self._write("import", *self._references(target))
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> None:
@@ -248,7 +250,7 @@ class _Writer:
         has_default = [default is not None for default in given.kw_defaults]
         names = [[argument.arg for argument in kind] for kind in kinds]
         self._write(f"{names}{starred}{len(given.defaults)}{has_default}")
-        with self._scope(scope_of(node, self._source)):
+        with self._scope(scope_of(node, self._source), in_class=False):
             if isinstance(node, ast.Lambda):
                 self.node(node.body)
             else:
@@ -264,7 +266,8 @@ class _Writer:
             self.node(base)
         self._write("){")
         # A class's names are not in the scope of its methods, and may first refer to outer ones.
-        self._body(node.body)
+        with self._scope({}, in_class=True):
+            self._body(node.body)
         self._write("}")
 
     def _own_name(self, node: ast.AST) -> str:
@@ -279,14 +282,16 @@ class _Writer:
         self.node(node.generators[0].iter)  # only this is evaluated in the outer scope
         self._write(")")
         targets = [generator.target for generator in node.generators]
-        with self._scope(dict.fromkeys(bindings(targets))):
+        with self._scope(dict.fromkeys(bindings(targets)), self._in_class):
             self._fields(node)
 
     @contextmanager
-    def _scope(self, scope: Scope) -> Iterator[None]:
+    def _scope(self, scope: Scope, in_class: bool) -> Iterator[None]:
+        before, self._in_class = self._in_class, in_class
         self._scopes.append(scope)
         yield
         self._scopes.pop()
+        self._in_class = before
 
     @contextmanager
     def _message(self) -> Iterator[None]:

@@ -45,6 +45,9 @@ class Imported:
 
 Target = Definition | Module | External
 
+ANNOTATIONS_ONLY = ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+"""Conditions of imports that only annotations need."""
+
 
 @dataclass
 class Source:
@@ -56,6 +59,8 @@ class Source:
     """Name → the import or the statements that bind it."""
     effects: list[ast.stmt] = field(default_factory=list)
     """Statements that bind no name, such as `torch.set_num_threads(1)`."""
+    _imports: dict[str, ast.stmt] = field(default_factory=dict)
+    """Name → the import that binds it, for names that are bound again."""
 
     @classmethod
     def parsed(cls, name: str, file: Path) -> "Source":
@@ -73,15 +78,18 @@ class Source:
     def _add(self, statement: ast.stmt) -> None:
         if isinstance(statement, ast.Import | ast.ImportFrom):
             self.bound |= imports(statement, self.package)
-        elif isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.unparse(statement.test):
+            self._imports |= dict.fromkeys(imports(statement, self.package), statement)
+        elif isinstance(statement, ast.If) and ast.unparse(statement.test) in ANNOTATIONS_ONLY:
             for inner in statement.orelse:
                 self._add(inner)
         elif _is_nothing(statement):
             return
         elif names := dict.fromkeys(bindings([statement])):
             for name in names:
-                earlier = self.bound.get(name)
-                self.bound[name] = [*(earlier if isinstance(earlier, list) else ()), statement]
+                earlier = self.bound.get(name, [])
+                if isinstance(earlier, Imported):
+                    earlier = [self._imports[name]]
+                self.bound[name] = [*earlier, statement]
         else:
             self.effects.append(statement)
 
@@ -103,6 +111,8 @@ class Sources:
         self._find = find
         self._files: dict[str, Path | None] = {}
         self._parsed: dict[str, Source] = {}
+        self.forms: dict[Definition, tuple[str | Definition, ...]] = {}
+        """Definition → its canonical form, once it was asked for."""
 
     def file(self, name: str) -> Path | None:
         """Return the file of a module whose source counts, else None."""

@@ -87,8 +87,8 @@ def digest_in(sources: Sources, classes: Iterable[Class]) -> str:
     roots = _definitions_of(sources, classes)
     parts = _reached(sources, roots)
     colours = dict.fromkeys(parts, "")
-    groups = 0
-    while len(set(colours.values())) > groups or not groups:
+    groups = -1
+    while len(set(colours.values())) > groups:
         groups = len(set(colours.values()))
         colours = {
             definition: _colour(written, colours, ordered=definition.name != WHOLE)
@@ -148,14 +148,15 @@ def _reached(sources: Sources, roots: Iterable[Definition]) -> dict[Definition, 
     while waiting:
         definition = waiting.pop()
         if definition not in parts:
-            parts[definition] = _parts(sources, definition)
+            if definition not in sources.forms:
+                sources.forms[definition] = _form(sources, definition)
+            parts[definition] = sources.forms[definition]
             waiting += (part for part in parts[definition] if isinstance(part, Definition))
             waiting += _effects(sources, definition.module)
     return parts
 
 
-@functools.cache
-def _parts(sources: Sources, definition: Definition) -> tuple[Part, ...]:
+def _form(sources: Sources, definition: Definition) -> tuple[Part, ...]:
     source = sources.source(definition.module)
     if source is None:
         return ("missing",)
@@ -169,7 +170,6 @@ def _parts(sources: Sources, definition: Definition) -> tuple[Part, ...]:
     return canonical(sources, definition)
 
 
-@functools.cache
 def _effects(sources: Sources, module: str) -> tuple[Definition, ...]:
     """Return the effects of importing a module.
 

@@ -80,7 +80,7 @@ def file_of(name: str) -> Path | None:
     packages that this machine lacks.
     """
     if is_ours(name):
-        return next(filter(None, (_file_in(Path(p), name) for p in bnnbench.__path__)), None)
+        return next(filter(None, (file_in(Path(p), name) for p in bnnbench.__path__)), None)
     loaded = sys.modules.get(name)
     origin = getattr(loaded, "__file__", None)
     if loaded is None:
@@ -92,7 +92,8 @@ def file_of(name: str) -> Path | None:
     return Path(origin).resolve() if origin and origin.endswith(".py") else None
 
 
-def _file_in(folder: Path, name: str) -> Path | None:
+def file_in(folder: Path, name: str) -> Path | None:
+    """Return the file of a module of this project in a folder that stands for `bnnbench`."""
     place = folder.joinpath(*name.split(".")[1:])
     candidates = place / "__init__.py", place.with_suffix(".py")
     return next((file.resolve() for file in candidates if file.is_file()), None)

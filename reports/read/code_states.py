@@ -1,4 +1,4 @@
-"""Whether runs were made by code that means the same as today's."""
+"""Comparison of the code that made runs with today's, by digests of meaning."""
 
 import functools
 from collections import Counter
@@ -28,9 +28,9 @@ def code_state(record: Record, known: Digests) -> CodeState:
     return "current" if then == now else "earlier"
 
 
-def in_words(records: Iterable[Record], known: Digests) -> str:
+def in_words(states: Iterable[CodeState]) -> str:
     """Return the states of runs as text, such as "current" or "3 of 20 current"."""
-    counts = Counter(code_state(record, known) for record in records)
+    counts = Counter(states)
     if len(counts) == 1:
         return next(iter(counts))
     return ", ".join(f"{count} of {counts.total()} {state}" for state, count in counts.items())

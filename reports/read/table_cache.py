@@ -1,8 +1,8 @@
-"""Tables of bundles in the user's cache folder, where a second read takes no time.
+"""Tables of bundles, cached in the user's folder so that a second read is fast.
 
-A table is a file of columns, named by the digests of the bundle's content and of the code that
-reads it: whatever changes either makes another file. Any problem with a file counts as its absence.
-`BNNBENCH_CACHE=off` turns the cache off.
+A table is a file of columns. Its name holds the digests of the bundle's content and of the code
+that reads it, so that a change of either leads to another file. A file that cannot be read is
+treated as absent. `BNNBENCH_CACHE=off` turns the cache off.
 """
 
 import contextlib
@@ -28,13 +28,13 @@ SWITCH = "BNNBENCH_CACHE"
 """Environment variable: a folder in place of the user's, or "off"."""
 
 LONGEST_UNUSED = 30 * 86400.0
-"""Seconds after which a file that nobody read is removed."""
+"""Seconds after which an unread file is removed."""
 
 
 def cached(bundle: Path, table_of: Callable[[Sequence[Record]], pd.DataFrame]) -> pd.DataFrame:
-    """Return the table that a function of this project makes of a bundle's records.
+    """Return a bundle's table, from the cache or made by `table_of` and then cached.
 
-    It comes from the cache, or is made and cached. Raises `CorruptRecord`.
+    `table_of` is a function of this project. Raises `CorruptRecord`.
     """
     folder = _folder()
     if folder is None:
@@ -55,8 +55,12 @@ def _folder() -> Path | None:
     chosen = os.environ.get(SWITCH, "")
     if chosen == "off":
         return None
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(chosen) if chosen else home / "bnnbench" / "tables"
+    if chosen:
+        return Path(chosen)
+    try:
+        return Path.home() / ".cache" / "bnnbench" / "tables"
+    except RuntimeError:  # a user without a home
+        return None
 
 
 def _read(file: Path) -> pd.DataFrame | None:
@@ -66,9 +70,10 @@ def _read(file: Path) -> pd.DataFrame | None:
             kinds = json.loads(arrays["kinds"].tobytes())
             columns = {name: _column(arrays, i, kinds[name]) for i, name in enumerate(kinds)}
             table = pd.DataFrame(columns)
-        os.utime(file)  # it is in use
     except Exception:
         return None
+    with contextlib.suppress(OSError):  # the folder may be somebody else's
+        os.utime(file)  # it is in use
     return table
 
 
@@ -81,7 +86,7 @@ def _column(arrays: Any, place: int, kind: str) -> Any:
 
 
 def _write(file: Path, table: pd.DataFrame) -> None:
-    """Write a table as a whole file, and remove files that nobody read for long."""
+    """Write a table, and remove files that have not been read for `LONGEST_UNUSED`."""
     arrays: dict[str, Any] = {
         "kinds": _bytes({name: str(table[name].dtype) for name in table.columns})
     }

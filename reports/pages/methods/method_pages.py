@@ -21,7 +21,7 @@ from bnnbench.reports.pages.site.run_pages import RunPages
 from bnnbench.reports.pages.site.tasks import Task
 from bnnbench.reports.papers.coverage import PrintedTable
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.code_states import Digests, code_state, in_words
+from bnnbench.reports.read.code_states import CodeState, in_words
 from bnnbench.reports.read.devices import has_processor_seconds, mean_fit_seconds
 from bnnbench.reports.style import formulas, labels
 from bnnbench.reports.style.descriptions import call
@@ -43,7 +43,8 @@ class Site:
     examples: RunPages = field(default_factory=dict)
     repeated: Mapping[str, Rerun] = field(default_factory=dict)
     """Key → re-run outcome."""
-    code_digests: Digests = field(default_factory=dict)
+    code_states: Mapping[str, CodeState] = field(default_factory=dict)
+    """Key → whether the run's code means the same as today's."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Use:
     repeated: Sequence[RepeatedRun]
     """Its runs that were re-run with later code."""
     code: str
-    """Whether the runs' code means the same as today's."""
+    """State of the runs' code compared with today's, as text."""
 
 
 def method_page(
@@ -153,7 +154,7 @@ def uses_of(method: str, site: Site) -> list[Use]:
                     len(runs),
                     _time_of(runs),
                     repeated_runs_of(suite, within, method, site.run_pages, site.repeated),
-                    in_words(runs, site.code_digests),
+                    in_words(site.code_states.get(run.key, "unknown") for run in runs),
                 )
             )
     return uses
@@ -174,13 +175,12 @@ def methods_index(
     common: dict[str, Any],
 ) -> str:
     """Return the list of all methods, by family."""
-    runs = [run for bs in site.suites.values() for b in bs for of in b.runs.values() for run in of]
-    states = Counter(code_state(run, site.code_digests) for run in runs)
+    states = Counter(site.code_states.values())
     return page(
         *("methods.html", address, "Methods · bnnbench", "Methods", common),
         families=by_family(families, pages),
         count=len(families),
-        runs=len(runs),
+        runs=states.total(),
         current=states["current"],
         unknown=states["unknown"],
     )

@@ -18,7 +18,7 @@ from bnnbench.reports.pages.site.run_pages import Place, run_addresses, run_page
 from bnnbench.reports.pages.site.tasks import Task, task_of
 from bnnbench.reports.papers.coverage import PrintedTable, coverage
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.code_states import Digests
+from bnnbench.reports.read.code_states import CodeState, Digests, code_state
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import family_of
 from bnnbench.reports.style.numbers import duration
@@ -100,7 +100,14 @@ def pages_of(
         for m, runs in b.runs.items()
     }
     verdicts = verdicts_of(suites)
-    site = Site(suites, tasks, runs, verdicts, printed, examples, repeated, code_digests)
+    states: dict[str, CodeState] = {
+        run.key: code_state(run, code_digests)
+        for bs in suites.values()
+        for b in bs
+        for of_method in b.runs.values()
+        for run in of_method
+    }
+    site = Site(suites, tasks, runs, verdicts, printed, examples, repeated, states)
     for listed in by_family(families, of_methods).values():
         for method, slug in listed:
             address = f"methods/{slug}.html"

@@ -77,6 +77,19 @@ def test_a_place_that_cannot_be_written_costs_nothing_but_time(bundle, cache):
     assert len(bnnbench.results(bundle)) == 4
 
 
+def test_a_cache_of_somebody_else_is_read_though_its_times_cannot_be_set(
+    bundle, cache, monkeypatch
+):
+    before = bnnbench.results(bundle)
+    monkeypatch.setattr(bundles, "read", lambda folder: pytest.fail("records were read"))
+
+    def refuse(path):
+        raise PermissionError(path)
+
+    monkeypatch.setattr(os, "utime", refuse)
+    pd.testing.assert_frame_equal(bnnbench.results(bundle), before)
+
+
 def test_several_bundles_are_one_sorted_table(bundle, cache, tmp_path):
     bundles.write(bundle / "more", [numbered(3, method="A", scores={"clean": {"rmse": 1.0}})])
     both = bnnbench.results(bundle)
