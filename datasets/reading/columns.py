@@ -107,7 +107,7 @@ def _numbers(name: str, column: pd.Series) -> list[tuple[str, np.ndarray]]:
     if have_decimal_commas(column):
         raise BadTable(f"column {name!r} {_commas(column)}")
     if len(kinds) > MOST_CATEGORIES or mostly_numbers(column):
-        cause = _strangers(column, "write numbers or nothing there") or (
+        cause = _texts_among(column, "write numbers or nothing there") or (
             f"has {len(kinds)} different texts, more than {MOST_CATEGORIES}: leave it out with "
             f"--drop {name!r}, or turn it into numbers"
         )
@@ -145,7 +145,7 @@ def _commas(column: pd.Series) -> str:
     return f"has numbers with a decimal comma, such as {first!r}: write points"
 
 
-def _strangers(column: pd.Series, cure: str) -> str:
+def _texts_among(column: pd.Series, cure: str) -> str:
     """Return a sentence on the non-numeric texts in a mostly numeric column; "" otherwise.
 
     `cure` is the remedy to recommend.
@@ -197,6 +197,6 @@ def require_whole(target: pd.Series, classes: bool = False) -> None:
         if have_decimal_commas(target):
             cause = _commas(target)
         elif target.nunique() > MOST_CATEGORIES or mostly_numbers(target):
-            cause = _strangers(target, "write numbers there, or leave these rows out")
+            cause = _texts_among(target, "write numbers there, or leave these rows out")
         if cause:
             raise BadTable(f"the target {target.name!r} {cause}")

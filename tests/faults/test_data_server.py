@@ -12,7 +12,7 @@ from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.engine.declare.acquisition import Acquisition
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
-from bnnbench.engine.declare.third_party import is_foreign
+from bnnbench.engine.declare.third_party import is_third_party
 from bnnbench.engine.run.guards.isolation import read_only
 from bnnbench.engine.run.packing import unpack
 from bnnbench.engine.run.task import Task
@@ -163,8 +163,8 @@ def test_own_methods_are_not_foreign(key):
         method = kind()
     except TypeError:
         pytest.skip("needs settings")
-    assert not is_foreign(method)
+    assert not is_third_party(method)
 
 
 def test_a_foreign_method_inside_an_ensemble_is_foreign():
-    assert is_foreign(Ensemble(2, Together()))
+    assert is_third_party(Ensemble(2, Together()))

@@ -108,7 +108,7 @@ def test_predictions_import_no_class_that_they_name(tmp_path, marker, monkeypatc
     buffer = io.BytesIO()
     arrays = {f"clean/{name}:Foreign/x": np.zeros(1), "clean/targets": np.zeros(1)}
     np.savez(buffer, **arrays)
-    with pytest.raises(NotImported, match="imports nothing foreign"):
+    with pytest.raises(NotImported, match="imports no third-party code"):
         unpack(buffer.getvalue())
     assert name not in sys.modules
 

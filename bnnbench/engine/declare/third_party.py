@@ -10,26 +10,26 @@ OURS = ("__main__", "bnnbench", "torch")
 """Packages whose modules, as networks, are not third-party."""
 
 
-def is_foreign(method: object) -> bool:
+def is_third_party(method: object) -> bool:
     """Return whether a class of the method, or of one inside it, is third-party.
 
     A class in the file that was started is not: processes cannot import it safely.
     """
-    return any(name.partition(":")[0] != "__main__" for name in _strangers(describe(method)))
+    return any(name.partition(":")[0] != "__main__" for name in _unregistered(describe(method)))
 
 
-def has_foreign_code(run: Run) -> bool:
+def has_third_party_code(run: Run) -> bool:
     """Return whether a run's method, or a module of its network, is third-party."""
     places = (layer.source_module.partition(".")[0] for layer in modules_in(run.architecture))
-    return is_foreign(run.method) or any(place not in OURS for place in places)
+    return is_third_party(run.method) or any(place not in OURS for place in places)
 
 
-def _strangers(description: object) -> list[str]:
+def _unregistered(description: object) -> list[str]:
     """Return the names, "module:Class", of classes that this project has not registered."""
     if isinstance(description, Mapping):
-        inner = [name for value in description.values() for name in _strangers(value)]
+        inner = [name for value in description.values() for name in _unregistered(value)]
         kind = description.get("type")
         return [kind, *inner] if isinstance(kind, str) and ":" in kind else inner
     if isinstance(description, list):
-        return [name for value in description for name in _strangers(value)]
+        return [name for value in description for name in _unregistered(value)]
     return []

@@ -1,4 +1,4 @@
-"""Rows that active learning adds between fits."""
+"""Active learning: rows acquired between fits."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -27,10 +27,9 @@ CANDIDATES_AT_ONCE = 2000
 
 
 def with_acquired(scored: Scored, number: int, device: torch.device, rows: Rows) -> State:
-    """Return the run with the rows that fit `number` sees for the first time, labelled.
+    """Return the run with the rows that are new in fit `number`, chosen by the previous posterior.
 
-    The posterior of the fit before chooses them. Only those of its predictions that
-    `stored_of_earlier_rounds` returns are stored.
+    Of the predictions so far, only those that `stored_of_earlier_rounds` returns are stored.
     """
     loaded = scored.loaded
     run, data = loaded.run, loaded.data
@@ -60,7 +59,7 @@ def with_acquired(scored: Scored, number: int, device: torch.device, rows: Rows)
 
 
 def _of_earlier_rounds(results: Results) -> Results:
-    """Return the results with the predictions that are stored of rounds before the last."""
+    """Return the results with only the predictions that are stored for earlier rounds."""
     predictions = {n: r.stored for n, r in results.conditions.items() if r.stored is not None}
     stored = stored_of_earlier_rounds(predictions)
     conditions = {
@@ -73,7 +72,7 @@ def _of_earlier_rounds(results: Results) -> Results:
 def choices(
     acquisition: Acquisition, source: PoolSource, fold: int, acquired: Sequence[int]
 ) -> Int[np.ndarray, " candidates"]:
-    """Return the rows to choose from; raises PoolTooSmall where they are fewer than a batch."""
+    """Return the rows to choose from; raises PoolTooSmall if they are fewer than a batch."""
     rows = source.candidates(fold, acquired)
     if len(rows) < acquisition.batch:
         raise PoolTooSmall(
@@ -92,11 +91,11 @@ def acquire(
     names: tuple[int, int, int],
     device: torch.device,
 ) -> tuple[int, ...]:
-    """Return those of `rows` with the greatest score, or random ones.
+    """Return the rows with the greatest scores, or random rows.
 
     `names` are fold, seed and round, which name the streams; the posterior was fitted under
     `scaling`. Equal scores are taken in the order of `rows`, which is random. Raises
-    InferenceDiverged where a score is NaN.
+    InferenceDiverged if a score is NaN.
     """
     rule = RULES[acquisition.rule]
     if rule is None:
@@ -104,7 +103,7 @@ def acquire(
     else:
         pieces = []
         for chunk in np.split(rows, range(CANDIDATES_AT_ONCE, len(rows), CANDIDATES_AT_ONCE)):
-            rng = stream("candidates", source, *names, device=device)  # equal draws everywhere
+            rng = stream("candidates", source, *names, device=device)  # equal draws for all chunks
             prediction = posterior.predict(source.inputs(chunk, scaling).to(device), rng)
             pieces.append(_scores(rule, prediction, len(chunk)))
         order = torch.cat(pieces).argsort(descending=True, stable=True)

@@ -1,4 +1,4 @@
-"""The device of a fit, decided in the process that fits: others may have other GPUs, or none."""
+"""The device of a fit, chosen in the process that fits: other machines may have other GPUs."""
 
 import os
 import platform
@@ -10,22 +10,22 @@ if TYPE_CHECKING:
     import torch
 
 AUTO = "auto"
-"""The name of a GPU where there is one, else of the processor."""
+"""Stands for a GPU if there is one, else for the CPU."""
 
 SHARE = "BNNBENCH_GPU_SHARE"
-"""Environment variable: part of its GPU that a worker may use, where several share one."""
+"""Environment variable: fraction of its GPU that a worker may use if several share it."""
 
 TENSORS = 0.9
-"""Part of a share that holds tensors; each process also needs memory for its context."""
+"""Fraction of a share for tensors; each process also needs memory for its CUDA context."""
 
 
 def share() -> float:
-    """Return the part of its GPU that this process may use, below 1 where workers share one."""
+    """Return the fraction of its GPU that this process may use; below 1 if workers share it."""
     return float(os.environ.get(SHARE, 1.0))
 
 
 class NoSuchDevice(RuntimeError):
-    """A device was asked for that this process does not have; the message says where and which."""
+    """A requested device is not available in this process."""
 
 
 def gpus_here() -> int:
@@ -38,7 +38,7 @@ def gpus_here() -> int:
 def decided(name: str, count: Callable[[], int] = gpus_here) -> "torch.device":
     """Return the device that a name has in this process; raises `NoSuchDevice`.
 
-    `count` returns the number of GPUs, and is not asked on behalf of the processor.
+    `count` returns the number of GPUs; it is not called if the device is the CPU.
     """
     import torch
 
@@ -59,9 +59,10 @@ def decided(name: str, count: Callable[[], int] = gpus_here) -> "torch.device":
 
 @contextmanager
 def used(name: str, count: Callable[[], int] = gpus_here) -> "Iterator[torch.device]":
-    """Decide on the device, and make it torch's current one within the block.
+    """Choose the device, and make it torch's current one within the block.
 
-    Where workers share a GPU, a fit that needs more than its share of the memory fails alone.
+    If workers share a GPU, a fit that needs more than its share of the memory fails without
+    affecting the others.
     """
     import torch
 

@@ -1,11 +1,11 @@
-"""Errors as the texts that records store."""
+"""Texts of errors, as stored in records."""
 
 import traceback
 
 from bnnbench.datasets.reading.third_party_text import shortened
 
 LONGEST_ERROR = 20_000
-"""Number of characters that are stored; of a longer error, its beginning and its end."""
+"""Maximum number of characters stored; a longer error is shortened in the middle."""
 
 
 def message(error: BaseException) -> str:
@@ -33,5 +33,5 @@ def place(error: BaseException) -> str | None:
 
 
 def _storable(text: str) -> str:
-    """Return the text without halves of characters, which no file takes, and not too long."""
+    """Return the text without lone surrogates, which no file can hold, and shortened if long."""
     return shortened(text.encode("utf-8", "backslashreplace").decode(), LONGEST_ERROR)

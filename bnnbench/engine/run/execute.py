@@ -38,7 +38,7 @@ def execute(
 
 
 def run_task(task: Task, device: torch.device, listener: Listener, rows: Rows) -> list[Packed]:
-    """Carry out the runs of a task, each as far as it gets."""
+    """Run a task: load, fit, predict and score each run, until it is finished or fails."""
     states: list[State] = [rows.load(run) for run in task.runs]
     for number, evaluations in enumerate(task.rounds):
         if number:
@@ -55,7 +55,7 @@ def run_task(task: Task, device: torch.device, listener: Listener, rows: Rows) -
 
 
 def _packed(state: State) -> Packed:
-    """Return a state with the predictions of a completed run; an error is the method's failure."""
+    """Return a state with the packed predictions of a completed run; errors make it `Failed`."""
     if isinstance(state, Failed):
         return Packed(state)
     conditions = state.results.conditions.items()
@@ -67,5 +67,5 @@ def _packed(state: State) -> Packed:
 
 
 def sources_sha256(task: Task) -> str:
-    """Return the digest of the sources that carry a task out: the engine's and the method's."""
+    """Return the digest of the code that runs a task: the engine's and the method's."""
     return digest_of(Class(__name__, execute.__name__), *classes_of(task.runs[0].method))

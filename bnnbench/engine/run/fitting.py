@@ -1,4 +1,4 @@
-"""Fits of runs, together where possible."""
+"""Fits of runs, batched if the method can."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -27,10 +27,10 @@ def fit_all(
     checkpoints: Path | None,
     rows: Rows,
 ) -> list[State]:
-    """Fit the loaded runs, and charge each an equal share of time, work and memory.
+    """Fit the loaded runs; each is charged an equal share of time, work and memory.
 
-    `number` counts the fits of a run from 0. Runs whose methods differ only in settings of
-    prediction share a fit, and each has all its costs.
+    `number` counts the fits of a run from 0. Runs whose methods differ only in prediction settings
+    share a fit, and each is charged its full cost.
     """
     undamaged = iter(rows.undamaged([state for state in states if isinstance(state, Loaded)]))
     current = [next(undamaged) if isinstance(state, Loaded) else state for state in states]
@@ -54,7 +54,7 @@ def fit_all(
 def _fitted(
     runs: Sequence[Loaded], number: int, device: torch.device, checkpoints: Path | None, rows: Rows
 ) -> list[State]:
-    """Return the runs after a fit. Work that warms the process up is charged separately."""
+    """Return the runs after a fit. Warming the process up is charged separately."""
     sums = [fingerprint(loaded.data.train) for loaded in runs]
     warm_seconds, not_compiled = warm_up(runs[0], device)
     fit = partial(_posteriors, runs, number, device, rows)
@@ -86,7 +86,7 @@ def _end(loaded: Loaded, posterior: Posterior | BaseException) -> State:
 
 
 def _sharing(loaded: Loaded, first: State) -> State:
-    """Return a run with the fit, or the failure, of another whose fit it shares."""
+    """Return a run with the posterior, or the failure, of the run whose fit it shares."""
     fits = replace(first.loaded.fits, shared_with=first.loaded.run.key)
     loaded = replace(loaded, fits=fits)
     if not isinstance(first, Fitted):
@@ -123,7 +123,7 @@ def _fit(
 ) -> Sequence[Posterior | BaseException]:
     """Return the method's posteriors; raises unless there is one for each problem."""
     method = runs[0].run.method
-    # Seeds of a fold share their rows, which are moved once.
+    # Seeds of a fold share their rows, which are moved to the device once.
     train = {id(loaded.data): loaded.data.train.to(device) for loaded in runs}
     problems = [
         Problem(train[id(r.data)], r.data.likelihood, r.run.architecture, r.run.prior) for r in runs
@@ -155,6 +155,6 @@ def _one_by_one(
 
 
 def _stream(run: Run, number: int, device: torch.device) -> torch.Generator:
-    """Return the stream of a run's fit; strategies of active learning have equal ones."""
+    """Return the stream of a run's fit, which is the same for all acquisition strategies."""
     rounds = (number,) if run.acquisition else ()
     return stream("fit", run.source, run.fold, run.seed, *rounds, device=device)

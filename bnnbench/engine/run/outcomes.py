@@ -1,4 +1,4 @@
-"""Outcomes of runs: records of the states that they reached."""
+"""Outcomes of runs: their final states as records."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from bnnbench.engine.run.task import Outcome, Packed, Task
 
 
 def outcome_of(packed: Packed, task: Task, device: torch.device) -> Outcome:
-    """Return the outcome; what cannot be written is the method's failure, and left out."""
+    """Return the outcome. A record that cannot be written is the method's failure."""
 
     def written() -> Record:
         record = _record(packed.state, task, device)
@@ -104,7 +104,7 @@ def _cost(fits: Fits, predicting: PredictCost, task: Task) -> Cost:
 def lost(task: Task, reason: str, place: str | None = None) -> list[Outcome]:
     """Return the outcomes of a task whose process died, at `place`: failed runs with the reason.
 
-    Only the process knew its device, unless that was the processor.
+    The device is unknown, unless it was the CPU.
     """
     device = torch.device("cpu") if task.device == "cpu" else None
     record = partial(

@@ -1,4 +1,4 @@
-"""Predictions as the bytes of one npz file, and the choice of those to store."""
+"""Predictions as the bytes of an npz file, and which of them are stored."""
 
 import importlib
 import io
@@ -15,16 +15,16 @@ from bnnbench.methods.predictions import PREDICTIVES
 from bnnbench.methods.predictions.base import Predictive
 
 Predictions = Mapping[str, tuple[Predictive, Tensor]]
-"""condition → prediction and targets, both on the method's scale"""
+"""Condition → prediction and targets, both on the method's scale."""
 
 KEPT_DRAWS_BYTES = 64 * 2**20
-"""Predictions of a condition beyond this size are stored as their summary, where they have one."""
+"""Larger predictions of a condition are stored as their summary, if they have one."""
 
 KEPT_RUN_BYTES = 256 * 2**20
-"""The conditions of a run share this equally for their draws, as a run is packed in memory."""
+"""Limit for the draws of all conditions of a run together, since a run is packed in memory."""
 
 KEPT_ROUND_BYTES = 64 * 2**10
-"""Size up to which active learning stores a regression's draws of rounds before the last."""
+"""Maximum size of a regression's draws stored for rounds of active learning before the last."""
 
 
 class NotImported(ValueError):
@@ -34,8 +34,8 @@ class NotImported(ValueError):
 def kind_of(name: str) -> type[Predictive]:
     """Return the class of predictions that are stored under a name.
 
-    A stranger's class is found only where its module is imported already: reading a store runs no
-    foreign code. Raises `NotImported` otherwise, ValueError for an unknown name.
+    A third-party class is found only if its module is already imported: reading a store runs no
+    third-party code. Raises `NotImported` otherwise, ValueError for an unknown name.
     """
     if name.partition(":")[2] and not name.startswith(names.PROJECT):
         return _imported(name)
@@ -56,14 +56,15 @@ def _imported(path: str) -> type[Predictive]:
         value = getattr(value, part, None)
     if not isinstance(value, type):
         raise NotImported(
-            f"they are of the class {path}, which this process has not imported, and to read a "
-            f"store imports nothing foreign: `import {module}` first, with its folder on the path"
+            f"they are of the class {path}, which this process has not imported, and reading a "
+            f"store imports no third-party code: `import {module}` first, with its folder on the "
+            "path"
         )
     return value
 
 
 def name_of(prediction: object) -> str:
-    """Return the name under which a prediction is stored; raises TypeError where it has none."""
+    """Return the name under which a prediction is stored; raises TypeError if it has none."""
     kind = type(prediction)
     lacking = [name for name in ("__len__", "pack", "unpack") if not hasattr(kind, name)]
     if lacking:
@@ -125,7 +126,7 @@ def _of_numpy(array: np.ndarray) -> Tensor | None:
 
 
 def unpack(content: bytes) -> Predictions:
-    """Return the predictions that `pack` made; raises `NotImported` for a stranger's class."""
+    """Return the predictions that `pack` made; raises `NotImported` for a third-party class."""
     fields: dict[str, dict[str, Tensor]] = {}
     targets: dict[str, Tensor] = {}
     kinds: dict[str, str] = {}
@@ -141,17 +142,17 @@ def unpack(content: bytes) -> Predictions:
 
 
 def stored_form(prediction: Predictive, conditions: int = 1) -> Predictive:
-    """Return the prediction to store and score: itself, or its summary where it is too large."""
+    """Return the prediction to store and score: itself, or its summary if it is too large."""
     most = min(KEPT_DRAWS_BYTES, KEPT_RUN_BYTES // conditions)
     summarise = getattr(prediction, "summary", None)
     return summarise() if summarise and _size(prediction) > most else prediction
 
 
 def stored_of_earlier_rounds(predictions: Predictions) -> dict[str, tuple[Predictive, Tensor]]:
-    """Return the predictions to store of active learning's rounds before the last.
+    """Return the predictions to store for rounds of active learning before the last.
 
-    They are the summary where a prediction has one, of the others those of at most
-    `KEPT_ROUND_BYTES`. The scores of all rounds are stored in any case.
+    A prediction with a summary is stored as its summary, any other if it has at most
+    `KEPT_ROUND_BYTES`. The scores of all rounds are always stored.
     """
     kept_predictions: dict[str, tuple[Predictive, Tensor]] = {}
     for condition, (prediction, targets) in predictions.items():

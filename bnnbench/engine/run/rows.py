@@ -1,7 +1,7 @@
-"""The rows that runs are given: loaded in this process, or served by another one.
+"""Access to the rows of runs, loaded in this process or served by another one.
 
-A third-party method has a process of its own, and training rows come into it from a data server;
-test rows follow once the fit is over.
+A third-party method runs in an isolated process, which gets training rows from a data server before
+the fit and test rows after it.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from bnnbench.engine.run.guards.isolation import fixed, read_only
 from bnnbench.engine.run.states import Loaded, State
 
 Request = tuple[Literal["train", "test"], DataSource, int, tuple[int, ...]]
-"""Part, source, fold, and the rows of a pool that were acquired."""
+"""Part, source, fold, and acquired rows of a pool."""
 
 
 @runtime_checkable
@@ -32,23 +32,23 @@ class Rows(Protocol):
         ...
 
     def grown(self, loaded: Loaded) -> Loaded:
-        """Return a run with the rows of its next fit, those that it acquired among them."""
+        """Return a run with the rows of its next fit, including those that it acquired."""
         ...
 
     def with_test_rows(self, state: State) -> State:
-        """Return the state of a run after a fit with all rows of its fold."""
+        """Return the state of a fitted or failed run with all rows of its fold."""
         ...
 
     def undamaged(self, states: Sequence[State]) -> list[State]:
-        """Return the states, with data loaded again if another run has changed them."""
+        """Return the states; data that another run has changed are loaded again."""
         ...
 
     def read_only(self, inputs: Tensor) -> Tensor:
-        """Return inputs as a prediction is given them."""
+        """Return the inputs as passed to `predict`."""
         ...
 
     def without_loading(self) -> AbstractContextManager[object]:
-        """Return a block in which a method fits."""
+        """Return a context for a fit, in which served rows cannot be loaded again."""
         ...
 
 
@@ -67,7 +67,7 @@ class LocalRows:
         return state
 
     def undamaged(self, states: Sequence[State]) -> list[State]:
-        # Seeds of a fold share their data. All are checked, so that each is known before a fit.
+        # Seeds of a fold share their data. All are checksummed before a method sees any.
         data = {id(state.loaded.data): state.loaded.data for state in states}
         changed = {key for key, one in data.items() if not sound(one.train, one.test)}
         if changed:
@@ -88,9 +88,9 @@ class LocalRows:
 
 @dataclass(frozen=True)
 class ServedRows:
-    """Rows from a data server, in memory that cannot be written; no test rows during a fit.
+    """Rows from a data server, in read-only memory, without test rows during a fit.
 
-    `ask` passes a request on to `answered` in the server's process.
+    `ask` forwards a request to `answered` in the server's process.
     """
 
     ask: Callable[[Request], Dataset]
@@ -116,7 +116,7 @@ class ServedRows:
         return state.with_loaded(replace(loaded, first=first, data=data))
 
     def undamaged(self, states: Sequence[State]) -> list[State]:
-        return list(states)  # nobody can write to them
+        return list(states)  # their memory is read-only
 
     def read_only(self, inputs: Tensor) -> Tensor:
         return read_only(inputs)

@@ -19,9 +19,9 @@ class Scores:
     """The results of the requested metrics."""
 
     values: Mapping[str, float]
-    """metric → value"""
+    """Metric → value."""
     unanswered: Mapping[str, str]
-    """metric → reason why the prediction cannot be scored by it"""
+    """Metric → reason why it cannot score the prediction."""
 
 
 def score(
@@ -30,9 +30,9 @@ def score(
     metrics: Iterable[str],
     target: Mapping[str, Any] | None = None,
 ) -> Scores:
-    """Return a value for each metric, a mean over points where the metric gives one per point.
+    """Return a value for each metric: its score, averaged over points if it has one per point.
 
-    A metric that needs a method which the prediction lacks has a reason in place of a value.
+    A metric that needs a method which the prediction lacks gets a reason instead of a value.
     `target` holds the mean and std that standardised a regression target; predictions and targets
     are standardised, and are rescaled for metrics in original units. Raises TypeError for class
     probabilities of a real target, or the reverse.
@@ -64,9 +64,8 @@ def score(
 
 
 def check_kind(prediction: Predictive, targets: Tensor) -> None:
-    """Raise an error unless prediction and targets agree in length, and are both of classes, or
-    both of real numbers.
-    """
+    """Raise an error unless prediction and targets have equal length and are both classes or both
+    real numbers."""
     of_classes = getattr(prediction, "of_classes", None)
     if of_classes is not None and bool(of_classes) == targets.is_floating_point():
         needed = "a real target" if targets.is_floating_point() else "classes"
@@ -75,10 +74,10 @@ def check_kind(prediction: Predictive, targets: Tensor) -> None:
         raise ValueError(f"{len(prediction)} predictions for {len(targets)} targets")
 
 
-def strangers_reason(prediction: object, error: Exception) -> str:
-    """Return the error of a stranger's prediction as the reason for no score.
+def third_party_reason(prediction: object, error: Exception) -> str:
+    """Return the error of a third-party prediction as the reason for a missing score.
 
-    An error about a class of this project is raised: it is a bug.
+    If the class belongs to this project, the error is a bug and is raised.
     """
     if name_of(prediction) in PREDICTIVES:
         raise error
@@ -86,11 +85,11 @@ def strangers_reason(prediction: object, error: Exception) -> str:
 
 
 def rescaled(prediction: Any, mean: float, std: float) -> Any:
-    """Return the prediction of mean + std * y; raises `CannotAnswer` where there is none."""
+    """Return the prediction of mean + std * y; raises `CannotAnswer` if there is none."""
     require(prediction, "rescaled")
     return prediction.rescaled(mean, std)
 
 
 def on_scale(prediction: Predictive, old: Target, new: Target) -> Predictive:
-    """Return a prediction of targets standardised as `old`, on the scale of `new`."""
+    """Return a prediction converted from the `old` to the `new` standardisation of targets."""
     return rescaled(prediction, (old.mean - new.mean) / new.std, old.std / new.std)

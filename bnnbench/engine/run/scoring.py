@@ -38,19 +38,19 @@ from bnnbench.methods.tuning.posterior import TunedPosterior
 from bnnbench.metrics import ATTACKED
 
 OF_TRIALS = ("accuracy", "nll", "rmse", "log_likelihood")
-"""Metrics that score the trials of a search, for curves and never for the choice."""
+"""Metrics for the trials of a search, used for curves and never for the choice."""
 
 
 def score_all(
     fitted: Fitted, evaluations: Sequence[Evaluation], device: torch.device, rows: Rows
 ) -> State:
-    """Predict and score under every condition, until one fails."""
+    """Predict and score under each condition; the first error ends it."""
     (undamaged,) = rows.undamaged([fitted])
     assert isinstance(undamaged, Fitted)
     state: Scored | Failed = Scored(undamaged, undamaged.results)
     data = undamaged.loaded.data
     for evaluation in evaluations:
-        split = _selected(evaluation.condition, data)  # its errors stop the suite
+        split = _selected(evaluation.condition, data)  # errors of a condition stop the suite
         steps = _scored(state, evaluation, split, device, rows, len(evaluations))
         state = advanced(state, steps)
         if isinstance(state, Failed):
@@ -61,7 +61,7 @@ def score_all(
 
 
 def _selected(condition: Condition, data: Dataset) -> Split:
-    """Return the split of a condition, made again if another run has changed it, and failed."""
+    """Return the split of a condition, rebuilt if an earlier run has changed its rows."""
     split = condition.select(data)
     if not sound(split):
         cache.forget()
@@ -77,9 +77,9 @@ def _scored(
     rows: Rows,
     conditions: int,
 ) -> Iterator[Scored]:
-    """Yield the run with more and more of its results under a condition.
+    """Yield the run after each step under a condition, so that an error loses no earlier result.
 
-    A posterior is not scored under an attack that cannot follow its gradient.
+    A posterior without a gradient is not scored under an attack that needs one.
     """
     loaded, name, results = scored.loaded, evaluation.condition.name, scored.results
     result = ConditionResult(fingerprint(split))
@@ -118,7 +118,7 @@ def _scored(
 def _predictor(
     fitted: Fitted, condition: Condition, device: torch.device, rows: Rows
 ) -> Callable[[Tensor], Any]:
-    """Return a function from inputs to their prediction, with an equal stream at every call."""
+    """Return a function from inputs to predictions that uses the same stream at every call."""
     names = _names(fitted, condition)
 
     def predict(inputs: Tensor) -> Any:
@@ -129,7 +129,7 @@ def _predictor(
 
 
 def _names(fitted: Fitted, condition: Condition) -> tuple[object, ...]:
-    """Return the names of a prediction's streams; sizes of an attack differ only by their size."""
+    """Return the names of a prediction's streams, which are the same for all sizes of an attack."""
     run = fitted.loaded.run
     draws = condition.family if isinstance(condition, Attack) else condition.name
     return run.source, run.fold, run.seed, draws
@@ -138,9 +138,9 @@ def _names(fitted: Fitted, condition: Condition) -> tuple[object, ...]:
 def _inputs(
     fitted: Fitted, condition: Condition, split: Split, device: torch.device
 ) -> tuple[Tensor, Mapping[str, float]]:
-    """Return the inputs under a condition and, of an attack, scores of the gradient it followed.
+    """Return the inputs under a condition and, for an attack, scores of the gradient it followed.
 
-    An attack on a surrogate is the same for all methods and seeds, and has no such scores.
+    An attack on a surrogate is the same for all methods and seeds and has no such scores.
     """
     if not isinstance(condition, Attack):
         return split.inputs, {}
@@ -161,7 +161,7 @@ def _inputs(
 
 
 def _diagnosed(fitted: Fitted, earlier: Mapping[str, float]) -> Mapping[str, float]:
-    """Return the last fit's diagnostics; `converged` is the minimum over all fits."""
+    """Return the last fit's diagnostics, with the minimum of `converged` over all fits."""
     given = fitted.posterior.diagnostics
     if odd := [type(name).__name__ for name in given if not isinstance(name, str)]:
         raise TypeError(f"needed names of diagnostics as text; got a {odd[0]}")
@@ -177,7 +177,7 @@ def _number(value: Any) -> float:
 
 
 def probe(scored: Scored, device: torch.device) -> State:
-    """Measure the posterior with the suite's probes, until one fails."""
+    """Measure the posterior with the suite's probes; the first error ends it."""
     run, data = scored.loaded.run, scored.loaded.data
 
     def steps() -> Iterator[Scored]:
@@ -197,9 +197,9 @@ def probe(scored: Scored, device: torch.device) -> State:
 
 
 def score_trials(scored: Scored, evaluation: Evaluation | None, device: torch.device) -> State:
-    """Store a tuned posterior's search, and score its trials as the evaluation scores the choice.
+    """Return the run with the search of a tuned posterior and the test scores of its trials.
 
-    The search has chosen before.
+    The trials are scored by the evaluation's metrics, after the search has chosen.
     """
     posterior, data = scored.fitted.posterior, scored.loaded.data
     if not isinstance(posterior, TunedPosterior):
@@ -220,7 +220,7 @@ def score_trials(scored: Scored, evaluation: Evaluation | None, device: torch.de
             draws = run.source, run.fold, run.seed, condition.name
             try:
                 prediction = fit.predict(inputs, stream("predict", *draws, device=device))
-            except InferenceDiverged:  # a trial without a score costs the run nothing
+            except InferenceDiverged:  # the run does not depend on its trials' scores
                 continue
             scores[str(trial)] = dict(score(prediction, targets, names, scale).values)
         return scores

@@ -1,4 +1,4 @@
-"""The states of a run while it is carried out: loaded, fitted, scored, or failed on the way."""
+"""The states of a run: loaded, fitted, scored, or failed."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ from bnnbench.methods.predictions.base import Predictive
 
 @dataclass(frozen=True)
 class FitCost:
-    """The cost of fits; energy, processor time and work are None if that of one fit is unknown."""
+    """The cost of fits; energy, processor time and work are None if unknown for any fit."""
 
     seconds: float = 0.0
     compile_seconds: float = 0.0
@@ -68,22 +68,22 @@ class PredictCost:
 
 @dataclass(frozen=True)
 class Fits:
-    """Facts about a run's fits so far, which a failed fit leaves too."""
+    """Facts about a run's fits so far, including a failed one."""
 
     cost: FitCost = field(default_factory=FitCost)
     train_sha256: str | None = None
-    """Checksum of the training rows of the last fit, taken before it."""
+    """Checksum of the last fit's training rows, computed before the fit."""
     notes: Mapping[str, object] = field(default_factory=dict)
     """Entries of the record's provenance, such as fits that continued from a checkpoint."""
     own_network: Mapping[str, object] | None = None
-    """Description of a network that the method brought itself; None for other methods."""
+    """Description of a network that the method provides itself; otherwise None."""
     shared_with: str | None = None
-    """Key of the run of this task whose fit this is; None for that run itself."""
+    """Key of the run whose fit this run shares; None if the fit is its own."""
 
 
 @dataclass(frozen=True)
 class ConditionResult:
-    """Predictions and scores under one condition, as far as they came."""
+    """Predictions and scores under one condition."""
 
     data_sha256: str | None = None
     """Checksum of its inputs and targets; None for measurements of probes."""
@@ -91,13 +91,13 @@ class ConditionResult:
     unanswered: Mapping[str, str] = field(default_factory=dict)
     """Metric → reason why the predictions cannot be scored by it."""
     not_scored: str = ""
-    """Reason why this posterior has no predictions here."""
+    """Reason why the posterior cannot be scored here; "" if it can."""
     batch_dependence: str = ""
-    """How predictions depend on the other rows of a call, "" if they do not."""
+    """Description of how predictions depend on the other rows of a batch; "" if they do not."""
     stored: tuple[Predictive, torch.Tensor] | None = None
-    """Predictions to be stored, and targets."""
+    """Predictions to be stored, with their targets."""
     traits: Traits | None = None
-    """How pages group measurements of a probe; None for a condition of the suite."""
+    """Title and grouping of a probe's measurements; None for a condition of the suite."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Results:
-    """All that a run's predictions gave so far, in all rounds."""
+    """The results of a run's predictions so far, over all rounds."""
 
     conditions: Mapping[str, ConditionResult] = field(default_factory=dict)
     diagnostics: Mapping[str, float] = field(default_factory=dict)
@@ -125,17 +125,17 @@ class Results:
         return {name: result.scores for name, result in conditions if result.scores is not None}
 
     def with_condition(self, name: str, result: ConditionResult) -> "Results":
-        """Return the results with those of another condition, or with more of it."""
+        """Return the results with those of a condition added or replaced."""
         return replace(self, conditions={**self.conditions, name: result})
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A run before a fit, with what earlier rounds of active learning left."""
+    """A run before a fit, with its earlier rounds of active learning."""
 
     run: Run
     first: Dataset
-    """The first training data; its target's scale is that of all stored predictions."""
+    """The data of the first round; all stored predictions are on its target's scale."""
     data: Dataset
     """The data of this round."""
     acquired: tuple[int, ...] = ()
@@ -167,7 +167,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Scored:
-    """A run with the scores of its posterior, all of them or the first few."""
+    """A run after some or all of its conditions were scored."""
 
     fitted: Fitted
     results: Results
@@ -182,17 +182,17 @@ class Scored:
 
 @dataclass(frozen=True)
 class Failed:
-    """A run that ended early, and the state that it had reached."""
+    """A run that an error ended, with the state that it had reached."""
 
     status: Status
     error: str
     failed_at: str | None
-    """File, line and function that raised the error of a failed run, where they are known."""
+    """File, line and function that raised the error; None if unknown or if inference diverged."""
     reached: Loaded | Fitted | Scored
 
     @classmethod
     def by(cls, error: BaseException, state: "State") -> "Failed":
-        """Return the state of a run that ends with an error: diverged inference, or a failure."""
+        """Return the state of a run that an error ended."""
         reached = state.reached if isinstance(state, Failed) else state
         if isinstance(error, InferenceDiverged):
             return cls("diverged", message(error), None, reached)
@@ -225,7 +225,7 @@ Result = TypeVar("Result")
 
 
 def advanced(state: Begun, steps: Iterable[Begun]) -> Begun | Failed:
-    """Return the last of the states that the steps reach; their error makes it `Failed`."""
+    """Return the last of the states that the steps yield, as `Failed` if a step raises an error."""
     reached = state
 
     def advance() -> None:
@@ -240,7 +240,7 @@ def advanced(state: Begun, steps: Iterable[Begun]) -> Begun | Failed:
 def tried(call: Callable[[], Result]) -> Result | BaseException:
     """Return the result of a call of third-party code, or the error that it raised.
 
-    Ctrl-C passes, and so does an error of the device, after which the process cannot use it.
+    Ctrl-C is raised, and so is an error that leaves the device unusable for this process.
     """
     try:
         return call()
@@ -251,7 +251,7 @@ def tried(call: Callable[[], Result]) -> Result | BaseException:
 
 
 def each(states: Iterable[State], step: Callable[..., State]) -> list[State]:
-    """Return the states after a step of all those that have not failed."""
+    """Return the states after a step; failed ones stay as they are."""
     return [state if isinstance(state, Failed) else step(state) for state in states]
 
 

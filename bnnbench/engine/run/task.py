@@ -1,4 +1,4 @@
-"""Runs to be fitted together, and what comes of them."""
+"""Tasks and their outcomes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class Task:
     runs: tuple[Run, ...]
     evaluations: tuple[Evaluation, ...]
     device: str = "cpu"
-    """Name of a device, which the process that fits decides on: "auto" is a GPU if it has one."""
+    """Name of a device, resolved in the process that fits: "auto" is a GPU if it has one."""
     reproduces: tuple[Reproduces, ...] = ()
     checkpoints: Path | None = None
     """Checkpoint folder; may be absent on this machine."""
@@ -43,14 +43,14 @@ class Task:
 
 @dataclass(frozen=True)
 class Packed:
-    """The last state of a run, and its predictions as a file."""
+    """The final state of a run, with its predictions as the bytes of a file."""
 
     state: State
     predictions: bytes | None = None
 
 
 CarryOut = Callable[[Task, torch.device, Listener, Rows], list[Packed]]
-"""A function that carries out the runs of a task."""
+"""A function that runs a task."""
 
 
 @dataclass(frozen=True)
@@ -59,4 +59,4 @@ class Outcome:
 
     record: Record
     predictions: bytes | None
-    """The content of predictions.npz."""
+    """Content of predictions.npz; None if the run was not completed."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from torch import AcceleratorError
 
-from bnnbench.engine.declare.third_party import has_foreign_code
+from bnnbench.engine.declare.third_party import has_third_party_code
 from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.guards import canary
 from bnnbench.engine.run.task import Task
@@ -62,7 +62,7 @@ class Serial:
     def _termination(self, attempt: Attempt, worker: Worker, watcher: Watcher) -> Termination:
         """Run a task in the right process, and return its termination."""
         listener = functools.partial(watcher.progressed, attempt.task)
-        isolated = self.settings.isolate and has_foreign_code(attempt.task.runs[0])
+        isolated = self.settings.isolate and has_third_party_code(attempt.task.runs[0])
         if not (isolated or canary.has_process_changed() or attempt.number > 1):
             try:
                 return "done", execute(attempt.task, listener)

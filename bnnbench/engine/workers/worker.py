@@ -8,7 +8,7 @@ from dataclasses import replace
 from multiprocessing.connection import wait
 from typing import Any
 
-from bnnbench.engine.declare.third_party import has_foreign_code
+from bnnbench.engine.declare.third_party import has_third_party_code
 from bnnbench.engine.run.measuring import memory
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import Limits, process_tree
@@ -56,7 +56,7 @@ class Worker:
 
     def assign(self, task: Task) -> None:
         """Send the task; a dead process is noticed while waiting for its answer."""
-        if self._isolate and has_foreign_code(task.runs[0]):
+        if self._isolate and has_third_party_code(task.runs[0]):
             self._current = Process(self._gpu, self._data_socket())
         else:
             self._current = self._shared = self._shared or Process(self._gpu)

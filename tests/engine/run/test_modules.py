@@ -11,7 +11,7 @@ from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
-from bnnbench.engine.declare.third_party import has_foreign_code
+from bnnbench.engine.declare.third_party import has_third_party_code
 from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_run
@@ -102,10 +102,10 @@ def test_stacking_is_said_where_it_works_and_why_not_where_it_does_not():
 
 
 def test_a_network_from_elsewhere_has_a_process_of_its_own():
-    assert has_foreign_code(run_of(LAYER))
+    assert has_third_party_code(run_of(LAYER))
     torchs = TorchModule("torch.nn:Linear", 1, arguments={"in_features": 10, "out_features": 1})
-    assert not has_foreign_code(run_of(torchs))
-    assert not has_foreign_code(run_of(Linear(1)))
+    assert not has_third_party_code(run_of(torchs))
+    assert not has_third_party_code(run_of(Linear(1)))
 
 
 def test_workers_give_what_one_process_gives(tmp_path):

@@ -1,1 +1,1 @@
-"""Guards of a run: nothing that a method does reaches data, other runs or scores."""
+"""Guards of a run: they keep a method from changing data, other runs or scores."""

@@ -15,10 +15,10 @@ from bnnbench.methods.predictions.base import CannotAnswer
 
 FEWEST_ROWS = 2
 SHARE = 10
-"""One of so many rows is predicted again."""
+"""One row in `SHARE` is predicted again."""
 
 TOLERANCE = 1e-3
-"""Largest difference that is rounding: of a probability, or of a number in its own spread."""
+"""Largest difference due to rounding, of probabilities or relative to the numbers' spread."""
 
 TRANSDUCTIVE = "predictions depend on the other rows that are predicted with them"
 UNREPEATABLE = "predictions differ from call to call under one random stream"
@@ -33,7 +33,7 @@ def batch_dependence(
     """Return how a prediction depends on the other rows of its batch; "" if it does not.
 
     A random tenth of the rows is predicted again by itself, in another order; `rng` chooses it. All
-    of `validation.ANSWERS` that the prediction has are compared; one with none of them passes.
+    of `validation.ANSWERS` that the prediction has are compared; a prediction with none passes.
     """
     if len(inputs) < FEWEST_ROWS:
         return ""
@@ -46,7 +46,7 @@ def batch_dependence(
 
 
 def _alike(prediction: Any, rows: Tensor, again: Any) -> bool:
-    """Return whether all answers to the rows are as before, up to rounding."""
+    """Return whether all answers for the rows are unchanged up to rounding."""
     return all(
         _close(before[rows.to(before.device)], after)
         for name in ANSWERS

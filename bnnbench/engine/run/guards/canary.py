@@ -1,7 +1,7 @@
 """A small reference fit, repeated bit for bit after each third-party method in a process.
 
-Settings of the process are restored after a run, but a method may also have replaced functions of
-torch, NumPy or this project, which no list of settings can hold. The fit would then differ.
+A process's settings are restored after a run, but a method may also have replaced functions of
+torch, NumPy or this project, which cannot be listed. The result of the reference fit then differs.
 """
 
 import functools
@@ -11,7 +11,7 @@ import struct
 import torch
 
 from bnnbench.datasets.base import Gaussian, Split
-from bnnbench.engine.declare.third_party import has_foreign_code
+from bnnbench.engine.declare.third_party import has_third_party_code
 from bnnbench.engine.run.guards.global_state import restored
 from bnnbench.engine.run.rows import Rows
 from bnnbench.engine.run.score import score
@@ -27,7 +27,7 @@ ROWS, FEATURES = 32, 3
 
 
 class ProcessChanged(RuntimeError):
-    """After a method's run, a known fit has other results in the same process."""
+    """After a method's run, the reference fit gives another result in the same process."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -38,13 +38,13 @@ class ProcessChanged(RuntimeError):
 
 
 def with_canary(carry_out: CarryOut) -> CarryOut:
-    """Return the function with the reference fit after a third-party method.
+    """Return the function, followed by the reference fit if the method is third-party.
 
-    If the fit's result has changed, all runs have failed, diverged ones too.
+    If the fit's result has changed, all runs fail, including those that diverged.
     """
 
     def guarded(task: Task, device: torch.device, listener: Listener, rows: Rows) -> list[Packed]:
-        third_party = has_foreign_code(task.runs[0])
+        third_party = has_third_party_code(task.runs[0])
         if third_party:
             expected()  # before any third-party module is imported
         packed = carry_out(task, device, listener, rows)
@@ -79,7 +79,7 @@ def check_process() -> bool:
 
 @functools.cache
 def expected() -> str:
-    """Return the digest of the reference fit, as of the first call in this process."""
+    """Return the digest of the reference fit, computed at the first call in this process."""
     return _digest()
 
 

@@ -1,4 +1,4 @@
-"""A watch over the data that runs share: whoever changes them fails, and nobody else notices.
+"""Detect methods that modify shared data: their run fails, and other runs are unaffected.
 
 NumPy writes into a tensor without leaving a trace in it, so contents are compared, not versions.
 """
@@ -27,8 +27,8 @@ class DataChanged(ValueError):
 
 
 def sound(*splits: Split) -> bool:
-    """Return whether the splits are as they were at the first call with them."""
-    # All are read, so that each is known before a method sees it.
+    """Return whether the splits are unchanged since the first call with them."""
+    # All are checksummed before a method sees any.
     current = [(tensor, _checksum(tensor)) for tensor in _tensors(splits)]
     return all([_checksums.setdefault(tensor, value) == value for tensor, value in current])
 
@@ -37,7 +37,7 @@ def sound(*splits: Split) -> bool:
 def unchanged(*splits: Split) -> Iterator[None]:
     """Raise DataChanged if the block changes the splits, whatever else it raises.
 
-    Sources then forget what they keep in memory, so that the next run reads its data again.
+    Sources then drop their caches, so that the next run reads its data again.
     """
     for tensor in _tensors(splits):
         if tensor not in _checksums:

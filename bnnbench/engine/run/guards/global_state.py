@@ -1,4 +1,4 @@
-"""The state of the process around a method, restored after it: nothing leaks to the next one."""
+"""Global state of the process, restored after each method so that nothing leaks to the next."""
 
 import contextlib
 import functools
@@ -26,7 +26,7 @@ from bnnbench.methods.fitting.progress import Listener
 
 @dataclass(frozen=True)
 class Setting:
-    """One thing that any code of a process can change for all others."""
+    """A setting that any code in a process can change for all other code."""
 
     name: str
     get: Callable[[], Any]
@@ -40,7 +40,7 @@ def _set_default_device(device: torch.device) -> None:
 
 @functools.cache
 def _libraries() -> list[threadpoolctl.LibController]:
-    """Return the libraries with threads of their own; finding them takes milliseconds."""
+    """Return the libraries with their own thread pools; finding them takes milliseconds."""
     return threadpoolctl.ThreadpoolController().lib_controllers
 
 
@@ -59,7 +59,7 @@ def _signal_handlers() -> dict[int, Any]:
 
 def _restore_handlers(handlers: dict[int, Any]) -> None:
     if threading.current_thread() is not threading.main_thread():
-        return  # no other thread may, and so none has changed them
+        return  # only the main thread may set handlers
     for number, handler in handlers.items():
         if handler is not None and signal.getsignal(number) is not handler:
             signal.signal(number, handler)
@@ -89,7 +89,7 @@ def with_restored_state(carry_out: CarryOut) -> CarryOut:
     def guarded(task: Task, device: torch.device, listener: Listener, rows: Rows) -> list[Packed]:
         with restored(seed=int(task.runs[0].key, 16) % 2**63) as changed:
             packed = carry_out(task, device, listener, rows)
-        if not changed:  # complete only now
+        if not changed:  # the block above completes it
             return packed
         entry = "process_state_restored", list(changed)
         return [replace(one, state=noted(one.state, *entry)) for one in packed]
@@ -122,12 +122,12 @@ SETTINGS = (
     Setting("recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
     Setting("garbage collection", gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
 )
-"""Everything that is restored after a run, but for random states and streams of text."""
+"""All settings restored after a run; random states and standard streams are separate."""
 
 
 @contextmanager
 def restored(seed: int) -> Iterator[list[str]]:
-    """Run the block, then restore the process; yields a list that names what the block changed.
+    """Run the block, then restore the process; yield a list of the settings that it changed.
 
     Global random generators are seeded with `seed`, so that a method that draws from them gives
     the same numbers whatever ran before, and get their earlier states back.
@@ -191,7 +191,7 @@ def _restore_streams(streams: tuple[Any, Any, Any], descriptors: dict[int, int |
 
 
 def _file_behind(number: int) -> tuple[int, int] | None:
-    """Return device and inode of an open file; None where it was closed."""
+    """Return device and inode of an open file; None if it was closed."""
     try:
         status = os.fstat(number)
     except OSError:

@@ -1,4 +1,4 @@
-"""Data in memory that cannot be written, for a method that has a process of its own."""
+"""Read-only copies of data, for methods that run in an isolated process."""
 
 import ctypes
 import mmap
@@ -15,8 +15,8 @@ PROT_READ = 1
 def read_only(tensor: Tensor) -> Tensor:
     """Return a copy in read-only memory; writing to it kills the process.
 
-    Views of it, in NumPy or in torch, cannot write either. Empty tensors, and tensors of a GPU, are
-    returned as they are.
+    Views of it, in NumPy or in torch, cannot write either. Empty tensors and GPU tensors are
+    returned unchanged.
     """
     if not tensor.numel() or tensor.device.type != "cpu":
         return tensor

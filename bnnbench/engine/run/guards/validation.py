@@ -1,4 +1,4 @@
-"""Checks of a prediction: shapes, kinds of numbers, probabilities, and what is not finite."""
+"""Checks of predictions: shapes, types, probabilities, and finite values."""
 
 import dataclasses
 import math
@@ -17,7 +17,7 @@ from bnnbench.methods.predictions.base import HasProbabilities, Predictive
 from bnnbench.metrics import METRICS
 
 PROBABILITY_TOLERANCE = 1e-2
-"""Largest distance of a sum of class probabilities from 1; half precision needs this much."""
+"""Largest deviation of a sum of class probabilities from 1; half precision needs this much."""
 
 LARGEST = torch.finfo(torch.float32).max
 """Scores beyond this overflowed: most methods compute in single precision."""
@@ -35,9 +35,9 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
 
 
 def check_fields(prediction: object) -> None:
-    """Raise TypeError where a field of a dataclass is not as its annotation says.
+    """Raise TypeError if a field of a dataclass violates its annotation.
 
-    Tests check this wherever our code makes a prediction; methods of others run without.
+    Tests check this for our own predictions; third-party methods run without those checks.
     """
     if not dataclasses.is_dataclass(prediction):
         return
@@ -57,9 +57,9 @@ def check_fields(prediction: object) -> None:
 def validated(
     answer: Any, split: Split, columns: int | None, conditions: int, condition: str
 ) -> Predictive:
-    """Return the prediction to score and store, on the CPU; raises an error unless it is valid.
+    """Return the prediction to score and store, on the CPU. Raises an error unless it is valid.
 
-    `conditions` is the number of conditions that share the room of a run's predictions.
+    The storage limit of a run is shared by this number of `conditions`.
     """
     check_fields(answer)
     arrays = {name: array.cpu() for name, array in vars_of(answer).items()}
@@ -71,10 +71,10 @@ def validated(
 
 
 def check(prediction: Predictive, rows: int, columns: int | None = None) -> None:
-    """Raise an error unless the prediction answers for every row and column with sound numbers.
+    """Raise an error unless the prediction has valid numbers for every row and column.
 
-    `columns` are the outputs, or the classes, None where they are not to be checked. Variances are
-    not negative, and the probabilities of all classes sum to 1.
+    `columns` is the number of outputs or classes, None to skip that check. Variances must not be
+    negative, and class probabilities must sum to 1.
     """
     kind = type(prediction).__name__
     for name, axes in ANSWERS.items():
@@ -114,9 +114,9 @@ def _check_probabilities(prediction: HasProbabilities) -> None:
 
 
 def check_finite(prediction: Any, packed: Mapping[str, Tensor], where: str) -> None:
-    """Raise `InferenceDiverged` for a packed array with NaN, or with an infinity by accident.
+    """Raise `InferenceDiverged` for a packed array with NaN, or with an unintended infinity.
 
-    `where` says in the message of what it is the prediction.
+    `where` describes the prediction in the message.
     """
     meant = getattr(prediction, "may_be_infinite", ())
     for name, array in packed.items():
@@ -128,7 +128,7 @@ def check_finite(prediction: Any, packed: Mapping[str, Tensor], where: str) -> N
 
 
 def check_scores(scores: Mapping[str, float], condition: str) -> None:
-    """Raise `InferenceDiverged` for a score that is too large or NaN, unless its metric may be."""
+    """Raise `InferenceDiverged` for a NaN or huge score, unless its metric allows it."""
     for name, score in scores.items():
         usable = math.isfinite(score) and abs(score) <= LARGEST
         if not usable and str(score) not in METRICS[name].limits:

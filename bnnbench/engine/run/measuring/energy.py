@@ -1,4 +1,4 @@
-"""The energy that a GPU has used, as its driver counts it."""
+"""Energy used by a GPU, from its driver's counter."""
 
 import functools
 from collections.abc import Callable
@@ -11,8 +11,8 @@ from bnnbench.engine.run.devices import share
 def joules(device: torch.device) -> float | None:
     """Return the joules used by the device since its driver was loaded; None without a counter.
 
-    The energy of other processes counts too: where workers share a GPU, none is known. GPUs have
-    a counter from Volta on; their parts (MIG) and CPUs have none.
+    Other processes' energy is included, so that the energy is unknown if workers share a GPU. GPUs
+    have a counter from Volta on; MIG slices and CPUs have none.
     """
     return _counter(device)() if device.type == "cuda" and share() == 1 else None
 

@@ -1,4 +1,4 @@
-"""Checksums of the data behind a number."""
+"""Checksums of the data behind a result."""
 
 import hashlib
 from collections.abc import MutableMapping
@@ -12,9 +12,9 @@ _digests: MutableMapping[Tensor, bytes] = WeakIdKeyDictionary()
 
 
 def fingerprint(split: Split) -> str:
-    """Return the SHA-256 of inputs and targets: of their types, shapes and values.
+    """Return the SHA-256 of the types, shapes and values of inputs and targets.
 
-    A tensor that many runs share is read only once.
+    A tensor shared by many runs is read only once.
     """
     return hashlib.sha256(_digest(split.inputs) + _digest(split.targets)).hexdigest()
 
@@ -22,8 +22,8 @@ def fingerprint(split: Split) -> str:
 def fingerprint_of_data(dataset: Dataset) -> str:
     """Return the SHA-256 of training and test rows.
 
-    Where the source gives a checksum of the raw rows, it is that one: rounding when standardising
-    on another processor must not look like other data.
+    If the source gives a checksum of the raw rows, it is used instead, since standardising may
+    round differently on another processor.
     """
     raw = dataset.facts.get("sha256")
     if isinstance(raw, str):

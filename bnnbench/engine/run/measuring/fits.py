@@ -1,4 +1,4 @@
-"""The cost of a fit, and the entries that it leaves in the provenance of its runs."""
+"""The cost of a fit, and its entries in the provenance of its runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -26,8 +26,8 @@ def measured(
 ) -> tuple[Result, FitCost, Notes]:
     """Return the result of a fit of several runs together, its cost, and notes on it.
 
-    A fit that continues from a checkpoint in `folder` is charged with the time before it too; its
-    energy, processor time and work are unknown. Starts of processes of other libraries count as
+    If a fit continues from a checkpoint in `folder`, its cost includes the time before; its energy,
+    processor time and work are then unknown. Starting other libraries' processes counts as
     compilation.
     """
     before = children.starts()

@@ -1,4 +1,4 @@
-"""The memory that a block of code needs."""
+"""Memory used by a block of code."""
 
 import ctypes
 import resource
@@ -19,10 +19,10 @@ LARGEST_KEPT, MOST_KEPT = 2**28, 2**30
 
 
 def keep_freed() -> None:
-    """Have the C library, where it can, keep freed memory for the next buffer.
+    """Make the C library keep freed memory for the next buffer, if it supports that.
 
-    By default large buffers go back to the system, which clears every page of the next one: that
-    costs a tenth of a training step, and more where steps have many buffers.
+    By default, large buffers are returned to the system, which clears every page of the next one.
+    That costs a tenth of a training step, and more if steps have many buffers.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
@@ -37,8 +37,8 @@ def growth(device: torch.device) -> Iterator[SimpleNamespace]:
     `.so_far()` returns the rise within the block.
 
     On a GPU this is the allocator's peak. On Linux it is the resident set's, after memory freed by
-    earlier blocks was returned and the high-water mark was reset; elsewhere it is the lifetime
-    peak, so that only a new record shows.
+    earlier blocks was returned and the high-water mark was reset. Other systems have only the
+    lifetime peak, so that the rise is 0 unless the block exceeds it.
     """
     grown = SimpleNamespace(bytes=0.0, so_far=lambda: 0.0)
     if device.type == "cuda":
@@ -58,14 +58,14 @@ def growth(device: torch.device) -> Iterator[SimpleNamespace]:
 
 
 def _give_back_freed_memory() -> None:
-    """Return freed memory to the system, where the C library can; else a block reuses it unseen."""
+    """Return freed memory to the system if possible; otherwise its reuse is not measured."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
 
 
 def reset_high_water_mark(process: int | str = "self") -> bool:
-    """Forget a process's peak of resident memory, and return whether the system can."""
+    """Reset a process's peak of resident memory; return whether the system supports that."""
     try:
         Path(f"/proc/{process}/clear_refs").write_text("5")
     except OSError:

@@ -1,4 +1,4 @@
-"""The provenance of a number: commit, versions, device, threads."""
+"""The provenance of a result: commit, versions, device, threads."""
 
 import contextlib
 import functools
@@ -33,17 +33,17 @@ ROOT = Path(bnnbench.__file__).resolve().parent.parent
 PACKAGES = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "numba", "pillow", "cupy-cuda13x")
 
 UNKNOWN = "unknown"
-"""The device of a run whose process was lost with what it knew."""
+"""The device of a run whose process was lost before reporting it."""
 
 
 @dataclass(frozen=True)
 class Code:
-    """The source files of a run's method, as they were when the command planned the run."""
+    """The state of a method's code when the command planned the run."""
 
     sha256: str | None = None
-    """Digest of the method's sources and of all that they import; None if not computed."""
+    """Digest of meaning of the method's code; None if not computed."""
     dirty: bool | None = None
-    """True if one of these files differs from the commit; None without a checkout."""
+    """True if a file of this code differs from the commit; None without a checkout."""
 
 
 def code_of(method: object) -> Code:
@@ -56,7 +56,7 @@ def code_of(method: object) -> Code:
 def provenance(device: torch.device | None, method: object, code: Code) -> Mapping[str, object]:
     """Return commit, package versions, machine and device of a method's run as plain data.
 
-    A device that is not known is None.
+    If the device is unknown, pass None.
     """
     fixed = dict(_fixed(device))
     packages = dict(cast(Mapping[str, str], fixed["packages"]))
@@ -71,7 +71,7 @@ def provenance(device: torch.device | None, method: object, code: Code) -> Mappi
 
 
 def of_modules(run: Run, train: Split) -> Mapping[str, object]:
-    """Return versions and manner of computation of networks of one's own; empty without any."""
+    """Return package versions and computation mode of custom networks; empty without any."""
     if not run.modules:
         return {}
     from bnnbench.methods.networks.modules.facts import computing, packages
@@ -104,7 +104,7 @@ def _name(device: torch.device | None) -> str:
 
 @functools.cache
 def _changed_files() -> frozenset[Path]:
-    """Return the files of the checkout that differ from the commit, untracked ones too."""
+    """Return the files of the checkout that differ from the commit, including untracked files."""
     lines = (_git("status", "--porcelain", "-z", "--untracked-files=all") or "").split("\0")
     return frozenset(ROOT / line[3:] for line in lines if line[3:])
 
@@ -118,7 +118,7 @@ def _files_that_take_part(classes: Iterable[Class]) -> frozenset[Path]:
 
 @functools.cache
 def _path(file: str) -> Path:
-    """Return the path of a module's file; there are thousands, and every run asks for them."""
+    """Return the path of a module's file; cached, because every run needs thousands."""
     return Path(file)
 
 
@@ -141,7 +141,7 @@ def _version(package: str) -> str | None:
 
 @functools.cache
 def _git(*arguments: str) -> str | None:
-    """Return git's output for this project's checkout, or None where there is no checkout.
+    """Return git's output for this project's checkout, or None if there is no checkout.
 
     An installed wheel may lie inside another project's checkout, whose commit means nothing here.
     """

@@ -1,4 +1,4 @@
-"""The time that a block takes on its device, of the clock and of processors, and its energy."""
+"""Wall time, processor time and energy of a block of code."""
 
 import os
 import time
@@ -17,7 +17,7 @@ from bnnbench.methods.fitting import children
 Result = TypeVar("Result")
 
 LEAST_SECONDS = 0.2
-"""Shorter blocks have no known load: systems count in hundredths of a second."""
+"""The load during shorter blocks is unknown: systems count in hundredths of a second."""
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Watch:
 
     seconds: float = 0.0
     cpu_seconds: float = 0.0
-    """Seconds of all processors, of this process and of its children."""
+    """Processor seconds of this process and its children."""
     joules: float | None = None
     """Joules of the GPU; None without a counter."""
     busy_elsewhere: float | None = None
@@ -54,7 +54,7 @@ def stopwatch(device: torch.device) -> Iterator[Watch]:
 def timed(
     call: Callable[..., Result], device: torch.device
 ) -> Callable[..., tuple[Result, PredictCost]]:
-    """Return the function with the cost of each call beside its result."""
+    """Return a function that returns the result of each call together with its cost."""
 
     def measured(*arguments: object) -> tuple[Result, PredictCost]:
         with stopwatch(device) as watch:
@@ -65,9 +65,9 @@ def timed(
 
 
 def _cpu() -> float:
-    """Return the processor seconds of this process, and of its children.
+    """Return the processor seconds of this process and its children.
 
-    Of those that live, only children that methods have told of count.
+    Of the living children, only those that methods registered are included.
     """
     times = os.times()
     ended = times.children_user + times.children_system
@@ -75,7 +75,7 @@ def _cpu() -> float:
 
 
 def _machine() -> tuple[float, float]:
-    """Return the busy and all seconds of the machine's processors since it started."""
+    """Return the machine's busy and total processor seconds since it started."""
     times = psutil.cpu_times()
     idle = times.idle + getattr(times, "iowait", 0.0)
     inside = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)  # in user, nice too

@@ -1,4 +1,4 @@
-"""Work before the clock of a fit starts: compilation, and a first epoch on a few rows."""
+"""Warm-up before a fit is timed: compilation, or a first epoch on a few rows."""
 
 import warnings
 from contextlib import suppress
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from bnnbench.engine.declare.third_party import is_foreign
+from bnnbench.engine.declare.third_party import is_third_party
 from bnnbench.engine.run.error_texts import message
 from bnnbench.engine.run.measuring.stopwatch import stopwatch
 from bnnbench.engine.run.states import Loaded
@@ -14,25 +14,25 @@ from bnnbench.methods.base import Compiled, Method, Problem
 from bnnbench.methods.fitting.progress import listening
 
 FEW_ROWS = 256
-"""Rows of the first epoch before the clock."""
+"""Number of rows in the warm-up epoch."""
 
 _warm: set[object] = set()
-"""Methods and kinds of problems that this process is ready for."""
+"""Pairs of method and kind of problem for which this process is warm."""
 
 
 class _Enough(BaseException):
-    """The first epoch before the clock is over."""
+    """Ends the warm-up epoch."""
 
 
 def warm_up(loaded: Loaded, device: torch.device) -> tuple[float, dict[str, str]]:
     """Prepare the process for a run's fit; return the seconds it took, and provenance entries.
 
-    A method that compiles does so. Any other begins a fit to a few rows, which ends with its first
-    report: modules, libraries and memory are loaded then. A method that is not of this project
-    begins no fit but its own. The seconds are 0 for what was prepared before.
+    A method that compiles code does so. Any other method starts a fit on a few rows, which stops at
+    its first progress report; by then modules, libraries and memory are loaded. Third-party methods
+    start no such fit. The seconds are 0 if the process is warm already.
 
-    An error of compilation becomes an entry: compilation is then part of the fit, which raises the
-    same error or takes its time. Any other error is raised again there.
+    A compilation error becomes a provenance entry; the fit then compiles, or raises the same error.
+    Other errors are ignored here, since the fit raises them again.
     """
     run, data = loaded.run, loaded.data
     method = run.method
@@ -40,7 +40,7 @@ def warm_up(loaded: Loaded, device: torch.device) -> tuple[float, dict[str, str]
         *(method, run.architecture, data.likelihood, device),
         *(data.train.inputs.shape[1:], data.train.inputs.dtype),
     )
-    if problem_kind in _warm or (is_foreign(method) and not isinstance(method, Compiled)):
+    if problem_kind in _warm or (is_third_party(method) and not isinstance(method, Compiled)):
         return 0.0, {}
     _warm.add(problem_kind)
     entries: dict[str, str] = {}

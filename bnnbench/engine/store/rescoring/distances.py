@@ -11,7 +11,7 @@ from bnnbench.engine.declare.grid import Certified, Suite, TrueFunction
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.error_texts import message
 from bnnbench.engine.run.packing import NotImported
-from bnnbench.engine.run.score import rescaled, strangers_reason
+from bnnbench.engine.run.score import rescaled, third_party_reason
 from bnnbench.engine.store.rescoring.added import is_answered, with_scores, without
 from bnnbench.engine.store.rescoring.certified import add_certified, certified_scores
 from bnnbench.engine.store.rescoring.far import add_far
@@ -111,7 +111,7 @@ def _compare(records: Iterable[Record], reference: Record, store: Store, tell: T
             try:
                 values[condition] = _distances(*compared)
             except Exception as error:
-                reasons[condition] = strangers_reason(compared[0].prediction, error)
+                reasons[condition] = third_party_reason(compared[0].prediction, error)
         blamed = {c: f"{reference.method}: {why}" for c, why in doubts.items()} | reasons
         no_distances = {
             condition: dict.fromkeys(DISTANCES, blamed[condition])
@@ -170,7 +170,7 @@ def _tabulated(record: Record, store: Store) -> tuple[dict[str, Tabulated], dict
         except CannotAnswer as reason:
             reasons[condition] = message(reason)
         except Exception as error:
-            reasons[condition] = strangers_reason(prediction, error)
+            reasons[condition] = third_party_reason(prediction, error)
     return tabulated, reasons
 
 

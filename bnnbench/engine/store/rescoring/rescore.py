@@ -8,7 +8,7 @@ from torch import Tensor
 
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.packing import NotImported
-from bnnbench.engine.run.score import Scores, score, strangers_reason
+from bnnbench.engine.run.score import Scores, score, third_party_reason
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import Predictive
 
@@ -40,7 +40,7 @@ def _scored(
     try:
         return score(prediction, targets, names, target)
     except Exception as error:
-        return Scores({}, dict.fromkeys(names, strangers_reason(prediction, error)))
+        return Scores({}, dict.fromkeys(names, third_party_reason(prediction, error)))
 
 
 def _lacking(record: Record, metrics: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:

@@ -108,7 +108,7 @@ def test_runs_that_are_fitted_together_share_the_seconds(monkeypatch):
 
 
 class Counted(AdamW):
-    """A method of this project, as far as `is_foreign` can see, that counts its fits."""
+    """A method of this project, as far as `is_third_party` can see, that counts its fits."""
 
     def fit_many(self, problems, rngs):
         CALLS.append(f"fit of {len(problems[0].train)} rows")
@@ -117,8 +117,8 @@ class Counted(AdamW):
 
 @pytest.fixture
 def ours(monkeypatch):
-    monkeypatch.setattr(warming, "is_foreign", lambda method: False)
-    monkeypatch.setattr(canary, "has_foreign_code", lambda run: False)
+    monkeypatch.setattr(warming, "is_third_party", lambda method: False)
+    monkeypatch.setattr(canary, "has_third_party_code", lambda run: False)
 
 
 NETWORK = (Linear(5), ReLU(), Linear(1))
