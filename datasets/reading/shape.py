@@ -143,7 +143,7 @@ def _is_plain(value: Any, level: int = 0) -> bool:
         items = value
     else:
         return False
-    for item in items:  # noqa: SIM110 (a call less for each number)
+    for item in items:  # noqa: SIM110 (`all` takes 1.4 times as long)
         if type(item) is not float and not _is_plain(item, level + 1):
             return False
     return True

@@ -27,5 +27,5 @@ def searched(name: str) -> Sequence[tuple[str, str]] | None:
         return []
     settings = [(path, described(law)) for path, law in space.fields.items()]
     given = ", ".join(map(str, space.lengths))
-    lengths = given or "a ladder of doublings, by the number of rows"
+    lengths = given or "successive doublings, by the number of rows"
     return [*settings, (space.length, lengths)] if space.length else settings

@@ -1,5 +1,6 @@
 """The digest of meaning: the same for the same meaning, different for any other."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -77,20 +78,19 @@ def tree(tmp_path):
     return digest
 
 
-def method(*replaced):
-    text = METHOD
+FILES = {"method": METHOD, "helper": HELPER}
+
+
+def edited(name, *replaced):
+    """Return the two files, with texts replaced in the one of this name."""
+    text = FILES[name]
     for before, after in replaced:
         assert before in text
         text = text.replace(before, after)
-    return {"method": text, "helper": HELPER}
+    return FILES | {name: text}
 
 
-def helper(*replaced):
-    text = HELPER
-    for before, after in replaced:
-        assert before in text
-        text = text.replace(before, after)
-    return {"method": METHOD, "helper": text}
+method, helper = partial(edited, "method"), partial(edited, "helper")
 
 
 UNCHANGED = {

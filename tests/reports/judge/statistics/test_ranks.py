@@ -102,6 +102,19 @@ def test_a_method_that_fails_on_a_set_is_last_there_and_named():
     assert len(found.sets) == 6
 
 
+def test_runs_that_diverged_and_runs_that_failed_count_together():
+    """Three of five are most runs, two of one kind and one of the other are not by themselves."""
+    ends = {0: "diverged", 1: "diverged", 2: "failed"}
+    records = [
+        dataclasses.replace(r, status=ends[r.fold], scores={})
+        if (r.method, r.dataset) == ("AdamW", "set2") and r.fold in ends
+        else r
+        for r in store(6)
+    ]
+    (place,) = (p for p in ranked(records).places if p.method == "AdamW")
+    assert place.failed_on == ("set2",)
+
+
 def test_few_diverged_runs_are_left_out_for_all_methods():
     runs = [
         dataclasses.replace(r, status="diverged", scores={})
