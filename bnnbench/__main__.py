@@ -48,18 +48,14 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "bnnbench.commands.short_gpu",
         "run a paper's profile in short sessions on a GPU",
     ),
-    "reproduce": (
-        "bnnbench.commands.reproduce",
-        "re-run a stored run and compare",
-    ),
     "repeat": (
         "bnnbench.commands.repeat",
-        "re-run one run of each method of a bundle and record the outcome",
+        "re-run a stored run, or one run of each method of a bundle, and compare",
     ),
 }
 """Command → the module whose `main(arguments)` runs it, and its summary."""
 
-OTHER_NAMES: Mapping[str, str] = {"own": "compare", "rented": "short-gpu"}
+OTHER_NAMES: Mapping[str, str] = {"own": "compare", "rented": "short-gpu", "reproduce": "repeat"}
 """Second name of a command → its name."""
 
 ALIASES: Mapping[str, str] = {

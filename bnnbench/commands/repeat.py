@@ -1,186 +1,176 @@
-"""`bnnbench repeat`: re-run one run of each method of a bundle with the present code."""
+"""`bnnbench repeat`: re-run stored runs with the present code, and compare."""
 
-import math
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from bnnbench.commands.planning.forecast import Forecast
 from bnnbench.commands.running import values
-from bnnbench.commands.stored_runs.repetition import not_rerun, rerun_of
-from bnnbench.commands.stored_runs.reproduction import NoGpuHere, task_of
-from bnnbench.commands.terminal.counts import counted
-from bnnbench.commands.terminal.display import display
+from bnnbench.commands.stored_runs.bundle_repetition import CodeNotCommitted, repeat_bundle
+from bnnbench.commands.stored_runs.reproduction import Comparison, Reproduction, Verdict, reproduce
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.records.record import Record
-from bnnbench.engine.run.execute import sources_sha256
-from bnnbench.engine.run.outcomes import lost
-from bnnbench.engine.run.task import Outcome, Task
-from bnnbench.engine.store import bundles, repetitions
+from bnnbench.engine.store import bundles
+from bnnbench.engine.store.inspection import stores
 from bnnbench.engine.store.rebuilding import NotRepeatable
-from bnnbench.engine.store.repetitions import OUTCOMES, Rerun
-from bnnbench.engine.store.store import CorruptRecord
-from bnnbench.engine.workers import Settings, cores
-from bnnbench.engine.workers.base import Lost, executor, prepare_process
+from bnnbench.engine.store.store import RECORD, CorruptRecord, Store
+from bnnbench.engine.workers import cores
+from bnnbench.engine.workers.base import prepare_process
 
-ABOUT = """\
-Re-run one run of each method in each profile of a bundle with the present code, and record the
-outcome in `repeated.csv` next to the runs: identical scores, scores within rounding, or the score
-farthest from the recorded one, relative to the spread of comparable runs. For each method, the
-cheapest run is taken. Runs already re-run with the same code are skipped, so that an interrupted
-command continues. GPU runs are re-run only on a machine with a GPU.
-"""
-
+CODES: dict[Verdict, int] = {"identical": 0, "within rounding": 1, "differs": 3}
 MISUSED, REFUSED = 2, 3
 
-Lines = dict[Path, dict[str, Rerun]]
-"""Folder of a bundle → key → outcome of the re-run."""
-Alike = tuple[str, str, str]
-"""Profile, method and data set of runs that differ only by seed and fold."""
+BUNDLE = Path(__file__).parents[2] / "docs" / "bundle"
+"""The finished runs in a checkout; an installed package has none."""
 
+USUAL = (Path("results"), Path("results") / "try", BUNDLE)
+"""Folders searched for runs; `bnnbench try` writes to the second."""
 
-@dataclass(frozen=True)
-class Plan:
-    """A run to re-run, and the comparable runs that give the scale of differences."""
+ABOUT = """\
+Re-run stored runs from their records only, with the present code, and compare.
 
-    folder: Path
-    record: Record
-    alike: Sequence[Record]
-    """All runs of its method on its data set, including this one."""
-    task: Task
-    code_sha256: str
+One run: scores and predictions are compared bitwise, and nothing is written. Bundles contain
+scores but no predictions. Exit codes: 0 identical. 1 within rounding: everything agrees to half the
+digits of single precision. 3 something differs. 2 usage, or a record that cannot be re-run here.
+
+A bundle, or a folder of bundles: the cheapest run of each method in each profile is re-run, and the
+outcome is recorded in `repeated.csv` next to the runs: identical scores, scores within rounding, or
+the score farthest from the recorded one, relative to the spread of comparable runs. Runs already
+re-run with the same code are skipped, so that an interrupted command continues. GPU runs are re-run
+only on a machine with a GPU. Exit codes: 0 done. 2 usage, or damaged data. 3 uncommitted code.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return 0, 2 for wrong usage, 3 if code is not committed."""
-    parser = Parser("bnnbench repeat", description=ABOUT)
-    parser.add_argument("bundle", type=Path, help="a bundle, or a folder of bundles")
-    parser.add_argument(
-        *("--at-most",), type=values.seconds, default=60.0, metavar="SECONDS",
-        help="skip methods whose cheapest run took longer than this many seconds (60)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--workers", type=values.count(), default=cores(), help="worker processes (one per core)"
-    )
-    options = parser.parse_args(arguments)
-    if not bundles.folders(options.bundle):
-        parser.error(f"{options.bundle} is not a bundle: no {bundles.NAME} in it or in its folders")
+    """Run the command line, and return the exit code."""
+    options = _parsed(arguments)
     prepare_process()
-    console = Console()
+    if options.allow and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # as for a method named by its file
     try:
-        return _repeat(options.bundle, options.at_most, options.workers, console)
-    except (CorruptRecord, DataUnavailable, DataDamaged) as error:
-        console.print(f"error: {legible(error)}", markup=False, soft_wrap=True)
+        if bundles.folders(Path(options.what)):
+            return _bundle(options)
+        return _single_run(options.what, options.results, options.allow)
+    except CodeNotCommitted as error:
+        print(f"error: {legible(error)}", file=sys.stderr)
+        return REFUSED
+    except (NotRepeatable, CorruptRecord, ValueError, DataUnavailable, DataDamaged) as error:
+        print(f"error: {legible(error)}", file=sys.stderr)
         return MISUSED
 
 
-def _repeat(bundle: Path, at_most: float, workers: int, console: Console) -> int:
-    lines: Lines = {}
-    plans: dict[str, Plan] = {}
-    for folder in bundles.folders(bundle):
-        lines[folder], of_folder = _planned(folder, at_most)
-        plans |= of_folder
-    if changed := next((p for p in plans.values() if p.task.code.dirty is not False), None):
-        console.print(
-            f"error: the code of {changed.record.method} has uncommitted changes; commit, so that "
-            "the recorded outcome names the code that made it",
-            markup=False,
-            soft_wrap=True,
-        )
-        return REFUSED
-    finished = sum(key not in plans for of_folder in lines.values() for key in of_folder)
-    console.print(f"{counted(len(plans))} to re-run, {finished} re-run earlier", highlight=False)
-    for key, outcome in _outcomes(plans, workers, console):
-        plan = plans[key]
-        line = rerun_of(plan.record, outcome, plan.alike, plan.code_sha256)
-        lines[plan.folder][key] = line
-        repetitions.write(plan.folder, lines[plan.folder].values())
-    _conclude([line for of_folder in lines.values() for line in of_folder.values()], console)
+def _parsed(arguments: Sequence[str] | None) -> Any:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = Parser("bnnbench repeat", description=ABOUT, formatter_class=raw)
+    parser.add_argument(
+        "what", metavar="KEY|FOLDER",
+        help="a run's key or its start, or the run's folder; or a bundle, or a folder of bundles",
+    )  # fmt: skip
+    parser.add_argument(
+        "--results", type=Path, metavar="DIR",
+        help="folder of results, or a bundle, in which to look for the key (default: results, "
+        "results/try, then the bundle of this checkout)",
+    )  # fmt: skip
+    parser.add_argument(
+        *("--allow",), action="append", default=[], metavar="PACKAGE",
+        help="allow records to name classes of this package",
+    )  # fmt: skip
+    parser.add_argument(
+        *("--at-most",), type=values.seconds, default=60.0, metavar="SECONDS",
+        help="in bundles, skip methods whose cheapest run took longer than this many seconds (60)",
+    )  # fmt: skip
+    parser.add_argument(
+        *("--workers",), type=values.count(), default=cores(),
+        help="worker processes for bundles (one per core)",
+    )  # fmt: skip
+    return parser.parse_args(arguments)
+
+
+def _bundle(options: Any) -> int:
+    repeat_bundle(Path(options.what), options.at_most, options.workers, options.allow, Console())
     return 0
 
 
-def _planned(folder: Path, at_most: float) -> tuple[dict[str, Rerun], dict[str, Plan]]:
-    """Return the lines that stay and the runs to re-run; one that cannot be re-run gets a line."""
-    cheapest = list(_cheapest([record for record in bundles.read(folder) if _may_repeat(record)]))
-    keys = {record.key for record, _ in cheapest}
-    lines = {line.key: line for line in repetitions.read(folder) if line.key in keys}
-    plans: dict[str, Plan] = {}
-    for record, alike in cheapest:
-        if _seconds(record) > at_most:
-            continue
-        try:
-            task = task_of(record)
-        except NoGpuHere:
-            continue
-        except NotRepeatable as error:
-            lines[record.key] = not_rerun(record, str(error))
-            repetitions.write(folder, lines.values())
-            continue
-        before, code_sha256 = lines.get(record.key), sources_sha256(task)
-        if before is None or before.code_sha256 != code_sha256:
-            plans[record.key] = Plan(folder, record, alike, task, code_sha256)
-    return lines, plans
+def _single_run(what: str, results: Path | None, packages: Sequence[str]) -> int:
+    if (Path(what) / RECORD).is_file():
+        folder = Path(what).resolve()
+        what, results = folder.name, folder.parents[1]
+    store, record = _run_with_key(what, results)
+    has_predictions = store is not None and record.predictions_sha256
+    predictions = store.predictions(record.key) if store and has_predictions else None
+    result = reproduce(record, predictions, tuple(packages))
+    _print(record, result)
+    return CODES[result.verdict]
 
 
-def _outcomes(
-    plans: Mapping[str, Plan], workers: int, console: Console
-) -> Iterator[tuple[str, Outcome]]:
-    """Yield the key and the outcome of each run as it ends."""
-    forecast = Forecast({key: _seconds(plan.record) for key, plan in plans.items()}, workers)
-    tasks = (plan.task for plan in plans.values())
-    place = executor("serial" if workers == 1 else "processes", Settings(workers))
-    with display(console, len(plans), forecast) as shown, closing(place.map(tasks, shown)) as ends:
-        for task, result in ends:
-            (outcome,) = (
-                lost(task, result.reason, result.place) if isinstance(result, Lost) else result
+def _run_with_key(start: str, results: Path | None) -> tuple[Store | None, Record]:
+    """Return the record of the run whose key starts like this, and its store; None for a bundle.
+
+    Raises ValueError unless there is exactly one.
+    """
+    places = [results] if results else [place for place in USUAL if _holds_runs(place)]
+    for place in places:
+        matches = list(_matches(start, place))
+        if len(matches) > 1:
+            examples = ", ".join(record.key for _, record in matches[:5])
+            raise ValueError(
+                f"{len(matches)} keys begin with {start!r}: {examples}; give more of the key"
             )
-            shown.finished(task, [outcome])
-            yield task.runs[0].key, outcome
+        if matches:
+            return matches[0]
+    if Path(start).is_dir():
+        raise ValueError(f"{start} is neither a run's folder nor a bundle, nor has it bundles")
+    named = " or ".join(map(str, places)) or "the folder `results`, which has no runs,"
+    raise ValueError(
+        f"no run in {named} begins with {start!r}; `bnnbench store list DIR` prints the runs of a "
+        "folder of results, bnnbench.results(DIR) has the keys of a bundle, and --results names "
+        "another folder"
+    )
 
 
-def _may_repeat(record: Record) -> bool:
-    return record.status == "completed" and record.elsewhere is None and "source" in record.run
+def _holds_runs(place: Path) -> bool:
+    """Return whether a folder is a bundle or has results."""
+    return bool(bundles.folders(place)) or (place / "runs").is_dir() or any(place.glob("*/runs"))
 
 
-def _cheapest(records: Sequence[Record]) -> Iterator[tuple[Record, Sequence[Record]]]:
-    """Yield the cheapest run of each profile and method, and the comparable runs."""
-    alike: dict[Alike, list[Record]] = defaultdict(list)
-    for record in records:
-        alike[record.profile, record.method, record.dataset].append(record)
-    for profile, method in dict.fromkeys(place[:2] for place in alike):
-        groups = [runs for place, runs in alike.items() if place[:2] == (profile, method)]
-        runs = min(groups, key=lambda runs: min(map(_price, runs)))
-        yield min(runs, key=_price), runs
+def _matches(start: str, place: Path) -> Iterator[tuple[Store | None, Record]]:
+    """Yield the runs of a folder of results or of a bundle whose keys begin with `start`."""
+    folders = bundles.folders(place)
+    for folder in folders:
+        for record in bundles.read(folder, start):
+            yield None, record
+    if folders:
+        return
+    for store in stores(place):
+        for key in store.run_keys():
+            if key.startswith(start) and (record := store.read(key)):
+                yield store, record
 
 
-def _price(record: Record) -> tuple[float, str]:
-    return _seconds(record), record.key
+def _print(record: Record, result: Reproduction) -> None:
+    where = f"{record.dataset}, fold {record.fold}, seed {record.seed}"
+    print(legible(f"{record.method} on {where} ({record.suite}, {record.profile}): {record.key}"))
+    for verdict in CODES:
+        comparisons = [comparison for comparison in result.results if comparison.verdict == verdict]
+        if comparisons:
+            print(f"{verdict}: {len(comparisons)} of {len(result.results)}")
+        if verdict != "identical":
+            _table(comparisons)
+    for line in result.not_compared:
+        print(legible(f"not compared: {line}"))
+    if result.circumstances:
+        print("differences from the recorded circumstances:")
+        _table(result.circumstances)
+    print(f"verdict: {result.verdict}")
 
 
-def _seconds(record: Record) -> float:
-    """Return the processor time of a run, or its wall-clock time if that is unknown."""
-    cost = record.cost
-    if cost is None:
-        return math.inf
-    fit = cost.fit_seconds if cost.fit_cpu_seconds is None else cost.fit_cpu_seconds
-    predict = cost.predict_seconds if cost.predict_cpu_seconds is None else cost.predict_cpu_seconds
-    return fit + predict
-
-
-def _conclude(repeated: Sequence[Rerun], console: Console) -> None:
-    for outcome in OUTCOMES:
-        if alike := [r for r in repeated if r.outcome == outcome]:
-            console.print(f"{outcome}: {counted(len(alike))}", highlight=False)
-    for r in sorted(repeated, key=lambda r: -(r.spreads or 0.0)):
-        if r.outcome == "differs" or r.reason:
-            what = r.reason or (
-                f"{r.score} was {r.recorded:.4g}, is {r.repeated:.4g}: {r.spreads:.2g} spreads"
-            )
-            line = f"  {r.method} on {r.dataset} ({r.profile}), {r.key}: {what}"
-            console.print(legible(line), markup=False, highlight=False, soft_wrap=True)
+def _table(rows: Sequence[Comparison]) -> None:
+    width = max((len(row.name) for row in rows), default=0)
+    for row in rows:
+        print(legible(f"  {row.name:{width}}  recorded {row.recorded!s}, now {row.repeated!s}"))

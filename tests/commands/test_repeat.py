@@ -1,147 +1,246 @@
-"""One run of each method of a bundle is carried out again, and what came of it is kept."""
+"""A run is carried out again from its record alone."""
 
+import importlib
 import json
-import re
+import sys
 from dataclasses import replace
+from pathlib import Path
 
-import numpy as np
 import pytest
+import torch
 
 from bnnbench.commands import repeat
-from bnnbench.commands.stored_runs import reproduction
-from bnnbench.commands.stored_runs.repetition import not_rerun, spreads_over_runs
 from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.datasets.conditions.out_of_distribution import OutOfDistribution
 from bnnbench.datasets.cuts.limited import Limited
-from bnnbench.datasets.stand_ins import DigitsAsMnist
+from bnnbench.datasets.stand_ins import DigitsAsMnist, PhotographCrops
 from bnnbench.engine.declare.case import Case
-from bnnbench.engine.declare.description import digest
+from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Evaluation, Run
+from bnnbench.engine.records.record_json import from_json, to_json
 from bnnbench.engine.run.execute import execute
-from bnnbench.engine.run.measuring.provenance import Code
+from bnnbench.engine.run.packing import pack, unpack
 from bnnbench.engine.run.task import Task
-from bnnbench.engine.store import bundles, repetitions
-from bnnbench.engine.store.store import CorruptRecord
+from bnnbench.engine.store import bundles
+from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt, rebuilt_run
+from bnnbench.engine.store.store import Store
 from bnnbench.methods.adamw import AdamW
-from bnnbench.methods.marginal import Marginal
-from bnnbench.methods.networks.architectures import Flatten, Linear
+from bnnbench.methods.networks.architectures import Flatten, Linear, ReLU
+from bnnbench.suites import SUITES
+from tests.engine.records.test_record import RECORD
+from tests.suites.fakes import Diverging, Line, Mean, Together
 
-CASE = Case(
-    Limited(DigitsAsMnist(), train=60, test=30), (Flatten(), Linear(10)), "few", "Few digits"
+IMAGES = Run(
+    *("made", "quick", "AdamW"),
+    Case(
+        Limited(DigitsAsMnist(), train=60, test=30),
+        (Flatten(), Linear(8), ReLU(), Linear(10)),
+        "few",
+        "Few digits",
+    ),
+    *(AdamW(epochs=2), 0, 3),
 )
-CLEAN = (Evaluation(Clean(), ("nll", "accuracy")),)
+CONDITIONS = (
+    Evaluation(Clean(), ("nll", "accuracy")),
+    Evaluation(OutOfDistribution(PhotographCrops(size=28, grey=True)), ("auroc_ood",)),
+)
+ROWS = Run("made", "quick", "Mean", Case(Line(), ()), Mean(), 1, 0)
 
 
-def recorded(method, label, seed):
-    (outcome,) = execute(Task((Run("made", "quick", label, CASE, method, 0, seed),), CLEAN))
-    return outcome.record
+def kept(store, run, evaluations):
+    (outcome,) = execute(Task((run,), evaluations))
+    return store.write(outcome.record, outcome.predictions)
 
 
-@pytest.fixture(scope="module")
-def records():
-    adamw = [recorded(AdamW(epochs=1), "AdamW", seed) for seed in range(3)]
-    return [*adamw, recorded(Marginal(), "Class frequency", 0)]
+def call(capsys, key, folder, *flags):
+    code = repeat.main([key, "--results", str(folder), *flags])
+    told = capsys.readouterr()
+    return code, told.out + told.err
 
 
-@pytest.fixture(autouse=True)
-def _committed(monkeypatch):
-    monkeypatch.setattr(reproduction, "code_of", lambda method: Code("0" * 64, dirty=False))
-
-
-def cheaper(record, seconds):
-    return replace(record, cost=replace(record.cost, fit_cpu_seconds=seconds))
-
-
-def with_nll(record, value):
-    return replace(record, scores={"clean": record.scores["clean"] | {"nll": value}})
-
-
-def call(folder, capsys, *flags):
-    code = repeat.main([str(folder), "--workers", "1", *flags])
-    return code, capsys.readouterr().out
-
-
-def test_the_cheapest_run_of_each_method_is_repeated_once(records, tmp_path, capsys):
-    first, second, third, constant = records
-    bundles.write(tmp_path / "made", [first, cheaper(second, 1e-9), third, constant])
-    code, told = call(tmp_path, capsys)
+def test_a_fit_is_repeated_bit_for_bit_from_its_record_alone(tmp_path, capsys):
+    record = kept(Store(tmp_path / "made"), IMAGES, CONDITIONS)
+    code, told = call(capsys, record.key[:8], tmp_path)
     assert code == 0, told
-    found = repetitions.read(tmp_path / "made")
-    assert [(r.method, r.key) for r in found] == [
-        ("AdamW", second.key),
-        ("Class frequency", constant.key),
-    ]
-    assert {r.outcome for r in found} == {"identical"}
-    assert all(r.finished and r.cpu == r.cpu_of_record for r in found)
-    assert "identical: 2 runs" in told
-    assert "0 runs to re-run, 2 re-run earlier" in call(tmp_path, capsys)[1]
+    assert "AdamW on few, fold 0, seed 3 (made, quick)" in told
+    assert "verdict: identical" in told
+    assert "not compared" not in told
+    assert repeat.main([str(tmp_path / "made" / "runs" / record.key)]) == 0
+    assert record.condition_data.keys() == {"clean", "ood_photograph_crops"}
 
 
-def test_a_score_that_differs_is_told_in_spreads_over_seeds(records, tmp_path, capsys):
-    adamw = [with_nll(r, value) for r, value in zip(records[:3], (9.0, 11.0, 16.0), strict=True)]
-    bundles.write(tmp_path, [cheaper(adamw[0], 1e-9), *adamw[1:]])
-    told = call(tmp_path, capsys)[1]
-    (found,) = repetitions.read(tmp_path)
-    true = records[0].scores["clean"]["nll"]
-    assert (found.outcome, found.score) == ("differs", "clean, nll")
-    assert (found.recorded, found.repeated) == (9.0, true)
-    assert found.spreads == pytest.approx((9.0 - true) / np.std([9.0, 11.0, 16.0], ddof=1))
-    assert "clean, nll was 9, is " in told
+def test_a_run_that_diverged_does_so_again(tmp_path, capsys):
+    run = replace(ROWS, method=Diverging())
+    record = kept(Store(tmp_path / "made"), run, CONDITIONS[:1])
+    assert call(capsys, record.key, tmp_path, "--allow", "tests")[0] == 0
 
 
-def test_a_run_that_no_code_of_today_describes_is_kept_with_the_reason(records, tmp_path, capsys):
-    record = records[3]
-    described = json.loads(json.dumps(record.run))
-    described["method"]["type"] = "bnnbench.methods.forgotten:Forgotten"
-    stranger = replace(record, run=described, key=digest(described))
-    bundles.write(tmp_path, [stranger])
-    assert call(tmp_path, capsys)[0] == 0
-    (found,) = repetitions.read(tmp_path)
-    assert found.outcome == "not repeated"
-    assert "forgotten" in found.reason
+def nudged(store, record, by):
+    """Keep predictions that are a little away, in a record that is sealed."""
+    prediction, targets = unpack(store.packed(record.key))["clean"]
+    moved = replace(prediction, means=prediction.means * (1 + by))
+    store.write(record, pack({"clean": (moved, targets)}))
 
 
-def test_a_line_that_a_machine_with_a_gpu_wrote_stays(records, tmp_path, capsys, monkeypatch):
-    on_gpu = replace(records[3], provenance=dict(records[3].provenance) | {"device": "NVIDIA X"})
-    bundles.write(tmp_path, [on_gpu])
-    monkeypatch.setattr(reproduction, "gpus_here", lambda: ())
-    assert "0 runs to re-run, 0 re-run earlier" in call(tmp_path, capsys)[1]
-    assert not (tmp_path / repetitions.NAME).exists()
-    line = replace(not_rerun(on_gpu, ""), outcome="identical", commit="1" * 40)
-    repetitions.write(tmp_path, [line])
-    assert "0 runs to re-run, 1 re-run earlier" in call(tmp_path, capsys)[1]
-    assert repetitions.read(tmp_path) == (line,)
+@pytest.mark.parametrize(
+    ("by", "code", "verdict"), [(1e-6, 1, "within rounding"), (0.1, 3, "differs")]
+)
+def test_other_predictions_are_found(tmp_path, capsys, by, code, verdict):
+    store = Store(tmp_path / "made")
+    nudged(store, kept(store, ROWS, (Evaluation(Clean(), ("rmse",)),)), by)
+    found, told = call(capsys, ROWS.key, tmp_path, "--allow", "tests")
+    assert found == code
+    assert f"verdict: {verdict}" in told
+    assert f"{verdict}: 1 of" in told
+    assert "predictions of clean, means" in told
 
 
-def test_long_runs_are_passed_over(records, tmp_path, capsys):
-    bundles.write(tmp_path, [cheaper(record, 61.0) for record in records])
-    assert "0 runs to re-run" in call(tmp_path, capsys)[1]
-    assert "2 runs to re-run" in call(tmp_path, capsys, "--at-most", "90")[1]
+def test_another_score_data_and_processor_are_told(tmp_path, capsys):
+    store = Store(tmp_path / "made")
+    record = kept(store, ROWS, (Evaluation(Clean(), ("rmse",)),))
+    other = replace(
+        record,
+        scores={"clean": {"rmse": 9.0, "forgotten": 1.0}},
+        condition_data={"clean": "0" * 64},
+        provenance=dict(record.provenance) | {"cpu": "abacus", "commit": "0" * 40},
+    )
+    store.rewrite(other)
+    code, told = call(capsys, ROWS.key, tmp_path, "--allow", "tests")
+    assert code == 3
+    for line in ("clean, rmse", "clean, forgotten", "data of clean", "recorded abacus, now "):
+        assert line in told
+    assert "differs: 3 of" in told
 
 
-def test_code_that_is_not_committed_is_refused(records, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(reproduction, "code_of", lambda method: Code("0" * 64, dirty=True))
-    bundles.write(tmp_path, records)
-    code, told = call(tmp_path, capsys)
-    assert (code, "uncommitted" in told) == (3, True)
-    assert not repetitions.read(tmp_path)
+def test_scores_that_a_suite_adds_later_are_named_and_not_missed(tmp_path, capsys):
+    store = Store(tmp_path / "made")
+    record = kept(store, ROWS, (Evaluation(Clean(), ("rmse",)),))
+    added = {"wasserstein2": 0.1, "kl_from_truth": 0.2, "cdf_at_truth_negative": 0.3}
+    store.rewrite(replace(record, scores={"clean": record.scores["clean"] | added}))
+    code, told = call(capsys, ROWS.key, tmp_path, "--allow", "tests")
+    assert code == 0, told
+    for truth in ("another run", "a certified posterior", "the true function"):
+        assert f"a score against {truth}" in told
 
 
-def test_a_spread_over_seeds_is_pooled_over_folds(records):
-    nlls = {(0, 0): 1.0, (0, 1): 3.0, (1, 0): 10.0, (1, 1): 16.0}
-    alike = [
-        replace(with_nll(records[0], nll), fold=fold, seed=seed)
-        for (fold, seed), nll in nlls.items()
-    ]
-    pooled = np.sqrt((np.var([1, 3], ddof=1) + np.var([10, 16], ddof=1)) / 2)
-    assert spreads_over_runs(alike)["clean, nll"] == pytest.approx(pooled)
-    one_seed = [r for r in alike if r.seed == 0]
-    assert spreads_over_runs(one_seed)["clean, nll"] == pytest.approx(np.std([1.0, 10.0], ddof=1))
-    assert spreads_over_runs(alike[:1]) == {}
+def test_sums_that_leave_nothing_but_rounding_agree(tmp_path, capsys):
+    store = Store(tmp_path / "made")
+    record = kept(store, IMAGES, (Evaluation(Clean(), ("mutual_information",)),))
+    left = record.scores["clean"]["mutual_information"]
+    assert abs(left) < 1e-15  # one network knows of no uncertainty of weights
+    store.rewrite(replace(record, scores={"clean": {"mutual_information": left + 1e-15}}))
+    assert call(capsys, IMAGES.key, tmp_path)[0] == 1
 
 
-def test_a_damaged_file_is_named(tmp_path):
-    (tmp_path / repetitions.NAME).write_text("profile,outcome\nquick,perhaps\n")
-    with pytest.raises(
-        CorruptRecord, match=f"{re.escape(repetitions.NAME)}.*; get the file [^;]*again$"
+def test_a_class_from_elsewhere_is_not_imported_unasked(tmp_path, capsys):
+    record = kept(Store(tmp_path / "made"), ROWS, CONDITIONS[:0])
+    code, told = call(capsys, record.key, tmp_path)
+    assert code == 2
+    assert "names tests.suites.fakes:" in told
+    assert "--allow tests" in told
+
+
+def test_a_method_of_ones_own_file_is_repeated_in_the_folder_of_that_file(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p])  # as of the installed command
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "near_here.py").write_text(
+        "from dataclasses import dataclass\nfrom tests.suites.fakes import Mean\n\n\n"
+        "@dataclass(frozen=True)\nclass Near(Mean):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(own)
+    method = importlib.import_module("near_here").Near()
+    record = kept(Store(tmp_path / "made"), replace(ROWS, method=method), CONDITIONS[:0])
+    monkeypatch.delitem(sys.modules, "near_here")
+    sys.path.remove(str(own))
+    flags = ["--allow", "near_here", "--allow", "tests"]
+    code, told = call(capsys, record.key, tmp_path, *flags)
+    assert code == 2
+    assert "near_here:Near cannot be imported" in told
+    assert "in the folder of its file" in told
+    monkeypatch.chdir(own)
+    assert call(capsys, record.key, tmp_path, *flags)[0] == 0
+
+
+@pytest.mark.parametrize("path", ["os:system", "subprocess:Popen", "builtins:eval", "", ":"])
+def test_what_a_record_names_is_a_dataclass_of_this_project_or_nothing(path):
+    with pytest.raises(NotRepeatable):
+        rebuilt({"type": path, "command": "true"})
+    for module in (
+        "bnnbench.engine.store.store:os",
+        "bnnbench.engine.store.store:sha256",
+        "datasets:source",
     ):
-        repetitions.read(tmp_path)
+        with pytest.raises(NotRepeatable):
+            rebuilt({"type": module})
+
+
+def test_settings_of_another_time_are_named_with_the_commit(tmp_path):
+    record = kept(Store(tmp_path), IMAGES, CONDITIONS[:1])
+    run = json.loads(json.dumps(record.run))
+    del run["method"]["epochs"]
+    with pytest.raises(NotRepeatable, match=r"method.epochs was 'nothing'.*git checkout"):
+        rebuilt_run(replace(record, run=run))
+    run["method"]["tempo"] = 3
+    with pytest.raises(NotRepeatable, match="has no setting tempo"):
+        rebuilt_run(replace(record, run=run))
+
+
+@pytest.mark.parametrize(("start", "told"), [("x", "no run in"), ("", "2 keys begin with")])
+def test_a_key_that_names_not_one_run_is_refused(tmp_path, capsys, start, told):
+    for run in (ROWS, replace(ROWS, fold=2)):
+        kept(Store(tmp_path / "made"), run, CONDITIONS[:0])
+    code, said = call(capsys, start, tmp_path)
+    assert (code, told in said) == (2, True)
+
+
+MOST = 30
+"""Methods and sources of a suite; a search has hundreds that differ in numbers."""
+
+
+def declared():
+    for module in SUITES:
+        yield from importlib.import_module(f"bnnbench.suites.{module}").SUITES.values()
+
+
+@pytest.mark.parametrize(
+    "suite", list(declared()), ids=lambda suite: f"{suite.name} {suite.profile}"
+)
+def test_every_run_and_evaluation_of_every_suite_is_had_back_from_its_description(suite):
+    for evaluation in suite.evaluations:
+        told = json.loads(json.dumps(describe(evaluation)))
+        assert describe(rebuilt(told)) == describe(evaluation)
+        assert rebuilt(told).condition.name == evaluation.condition.name
+    record = from_json(to_json(RECORD))
+    seen: set[object] = set()
+    for run in suite.runs():
+        if not {run.method, run.source} <= seen and len(seen) < MOST:
+            seen |= {run.method, run.source}
+            told = json.loads(json.dumps(run.description))
+            found = rebuilt_run(replace(record, run=told, key=run.key, method=run.label))
+            assert found.description == run.description
+            assert (found.method, found.source) == (run.method, run.source)
+
+
+def test_infinite_settings_survive():
+    method = Together(torch.inf)
+    assert rebuilt(json.loads(json.dumps(describe(method))), ("tests",)) == method
+
+
+def test_a_run_of_a_bundle_is_found_by_its_key_and_repeated(tmp_path, capsys, monkeypatch):
+    record = kept(Store(tmp_path / "made"), IMAGES, CONDITIONS)
+    bundles.write(tmp_path / "bundle" / "made", [record])
+    usual = (Path("results"), Path("results") / "try", tmp_path / "bundle")
+    monkeypatch.setattr(repeat, "USUAL", usual)
+    (tmp_path / "work" / "results" / "try" / "uci").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "work")  # its folder `results` holds no run
+    assert repeat.main([record.key[:8]]) == 0
+    told = capsys.readouterr().out
+    assert "verdict: identical" in told
+    assert "not compared: predictions, which are not stored" in told
+    assert repeat.main(["ffff"]) == 2
+    assert "begins with 'ffff'" in capsys.readouterr().err
+    assert repeat.main(["results"]) == 2
+    assert "neither a run's folder nor a bundle" in capsys.readouterr().err
