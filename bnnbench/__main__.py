@@ -32,13 +32,9 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "data": ("bnnbench.commands.data", "list, download and describe data sets"),
     "corruptions": ("bnnbench.commands.corruptions", "generate CIFAR-10-C and CIFAR-100-C"),
-    "references": (
-        "bnnbench.commands.references",
-        "make, verify and list reference posteriors",
-    ),
-    "oracles": (
-        "bnnbench.commands.oracles",
-        "make, verify and list problems with a known data distribution",
+    "truth": (
+        "bnnbench.commands.truth",
+        "make, verify, sbc, list: certified posteriors, and problems with a known distribution",
     ),
     "store": (
         "bnnbench.commands.store",
@@ -54,6 +50,9 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
 }
 """Command → the module whose `main(arguments)` runs it, and its summary."""
+
+VERBS: Mapping[str, Sequence[str]] = {"truth": ("make", "verify", "sbc", "list")}
+"""Command that shares its name with a suite → first arguments that distinguish it."""
 
 OTHER_NAMES: Mapping[str, str] = {"own": "compare", "rented": "short-gpu", "reproduce": "repeat"}
 """Second name of a command → its name."""
@@ -91,7 +90,7 @@ def _carry_out(arguments: Sequence[str] | None) -> NoReturn:
     typed = sys.argv[1:] if arguments is None else arguments
     name, *remaining = typed or ["--help"]
     name = OTHER_NAMES.get(name, name)
-    if name in COMMANDS:
+    if name in COMMANDS and (name not in VERBS or {*remaining[:1]} & {*VERBS[name]}):
         sys.exit(importlib.import_module(COMMANDS[name][0]).main(remaining))
     if name in ("-h", "--help"):
         _help()

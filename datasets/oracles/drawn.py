@@ -40,7 +40,7 @@ class Drawn(Derived):
     """
 
     family: str = ""
-    """Name of the family; `bnnbench oracles list` shows all."""
+    """Name of the family; `bnnbench truth list` shows all."""
     folder: str = ""
     """Folder of families; "" for this project's."""
 

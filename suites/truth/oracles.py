@@ -1,6 +1,6 @@
 """Profiles oracles and oracle_classes: real inputs, targets drawn from a stated distribution.
 
-A fold is one drawn function, and the known distribution replaces the test set. `bnnbench oracles
+A fold is one drawn function, and the known distribution replaces the test set. `bnnbench truth
 list` shows the families. Settings are those of `suites.uci` and `suites.uci_classification`.
 """
 

@@ -1,7 +1,7 @@
 """Profiles quick, full and tanh: real data, and posteriors certified by long chains.
 
 A case is a network, a prior of all weights and a noise, on one fold of a UCI set; its reference has
-the case's name (`python -m suites.truth.references list`). The noise is part of the model, so that
+the case's name (`bnnbench truth list`). The noise is part of the model, so that
 methods differ only in their weights. Methods have the settings of `suites.uci`, which were
 searched with a learned noise: a distance measures a method with these settings, not the best that
 its family could achieve.

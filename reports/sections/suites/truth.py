@@ -184,6 +184,6 @@ def _certificate(compared: Comparison) -> str:
         f"in two runs, R-hat at most {r_hat:.4f} and effective sample size at least {ess:.0f} over "
         f"all test rows, 50 training rows, loss, weights and density; means of the two runs "
         f"within {stated['repeat']['worst_mean_z']:.1f} standard errors. "
-        f"`bnnbench references verify {compared.reference.name}` checks it; W2 of two of its "
+        f"`bnnbench truth verify {compared.reference.name}` checks it; W2 of two of its "
         f"halves is {compared.resolution[FLOORED]:.3g}."
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from bnnbench.commands.oracles import main
+from bnnbench.commands.truth import main
 from bnnbench.datasets.base import Gaussian
 from bnnbench.datasets.oracles.drawn import Drawn
 from bnnbench.datasets.oracles.errors import Refused
@@ -196,14 +196,14 @@ def test_another_law_is_refused(family):
 
 
 def test_the_command_names_what_is_wrong(family, tmp_path, capsys):
-    path = write(family, tmp_path)
-    assert main(["list", "--families", str(tmp_path)]) == 0
+    path = write(family, tmp_path / "oracles")
+    assert main(["list", "--folder", str(tmp_path)]) == 0
     assert "small: 8 functions at 398 and 44 rows; posteriors in closed form" in (
         capsys.readouterr().out
     )
-    assert main(["verify", "--families", str(tmp_path)]) == 0
+    assert main(["verify", "--folder", str(tmp_path)]) == 0
     path.write_bytes(b"nothing")
-    assert main(["verify", "--families", str(tmp_path)]) == 1
+    assert main(["verify", "--folder", str(tmp_path)]) == 1
     assert "refused: " in capsys.readouterr().out
-    assert main(["make", "nothing", "--families", str(tmp_path)]) == 2
-    assert "no family 'nothing'" in capsys.readouterr().err
+    assert main(["make", "nothing", "--folder", str(tmp_path)]) == 2
+    assert "no recipe 'nothing'" in capsys.readouterr().err

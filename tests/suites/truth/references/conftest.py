@@ -57,7 +57,7 @@ def keep_references(folder: Path) -> Path:
 @pytest.fixture
 def references(tmp_path):
     """Return a folder with the reference "known"."""
-    return keep_references(tmp_path)
+    return keep_references(tmp_path / "references")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from bnnbench.commands.references import main
+from bnnbench.commands.truth import main
 from bnnbench.datasets.references import calibration
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.store.rebuilding import rebuilt
@@ -104,15 +104,15 @@ def test_an_interrupted_make_continues_from_its_runs(tmp_path):
 def test_a_short_run_is_rejected_with_its_reasons_and_leaves_no_reference(tmp_path, capsys):
     recipe = tmp_path / "short.json"
     recipe.write_text(json.dumps(describe(RECIPE) | {"sampler": describe(SHORT_ENOUGH)}))
-    folders = ["--references", str(tmp_path / "to"), "--work", str(tmp_path / "work")]
+    folders = ["--folder", str(tmp_path / "to"), "--work", str(tmp_path / "work")]
     assert main(["make", str(recipe), *folders]) == 1
     said = capsys.readouterr().out
     assert "short: rejected:" in said
     assert "ess_bulk of f_test" in said
     assert "sbc: " in said
-    assert not (tmp_path / "to" / "short").exists()
+    assert not (tmp_path / "to" / "references" / "short").exists()
     assert (tmp_path / "work" / "short" / "rejected" / "draws.npz").exists()
-    assert main(["list", "--references", str(tmp_path / "to")]) == 0
+    assert main(["list", "--folder", str(tmp_path / "to")]) == 0
     assert "short: rejected:" in capsys.readouterr().out
 
 

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from bnnbench.commands.references import main
+from bnnbench.commands.truth import main
 from bnnbench.datasets.references.errors import Refused
 from bnnbench.datasets.references.reading import require_data
 from bnnbench.suites.truth.references.certifying import certified
@@ -154,12 +154,12 @@ def test_draws_of_other_data_are_refused(references):
 
 
 def test_the_command_names_what_it_refuses(references, edit, capsys):
-    assert main(["verify", "--references", str(references)]) == 0
+    assert main(["verify", "--folder", str(references.parent)]) == 0
     assert capsys.readouterr().out == "known: valid\n"
-    assert main(["verify", "unknown", "--references", str(references)]) == 1
-    assert "no reference unknown" in capsys.readouterr().out
+    assert main(["verify", "unknown", "--folder", str(references.parent)]) == 1
+    assert "unknown is neither in references nor in oracles" in capsys.readouterr().out
     edit(lambda stated: stated.update(chains=7))
-    assert main(["verify", "--references", str(references)]) == 1
+    assert main(["verify", "--folder", str(references.parent)]) == 1
     assert "refused: known: certificate.json, passes: True" in capsys.readouterr().out
 
 
