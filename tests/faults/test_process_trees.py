@@ -14,7 +14,7 @@ import pytest
 
 from bnnbench.engine.workers import Limits
 from bnnbench.engine.workers.base import Lost
-from bnnbench.engine.workers.channel import Channel
+from bnnbench.engine.workers.subprocesses import Channel
 from bnnbench.engine.workers.worker import Worker
 from tests.engine.store.test_faults import alive, gone
 from tests.faults.test_data_server import EXECUTORS, record, results, task
@@ -134,13 +134,13 @@ def test_who_ended_before_it_is_dismissed_leaves_no_process(tmp_path):
 def test_a_leader_that_ends_its_own_process_tree_ends_all_of_it():
     code = """
 import os, subprocess, sys
-from bnnbench.engine.workers import process_tree
-process_tree.become_group_leader()
+from bnnbench.engine.workers import subprocesses
+subprocesses.become_group_leader()
 sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
 quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 children = [subprocess.Popen(sleep, start_new_session=apart, **quiet) for apart in (False, True)]
 print(*[child.pid for child in children], flush=True)
-process_tree.end(os.getpid(), process_tree.descendants(os.getpid()))
+subprocesses.end(os.getpid(), subprocesses.descendants(os.getpid()))
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ended.returncode == -signal.SIGKILL, ended.stderr

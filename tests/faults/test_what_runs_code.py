@@ -26,9 +26,9 @@ REQUIRED = {"np.load": ("allow_pickle", False), "torch.load": ("weights_only", T
 READERS = ("pickle", "marshal", "shelve", "joblib", "dill", "cloudpickle", "yaml")
 PICKLES = {
     "datasets/reading/pickles.py",
-    "bnnbench/engine/workers/channel.py",
+    "bnnbench/engine/workers/subprocesses.py",
     "bnnbench/engine/workers/child.py",
-    "bnnbench/engine/workers/clusters/parcels.py",
+    "bnnbench/engine/workers/clusters/__init__.py",
     CHECK := "suites/check/method_checks.py",
 }
 """The first admits arrays, strings and numbers; the next two read what workers have pickled, the

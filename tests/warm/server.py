@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from bnnbench.engine.workers.context import _DRIVERS_OWN
+from bnnbench.engine.workers.subprocesses import _DRIVERS_OWN
 
 IMPORTED = (
     "bnnbench.commands.report",
@@ -27,8 +27,8 @@ IMPORTED = (
     "bnnbench.commands.suite",
     "bnnbench.commands.method_settings.requested",
     "bnnbench.engine.workers.forked",
-    "bnnbench.engine.workers.processes",
-    "bnnbench.engine.workers.clusters.slurm_job",
+    "bnnbench.engine.workers.local",
+    "bnnbench.engine.workers.clusters.slurm",
     "bnnbench.suites.uci",
     "bnnbench.suites.cifar10",
     "numba",

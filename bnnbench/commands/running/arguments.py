@@ -12,9 +12,15 @@ from bnnbench.commands.running import clusters, values
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets import Policy
 from bnnbench.engine.run.devices import AUTO, NoSuchDevice, decided, gpus_here
-from bnnbench.engine.workers import EXECUTORS, Limits, Settings, cores, lacks
-from bnnbench.engine.workers.clusters import slurm_options
-from bnnbench.engine.workers.gpus import gpus_for
+from bnnbench.engine.workers import (
+    EXECUTORS,
+    Limits,
+    Settings,
+    asks_for_gpus,
+    cores,
+    gpus_for,
+    lacks,
+)
 from bnnbench.methods import environments
 from bnnbench.suites import Entry
 
@@ -111,7 +117,7 @@ class Options:
 
     def _gpus(self) -> float:
         """Return the GPUs of each worker of a cluster, unless Slurm's options request GPUs."""
-        if self.gpus is None and not slurm_options.asks_for_gpus(dict(self.slurm)):
+        if self.gpus is None and not asks_for_gpus(dict(self.slurm)):
             return float(self.device == "cuda")
         return self.gpus or 0.0
 
@@ -266,7 +272,7 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     if options.out.exists() and not options.out.is_dir():
         parser.error(f"--out: {options.out} is a file; give a folder")
     if options.elsewhere:
-        given = options.gpus or slurm_options.asks_for_gpus(dict(options.slurm))
+        given = options.gpus or asks_for_gpus(dict(options.slurm))
         return replace(options, device="cuda") if given else options
     try:
         device = decided(options.device)
@@ -312,9 +318,9 @@ def _contradiction_of_clusters(options: Options) -> str | None:
         return f"--working-dir: {options.working_dir} is not a folder"
     if options.elsewhere and ":" in options.device:
         return f"--device {options.device}: names a GPU of this machine; on a cluster, use --gpus 1"
-    if options.gpus is not None and slurm_options.asks_for_gpus(of_slurm):
+    if options.gpus is not None and asks_for_gpus(of_slurm):
         return "--gpus and --slurm both ask for GPUs; give one of them"
-    if options.device == "cpu" and (options.gpus or slurm_options.asks_for_gpus(of_slurm)):
+    if options.device == "cpu" and (options.gpus or asks_for_gpus(of_slurm)):
         return "--gpus, --slurm: with --device cpu, workers would leave their GPUs idle"
     if options.gpus == 0 and options.device == "cuda":
         return "--gpus 0: with --device cuda, workers need a GPU or a share of one"

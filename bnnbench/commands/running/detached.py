@@ -18,13 +18,11 @@ from bnnbench.engine.run.outcomes import lost
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.store.leases import LEASES, Leases
 from bnnbench.engine.store.store import Store
-from bnnbench.engine.workers import Settings
-from bnnbench.engine.workers.base import Silent
-from bnnbench.engine.workers.clusters.parcels import Parcel
+from bnnbench.engine.workers import Settings, on_this_machine
+from bnnbench.engine.workers.base import ATTEMPTS, Silent
+from bnnbench.engine.workers.clusters import Parcel
 from bnnbench.engine.workers.clusters.slurm import reason, submitted, submitter
-from bnnbench.engine.workers.clusters.slurm_job import on_this_machine
-from bnnbench.engine.workers.processes import Processes
-from bnnbench.engine.workers.retry_queue import ATTEMPTS
+from bnnbench.engine.workers.local import Processes
 
 if TYPE_CHECKING:
     import submitit

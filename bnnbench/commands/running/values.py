@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from bnnbench.commands.method_settings.expressions import Misspelt, parts
-from bnnbench.engine.workers.clusters import slurm_options
+from bnnbench.engine.workers import slurm_option
 from bnnbench.methods import environments
 
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -22,7 +22,7 @@ def device(text: str) -> str:
 
 def slurm(text: str) -> tuple[str, str | bool]:
     try:
-        return slurm_options.read(text)
+        return slurm_option(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 

@@ -1,25 +1,26 @@
-"""The main loop of a worker process: run incoming tasks, and report."""
+"""The main loops of child processes: a worker runs tasks, a data server serves their rows."""
 
 import faulthandler
 import multiprocessing
 import os
 import pickle
 import socket
+import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 
 from torch import AcceleratorError
 
+from bnnbench.datasets.base import Dataset
 from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.guards import canary
-from bnnbench.engine.workers import process_tree
+from bnnbench.engine.run.rows import Request, ServedRows, answered
+from bnnbench.engine.workers import subprocesses
 from bnnbench.engine.workers.base import device_failed, prepare_process
-from bnnbench.engine.workers.channel import Channel
-from bnnbench.engine.workers.data_server import connect_data_server
-from bnnbench.engine.workers.environment import adopt
+from bnnbench.engine.workers.subprocesses import Channel, adopt
 from bnnbench.methods.fitting.progress import Listener
 
 SECONDS_BETWEEN_REPORTS = 0.1
@@ -36,7 +37,7 @@ def work(
     Python writes the place of a fatal error to `crashes`. If `data` leads to a data server, fits
     in this process have no test rows.
     """
-    process_tree.become_group_leader()
+    subprocesses.become_group_leader()
     adopt(environment)
     os.set_blocking(crashes.fileno(), False)
     faulthandler.enable(crashes.fileno())
@@ -67,7 +68,7 @@ def _die_with_the_driver() -> None:
     driver = multiprocessing.parent_process()
     assert driver is not None
     driver.join()
-    process_tree.end(os.getpid(), process_tree.descendants(os.getpid()))
+    subprocesses.end(os.getpid(), subprocesses.descendants(os.getpid()))
 
 
 def _portable(error: Exception) -> Exception:
@@ -95,3 +96,58 @@ def throttled(
             listener(done, total, loss)
 
     return listen
+
+
+def connect_data_server(client: socket.socket) -> ServedRows:
+    """Return a client of the data server at the other end of a socket.
+
+    The client's process ends if the server's has ended.
+    """
+    channel = Channel(client)
+
+    def ask(request: Request) -> Dataset:
+        try:
+            channel.send(request)
+            answer = channel.receive()
+        except (EOFError, OSError):
+            sys.exit("the data server has ended")
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return ServedRows(ask)
+
+
+def serve(control: socket.socket, environment: Mapping[str, str]) -> None:
+    """Answer the latest client's requests until the driver closes its end."""
+    adopt(environment)
+    client: Channel | None = None
+    while True:
+        if control in wait([control, client.socket] if client else [control]):
+            message, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+            if client:
+                client.close()
+            if not message:
+                return
+            client = Channel(socket.socket(fileno=descriptors[0]))
+        elif client and not _serve_request(client):
+            client.close()
+            client = None
+
+
+def _serve_request(client: Channel) -> bool:
+    """Answer a request if there is one; return whether more can come."""
+    try:
+        request = client.arrived()
+        if request is not None:
+            client.send(_answer(request))
+    except (EOFError, OSError):
+        return False
+    return True
+
+
+def _answer(request: Request) -> Dataset | Exception:
+    try:
+        return answered(request)
+    except Exception as error:
+        return error

@@ -1,4 +1,4 @@
-"""A worker process, as seen from the driver."""
+"""Worker processes and data servers, as seen from the driver."""
 
 import contextlib
 import os
@@ -10,12 +10,10 @@ from multiprocessing import Pipe
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from bnnbench.engine.workers import process_tree
+from bnnbench.engine.workers import Gpu, subprocesses
 from bnnbench.engine.workers.base import Lost
-from bnnbench.engine.workers.channel import Channel
-from bnnbench.engine.workers.child import work
-from bnnbench.engine.workers.context import started
-from bnnbench.engine.workers.gpus import Gpu
+from bnnbench.engine.workers.child import serve, work
+from bnnbench.engine.workers.subprocesses import Channel, started
 
 _WRITE_SIGNALS = {signal.SIGSEGV, signal.SIGBUS}
 """Signals that kill a process when it writes to read-only memory."""
@@ -52,12 +50,12 @@ class Process:
     def terminate(self) -> None:
         """Ask the process to end, whatever it is doing."""
         # After its end, descendants that left its session could not be found.
-        self._descendants = process_tree.descendants(self.pid)
+        self._descendants = subprocesses.descendants(self.pid)
         self._process.terminate()
 
     def dismiss(self) -> None:
         """Close the channel, which ends an idle process, and end the rest of its process tree."""
-        others = [*self._descendants, *process_tree.descendants(self.pid)]
+        others = [*self._descendants, *subprocesses.descendants(self.pid)]
         self.channel.close()
         self._process.join(SECONDS_TO_END)
         self._end(others)
@@ -66,16 +64,16 @@ class Process:
         """End the process and its process tree at once, if they have not ended."""
         if not self._at_exit.alive:
             return
-        others = process_tree.descendants(self.pid)
+        others = subprocesses.descendants(self.pid)
         self.channel.close()
         self._end(others)
 
     def exit_status(self) -> tuple[str, Lost]:
-        """Return the `retry_queue.Termination` of a process that closed its channel.
+        """Return the `base.Termination` of a process that closed its channel.
 
         Ends its process tree.
         """
-        others = process_tree.descendants(self.pid)
+        others = subprocesses.descendants(self.pid)
         self._process.join(SECONDS_TO_END)
         code = self._process.exitcode
         frame = self._crash()
@@ -87,7 +85,7 @@ class Process:
         return "died", Lost(reason, frame)
 
     def _end(self, others: list[Any]) -> None:
-        process_tree.end(self.pid, others)
+        subprocesses.end(self.pid, others)
         _kill(self._process)
         self.channel.close()
         self._crashes.close()
@@ -122,3 +120,36 @@ def _described_exit(code: int | None) -> str:
         hint = " (out of memory?)" if -code == signal.SIGKILL else ""
         return f"the worker was killed by {name}{hint}"
     return f"the worker exited with code {code}"
+
+
+class DataServerProcess:
+    """The driver's end: it connects one client after the other. Ends with the driver."""
+
+    def __init__(self) -> None:
+        self._control, theirs = socket.socketpair()
+        self._process = started(serve, theirs, dict(os.environ), daemon=True)
+        theirs.close()
+
+    def connect(self) -> socket.socket:
+        """Return the socket for a new client, disconnecting the client before it.
+
+        Raises OSError if the process has ended.
+        """
+        client, ours = socket.socketpair()
+        with ours:
+            try:
+                socket.send_fds(self._control, [b"c"], [ours.fileno()])
+            except OSError:
+                client.close()
+                raise
+        return client
+
+    @property
+    def lives(self) -> bool:
+        """True if the process can serve a client."""
+        return self._process.is_alive()
+
+    def dismiss(self) -> None:
+        """End the process."""
+        self._control.close()
+        self._process.join()

@@ -11,15 +11,13 @@ from typing import Any
 from bnnbench.engine.declare.third_party import has_third_party_code
 from bnnbench.engine.run.measuring import memory
 from bnnbench.engine.run.task import Task
-from bnnbench.engine.workers import Limits, process_tree
+from bnnbench.engine.workers import Gpu, Limits, subprocesses
 from bnnbench.engine.workers.base import Lost
-from bnnbench.engine.workers.channel import Channel
-from bnnbench.engine.workers.data_server import DataServerProcess
-from bnnbench.engine.workers.gpus import Gpu
-from bnnbench.engine.workers.process import Process
+from bnnbench.engine.workers.process import DataServerProcess, Process
+from bnnbench.engine.workers.subprocesses import Channel
 
 Message = tuple[str, Any]
-""""progress" with done, total, loss; else the `retry_queue.Termination` of the task."""
+""""progress" with done, total, loss; else the `base.Termination` of the task."""
 
 TICK_SECONDS = 0.05
 """Seconds between checks of the limits."""
@@ -152,7 +150,7 @@ class Worker:
         peak = memory.high_water_mark(self._process.pid)
         if time.monotonic() - self._looked > SECONDS_BETWEEN_LOOKS:
             self._looked = time.monotonic()
-            return max(peak, process_tree.memory(self._process.pid))
+            return max(peak, subprocesses.memory(self._process.pid))
         return peak
 
 

@@ -20,7 +20,7 @@ from bnnbench.engine.store.tables import (
     metric_rows,
 )
 from bnnbench.engine.workers import cores
-from bnnbench.engine.workers.context import CONTEXT
+from bnnbench.engine.workers.subprocesses import CONTEXT
 from bnnbench.metrics.base import Margins
 from bnnbench.reports.pages.exports.listing import RUN_COLUMNS, run_rows
 from bnnbench.reports.pages.exports.tables import latex, markdown, tidy

@@ -10,8 +10,17 @@ import torch
 
 from bnnbench.commands.running.arguments import Options, parse
 from bnnbench.engine.run.devices import NoSuchDevice
-from bnnbench.engine.workers import Limits, Settings, cores, processes
-from bnnbench.engine.workers.gpus import SHARE, VISIBLE, Gpu, gpu_of, gpus_for
+from bnnbench.engine.workers import (
+    SHARE,
+    VISIBLE,
+    Gpu,
+    Limits,
+    Settings,
+    cores,
+    gpu_of,
+    gpus_for,
+    local,
+)
 from bnnbench.engine.workers.process import Process
 from bnnbench.engine.workers.worker import Worker
 from bnnbench.suites import Entry
@@ -133,9 +142,9 @@ def test_processes_take_turns_at_the_gpus(monkeypatch):
             hired.append(gpu)
             super().__init__(limits, isolate)
 
-    monkeypatch.setattr(processes, "Worker", Hired)
+    monkeypatch.setattr(local, "Worker", Hired)
     monkeypatch.delenv(VISIBLE, raising=False)
     tasks = [task(fakes.Slow(0.3), folds=(fold,)) for fold in range(3)]
     settings = Settings(workers=3, devices=(0, 1))
-    assert len(list(processes.Processes(settings).map(tasks, Witness()))) == 3
+    assert len(list(local.Processes(settings).map(tasks, Witness()))) == 3
     assert hired == [Gpu("0", 0.5), Gpu("1"), Gpu("0", 0.5)]

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from bnnbench.engine.run.task import Task
-from bnnbench.engine.workers.base import Lost, Silent
-from bnnbench.engine.workers.retry_queue import ATTEMPTS, MOVES, RetryQueue
+from bnnbench.engine.workers.base import ATTEMPTS, MOVES, Lost, RetryQueue, Silent
 from tests.suites.small_store import RUN
 
 RUNS = tuple(replace(RUN, seed=seed) for seed in range(3))

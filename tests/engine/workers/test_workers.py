@@ -15,7 +15,7 @@ from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import NEEDS, Limits, Settings, lacks
 from bnnbench.engine.workers.base import ExecutorUnavailable, Lost, executor
 from bnnbench.engine.workers.child import throttled
-from bnnbench.engine.workers.clusters.parcels import Parcel
+from bnnbench.engine.workers.clusters import Parcel
 from tests.suites import fakes
 from tests.suites.fakes import Dying, Fragile, Hungry, Line, Mean, Slow, Together, Unaligned
 

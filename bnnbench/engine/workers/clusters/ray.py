@@ -11,13 +11,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from bnnbench.engine.run.task import Task
-from bnnbench.engine.workers import Limits, Settings
-from bnnbench.engine.workers.base import PAUSE_SECONDS, ExecutorUnavailable, Lost, Result, Watcher
+from bnnbench.engine.workers import VISIBLE, Gpu, Limits, Settings
+from bnnbench.engine.workers.base import (
+    PAUSE_SECONDS,
+    Attempt,
+    ExecutorUnavailable,
+    Lost,
+    Result,
+    RetryQueue,
+    Watcher,
+)
 from bnnbench.engine.workers.child import throttled
-from bnnbench.engine.workers.clusters.parcels import REMEDY, Parcel
+from bnnbench.engine.workers.clusters import REMEDY, Parcel
 from bnnbench.engine.workers.clusters.ray_cluster import Patience, connected, machines_of
-from bnnbench.engine.workers.gpus import VISIBLE, Gpu
-from bnnbench.engine.workers.retry_queue import Attempt, RetryQueue
 from bnnbench.engine.workers.worker import Message, Worker
 from bnnbench.methods import own_files
 

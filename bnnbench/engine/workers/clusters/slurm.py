@@ -1,19 +1,32 @@
 """Job arrays on a Slurm cluster, with submitit; results come back over a shared disk."""
 
 import math
+import os
 import shutil
+import signal
+import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bnnbench.engine.run.task import Task
-from bnnbench.engine.workers import Settings
-from bnnbench.engine.workers.base import PAUSE_SECONDS, ExecutorUnavailable, Lost, Result, Watcher
-from bnnbench.engine.workers.clusters.parcels import Parcel
-from bnnbench.engine.workers.clusters.slurm_job import Job
-from bnnbench.engine.workers.retry_queue import Attempt, RetryQueue
+from bnnbench.engine.store.leases import SECONDS_BETWEEN_BEATS, Heartbeat
+from bnnbench.engine.workers import Settings, on_this_machine
+from bnnbench.engine.workers.base import (
+    PAUSE_SECONDS,
+    Attempt,
+    ExecutorUnavailable,
+    Lost,
+    Result,
+    RetryQueue,
+    Silent,
+    Watcher,
+)
+from bnnbench.engine.workers.clusters import Parcel
+from bnnbench.engine.workers.local import Processes
 from bnnbench.engine.workers.worker import TICK_SECONDS
 
 if TYPE_CHECKING:
@@ -171,3 +184,66 @@ def _results(
 
 def _keys(task: Task) -> tuple[str, ...]:
     return tuple(run.key for run in task.runs)
+
+
+@dataclass
+class Job:
+    """Runs tasks and returns their results; an error of the engine is returned too.
+
+    A job that is preempted or out of time continues after the results it already has.
+    """
+
+    settings: Settings
+    parcels: Sequence[Parcel]
+    results: list[Result] = field(default_factory=list)
+
+    def __call__(self) -> list[Result] | Exception:
+        """Run the tasks; ends with the driver."""
+        from submitit.core.utils import UncompletedJobError
+
+        try:
+            tasks = [parcel.opened() for parcel in self.parcels]
+            settings = on_this_machine(self.settings, tasks[0].device)
+            with (
+                _while_driver_beats(self.settings.heartbeat),
+                closing(Processes(settings).map(self._left(tasks), Silent())) as results,
+            ):
+                for result in results:
+                    self.results.append(result)
+        except UncompletedJobError:  # Slurm's time limit, in the middle of a task
+            raise
+        except Exception as error:
+            return error
+        return self.results
+
+    def checkpoint(self) -> "submitit.helpers.DelayedSubmission":
+        """Return the job to requeue if this one is preempted or out of time."""
+        from submitit.helpers import DelayedSubmission
+
+        return DelayedSubmission(self)
+
+    def _left(self, tasks: Sequence[Task]) -> Iterator[Task]:
+        """Yield the tasks without the runs that have a result."""
+        done = {run.key for task, _ in self.results for run in task.runs}
+        for task in tasks:
+            if runs := tuple(run for run in task.runs if run.key not in done):
+                yield replace(task, runs=runs)
+
+
+@contextmanager
+def _while_driver_beats(path: Path | None) -> Iterator[None]:
+    """Interrupt this process once the driver stops renewing its file."""
+    ended = threading.Event()
+
+    def watch(heartbeat: Heartbeat) -> None:
+        while not ended.wait(SECONDS_BETWEEN_BEATS):
+            if not heartbeat.beats():
+                os.kill(os.getpid(), signal.SIGINT)
+                return
+
+    if path:
+        threading.Thread(target=watch, args=(Heartbeat(path),), daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from bnnbench.engine.store.store import Store
-from bnnbench.engine.workers import Limits, Settings
+from bnnbench.engine.workers import VISIBLE, Limits, Settings
 from bnnbench.engine.workers.base import ExecutorUnavailable
 from bnnbench.engine.workers.clusters.ray_cluster import Patience
-from bnnbench.engine.workers.gpus import VISIBLE
 from bnnbench.methods import own_files
 from tests.engine.workers.test_workers import Witness
 from tests.warm import python

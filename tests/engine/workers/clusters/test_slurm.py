@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from bnnbench.engine.store.store import Store
-from bnnbench.engine.workers import Settings
+from bnnbench.engine.workers import Settings, on_this_machine, slurm_option
 from bnnbench.engine.workers.base import ExecutorUnavailable, Lost, executor
-from bnnbench.engine.workers.clusters import slurm_options
-from bnnbench.engine.workers.clusters.parcels import Parcel
-from bnnbench.engine.workers.clusters.slurm_job import Job, on_this_machine
+from bnnbench.engine.workers.clusters import Parcel
+from bnnbench.engine.workers.clusters.slurm import Job
 from tests.engine.workers.test_workers import Witness, task
 from tests.suites import fakes, slurm_stand_in
 from tests.suites.commands import call
@@ -84,7 +83,7 @@ def suite(project, tmp_path, monkeypatch) -> Suite:
     ],
 )
 def test_an_option_is_a_name_of_sbatch_with_its_value(text, option):
-    assert slurm_options.read(text) == option
+    assert slurm_option(text) == option
 
 
 @pytest.mark.parametrize(
