@@ -1,15 +1,49 @@
-"""Scores that a suite adds to records of finished runs, and reasons for missing scores."""
+"""Scores that a suite adds to records of finished runs, and the truths that they need."""
 
 import dataclasses
-from collections.abc import Container, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Container, Iterable, Mapping
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from bnnbench.engine.records.record import Record
+from bnnbench.engine.store.store import Store
 
 Values = Mapping[str, Mapping[str, float]]
 """condition → metric → value"""
 Reasons = Mapping[str, Mapping[str, str]]
 """condition → metric → reason for a missing value"""
+
+Role = Literal["compared", "dropped", "left"]
+"""`compared`: gets scores. `dropped`: loses those that it has. `left`: stays as it is."""
+
+
+@runtime_checkable
+class Truth(Protocol):
+    """What the predictions of a case and fold are compared with."""
+
+    @property
+    def metrics(self) -> Mapping[str, Any]: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def doubt(self) -> str: ...
+
+    def role(self, record: Record) -> Role: ...
+
+    def identity(self, record: Record) -> Mapping[str, str] | None: ...
+
+    def scores(self, record: Record, store: Store) -> tuple[Values, Reasons]: ...
+
+
+def update(store: Store, records: Iterable[Record], completed: Callable[[Record], Record]) -> int:
+    """Rewrite the records that `completed` changes, and return their number."""
+    changed = 0
+    for record in records:
+        if (new := completed(record)) != record:
+            store.rewrite(new)
+            changed += 1
+    return changed
 
 
 def without(record: Record, metrics: Container[str]) -> Record:
@@ -40,10 +74,12 @@ def with_scores(
     )
 
 
-def is_answered(record: Record, condition: str, metrics: Iterable[str]) -> bool:
-    """Return whether each metric has a value under the condition, or a reason why not."""
-    answered = {*record.scores.get(condition, {}), *record.unanswered.get(condition, {})}
-    return answered >= set(metrics)
+def is_answered(record: Record, metrics: Iterable[str]) -> bool:
+    """Return whether under some condition each metric has a value, or a reason why not."""
+    return any(
+        {*record.scores.get(condition, {}), *record.unanswered.get(condition, {})} >= set(metrics)
+        for condition in {*record.scores, *record.unanswered}
+    )
 
 
 def _others(of: Mapping[str, Any], metrics: Container[str]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Scores of predictions against certified posteriors, and each method's relation to them."""
 
-import dataclasses
-from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,12 +12,11 @@ from bnnbench.datasets.references.checksums import checksums
 from bnnbench.datasets.references.errors import Refused
 from bnnbench.datasets.references.reading import FOLDER, Reference, read, require_data
 from bnnbench.engine.declare.case import Case
-from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Certified, Suite
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.error_texts import message
 from bnnbench.engine.run.packing import NotImported
-from bnnbench.engine.store.rescoring.added import is_answered, with_scores, without
+from bnnbench.engine.store.rescoring.added import Reasons, Role, Values
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.base import Method, prior_use
 from bnnbench.methods.predictions.base import CannotAnswer
@@ -31,40 +30,74 @@ CONDITION = Clean().name
 """References are for the clean test rows."""
 
 
-def add_certified(suite: Suite, certified: Certified, store: Store) -> list[str]:
-    """Give each record its scores against its case's reference, and return warnings.
+@dataclass(frozen=True)
+class CertifiedPosterior:
+    """The certified posterior of a case; None, with a doubt, if it cannot be trusted."""
 
-    A case without a trusted reference, or with other data, has no scores.
-    """
-    doubts = []
-    for case in suite.cases:
-        records = [r for r in store.current() if _is_of(r, suite, case)]
-        if not records:
-            continue
+    reference: Reference | None
+    doubt: str = ""
+    folder: str = ""
+    methods: Mapping[str, Method] = field(default_factory=dict)
+    """The suite's methods, with their settings for the case."""
+    metrics = CERTIFIED
+    title = "distances to a certified posterior"
+
+    @classmethod
+    def of_case(cls, suite: Suite, case: Case, certified: Certified) -> "CertifiedPosterior":
+        """Return the reference of a suite's case."""
+        methods = {label: suite.method_for(case, label) for label in suite.methods}
         try:
-            reference = _reference(certified, case)
+            return cls(_reference(certified, case), "", certified.folder, methods)
         except Refused as reason:
-            _drop(records, store)
-            doubts.append(f"no distances to a certified posterior on {case.name}: {reason}")
-            continue
-        fold = reference.certificate["model"]["fold"]
-        compared = [r for r in records if r.fold == fold and r.method in suite.methods]
-        # Runs of methods not named in the command keep scores against this same reference.
-        untouched = [r for r in records if r.fold == fold and _is_against(r, reference)]
-        _drop([r for r in records if r not in compared and r not in untouched], store)
-        for record in compared:
-            method = suite.method_for(case, record.method)
-            identity = {
-                "key": reference.name,
-                "folder": certified.folder,
-                "sha256": reference.identity,
-                "relation": relation(method, record, reference),
-            }
-            if record.status == "completed" and not (
-                record.reference == identity and is_answered(record, CONDITION, CERTIFIED)
-            ):
-                _rewrite(dataclasses.replace(record, reference=identity), reference, store)
-    return doubts
+            return cls(None, f"none, {reason}")
+
+    def role(self, record: Record) -> Role:
+        """Return how a record of the case is treated.
+
+        Runs of methods not named in the command keep scores against this same reference.
+        """
+        if self.reference is None or record.fold != self.reference.certificate["model"]["fold"]:
+            return "dropped"
+        if record.method in self.methods:
+            return "compared"
+        same = (record.reference or {}).get("sha256") == self.reference.identity
+        return "left" if same else "dropped"
+
+    def identity(self, record: Record) -> Mapping[str, str]:
+        """Return the reference, and the relation of the record's method to it."""
+        assert self.reference
+        return {
+            "key": self.reference.name,
+            "folder": self.folder,
+            "sha256": self.reference.identity,
+            "relation": relation(self.methods[record.method], record, self.reference),
+        }
+
+    def scores(self, record: Record, store: Store) -> tuple[Values, Reasons]:
+        """Return the scores, and reasons for missing ones."""
+        assert self.reference
+        try:
+            prediction: Any = store.predictions(record.key)[CONDITION][0]
+            functions = function_values(prediction, self.reference.draws.noise_std)
+        except (NotImported, CannotAnswer) as reason:
+            return {}, {CONDITION: dict.fromkeys(CERTIFIED, message(reason))}
+        truth, values, reasons = truth_of(self.reference), {}, {}
+        for name, metric in CERTIFIED.items():
+            try:
+                values[name] = float(metric.score(functions, truth).mean())
+            except CannotAnswer as reason:
+                reasons[name] = message(reason)
+        return {CONDITION: values}, {CONDITION: reasons}
+
+
+def named_posterior(record: Record, store: Store) -> CertifiedPosterior | None:
+    """Return the reference that a record was compared with; None if its draws have changed."""
+    identity = record.reference or {}
+    try:
+        reference = read(_folder(identity["folder"]) / identity["key"])
+    except Refused:
+        return None
+    return CertifiedPosterior(reference) if reference.identity == identity["sha256"] else None
 
 
 def relation(method: Method, record: Record, reference: Reference) -> Relation:
@@ -74,21 +107,6 @@ def relation(method: Method, record: Record, reference: Reference) -> Relation:
         return "no posterior"
     alike = all(record.run.get(name) == model[name] for name in ("prior", "architecture"))
     return "matched" if use == "given" and alike else "same family, other prior"
-
-
-def certified_scores(record: Record, store: Store) -> dict[str, dict[str, float]]:
-    """Return condition → metric → value, recomputed from stored predictions.
-
-    It is empty if the reference's draws have changed. Raises `CorruptRecord`.
-    """
-    identity = record.reference or {}
-    try:
-        reference = read(_folder(identity["folder"]) / identity["key"])
-    except Refused:
-        return {}
-    if reference.identity != identity["sha256"]:
-        return {}
-    return {CONDITION: _scores(record, reference, store)[0]}
 
 
 def truth_of(reference: Reference) -> Truth:
@@ -109,42 +127,3 @@ def _reference(certified: Certified, case: Case) -> Reference:
     reference = read(_folder(certified.folder) / case.name)
     require_data(reference, checksums(case.source.load(reference.certificate["model"]["fold"])))
     return reference
-
-
-def _is_of(record: Record, suite: Suite, case: Case) -> bool:
-    alike = (record.profile, record.dataset) == (suite.profile, case.name)
-    return alike and record.run.get("source") == describe(case.source)
-
-
-def _is_against(record: Record, reference: Reference) -> bool:
-    return (record.reference or {}).get("sha256") == reference.identity
-
-
-def _rewrite(record: Record, reference: Reference, store: Store) -> None:
-    values, reasons = _scores(record, reference, store)
-    store.rewrite(with_scores(record, CERTIFIED, {CONDITION: values}, {CONDITION: reasons}))
-
-
-def _scores(
-    record: Record, reference: Reference, store: Store
-) -> tuple[dict[str, float], dict[str, str]]:
-    """Return metric → value, and metric → reason for a missing value."""
-    try:
-        prediction: Any = store.predictions(record.key)[CONDITION][0]
-        functions = function_values(prediction, reference.draws.noise_std)
-    except (NotImported, CannotAnswer) as reason:
-        return {}, dict.fromkeys(CERTIFIED, message(reason))
-    truth, values, reasons = truth_of(reference), {}, {}
-    for name, metric in CERTIFIED.items():
-        try:
-            values[name] = float(metric.score(functions, truth).mean())
-        except CannotAnswer as reason:
-            reasons[name] = message(reason)
-    return values, reasons
-
-
-def _drop(records: Iterable[Record], store: Store) -> None:
-    """Remove scores against a reference that is no longer valid."""
-    for record in records:
-        if record.reference is not None:
-            store.rewrite(dataclasses.replace(without(record, CERTIFIED), reference=None))

@@ -7,10 +7,9 @@ from typing import Any
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.packing import NotImported, Predictions
 from bnnbench.engine.run.score import score
-from bnnbench.engine.store.rescoring.distances import distances_to_reference
-from bnnbench.engine.store.rescoring.far import CONDITION, far_scores
+from bnnbench.engine.store.rescoring.distances import named_truths
 from bnnbench.engine.store.store import Store
-from bnnbench.metrics import FAR, METRICS, PROBED
+from bnnbench.metrics import METRICS, PROBED
 
 ROUNDING = 1e-4
 """Tolerance for relative differences between processors and libraries."""
@@ -29,10 +28,9 @@ def false_scores(store: Store, record: Record) -> list[str]:
         return []
     try:
         computed = _computed(record, predictions)
-        for condition, values in distances_to_reference(record, store).items():
-            computed[condition] = {**computed.get(condition, {}), **values}
-        if record.scores.get(CONDITION, {}).keys() & FAR.keys() and CONDITION in predictions:
-            computed[CONDITION] = {**computed[CONDITION], **far_scores(record, store).values}
+        for truth in named_truths(record, store) if predictions else ():
+            for condition, values in truth.scores(record, store)[0].items():
+                computed[condition] = {**computed.get(condition, {}), **values}
     except Exception as error:  # of any kind, for predictions that do not fit their targets
         return [f"its predictions cannot be scored: {error!r}"]
     return [

@@ -1,19 +1,18 @@
 """Scores of predictions against the true function, far from the data."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from bnnbench.datasets.conditions.clean import Clean
-from bnnbench.engine.declare.description import describe
-from bnnbench.engine.declare.grid import Suite
+from bnnbench.engine.declare.case import Case
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.error_texts import message
 from bnnbench.engine.run.packing import NotImported
-from bnnbench.engine.run.score import Scores
 from bnnbench.engine.store.data_points.curves import Curve, curve, curve_of
-from bnnbench.engine.store.rescoring.added import is_answered, with_scores
+from bnnbench.engine.store.rescoring.added import Reasons, Role, Values, is_answered
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import CannotAnswer, require
 from bnnbench.metrics import FAR
@@ -23,51 +22,53 @@ CONDITION = Clean().name
 """The true function is known at the clean test rows."""
 
 
-def add_far(suite: Suite, store: Store) -> list[str]:
-    """Give each record its scores against the true function, and return warnings.
+@dataclass(frozen=True)
+class Function:
+    """The true function of a fold with one input; None if it is unknown, or is not needed."""
 
-    A case without a known function of one input has no scores. Raises `CorruptRecord` if
-    predictions are missing or incomplete.
+    points: Curve | None
+    doubt: str = ""
+    metrics = FAR
+    title = "scores against the true function"
+
+    @classmethod
+    def of_fold(cls, case: Case, fold: int, records: Sequence[Record]) -> "Function":
+        """Return the function of a case's fold, loading data only if a record lacks scores."""
+        completed = (record for record in records if record.status == "completed")
+        if all(is_answered(record, FAR) for record in completed):
+            return cls(None)
+        points = curve_of(case.source.load(fold))
+        unknown = points is None or points.truth is None
+        return cls(None, "none, it is unknown") if unknown else cls(points)
+
+    def role(self, record: Record) -> Role:
+        """Return how a record of the fold is treated."""
+        return "dropped" if self.doubt else "compared"
+
+    def identity(self, record: Record) -> None:
+        """Return None: records do not name the function."""
+
+    def scores(self, record: Record, store: Store) -> tuple[Values, Reasons]:
+        """Return the scores, and reasons for missing ones."""
+        assert self.points
+        try:
+            prediction: Any = store.predictions(record.key)[CONDITION][0]
+            require(prediction, "cdf")
+        except (NotImported, CannotAnswer) as reason:
+            return {}, {CONDITION: dict.fromkeys(FAR, message(reason))}
+        function = known_function(self.points, record.target or {"mean": 0.0, "std": 1.0})
+        return {CONDITION: {n: float(m.score(prediction, function)) for n, m in FAR.items()}}, {}
+
+
+def named_function(record: Record, store: Store) -> Function | None:
+    """Return the function that a record was compared with, from the stored points.
+
+    It is None for a record without such scores, or without points. Raises `CorruptRecord`.
     """
-    doubts = []
-    for case in suite.cases:
-        source = describe(case.source)
-        for record in store.current():
-            alike = (record.profile, record.dataset) == (suite.profile, case.name)
-            if not alike or record.run.get("source") != source or record.status != "completed":
-                continue
-            if is_answered(record, CONDITION, FAR):
-                continue
-            points = curve_of(case.source.load(record.fold))
-            if points is None or points.truth is None:
-                doubts.append(f"no scores against the true function of {case.name}: it is unknown")
-                break
-            far = _scores(record, store, points)
-            store.rewrite(
-                with_scores(record, FAR, {CONDITION: far.values}, {CONDITION: far.unanswered})
-            )
-    return doubts
-
-
-def far_scores(record: Record, store: Store) -> Scores:
-    """Return a record's scores, recomputed from stored predictions and points.
-
-    They are empty if the points are missing. Raises `CorruptRecord`.
-    """
+    if not record.scores.get(CONDITION, {}).keys() & FAR.keys():
+        return None
     points = curve(store, record)
-    if points is None or points.truth is None:
-        return Scores({}, {})
-    return _scores(record, store, points)
-
-
-def _scores(record: Record, store: Store, points: Curve) -> Scores:
-    try:
-        prediction: Any = store.predictions(record.key)[CONDITION][0]
-        require(prediction, "cdf")
-    except (NotImported, CannotAnswer) as reason:
-        return Scores({}, dict.fromkeys(FAR, message(reason)))
-    function = known_function(points, record.target or {"mean": 0.0, "std": 1.0})
-    return Scores({n: float(m.score(prediction, function)) for n, m in FAR.items()}, {})
+    return None if points is None or points.truth is None else Function(points)
 
 
 def known_function(points: Curve, target: Mapping[str, Any]) -> KnownFunction:

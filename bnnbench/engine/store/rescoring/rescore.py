@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from torch import Tensor
@@ -9,6 +10,7 @@ from torch import Tensor
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.packing import NotImported
 from bnnbench.engine.run.score import Scores, score, third_party_reason
+from bnnbench.engine.store.rescoring.added import update
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import Predictive
 
@@ -23,15 +25,8 @@ def rescore(
     `metrics` are by condition; `keys` limits the records. Earlier rounds of active learning without
     stored predictions get none. Raises `CorruptRecord` if predictions are missing or incomplete.
     """
-    changed = 0
-    for key in store.run_keys() if keys is None else keys:
-        record = store.read(key)
-        if record and (lacking := _lacking(record, metrics)):
-            completed = _completed(record, lacking, store)
-            if completed != record:
-                store.rewrite(completed)
-                changed += 1
-    return changed
+    records = map(store.read, store.run_keys() if keys is None else keys)
+    return update(store, filter(None, records), partial(_completed, metrics=metrics, store=store))
 
 
 def _scored(
@@ -56,7 +51,10 @@ def _lacking(record: Record, metrics: Mapping[str, Iterable[str]]) -> dict[str, 
     return {condition: names for condition, names in lacking.items() if names}
 
 
-def _completed(record: Record, lacking: Mapping[str, list[str]], store: Store) -> Record:
+def _completed(record: Record, metrics: Mapping[str, Iterable[str]], store: Store) -> Record:
+    lacking = _lacking(record, metrics)
+    if not lacking:
+        return record
     try:
         predictions = store.predictions(record.key)
     except NotImported:

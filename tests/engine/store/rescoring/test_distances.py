@@ -15,7 +15,7 @@ from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.engine.run.execute import execute
-from bnnbench.engine.store.rescoring import distances
+from bnnbench.engine.store.rescoring import another_run
 from bnnbench.engine.store.rescoring.distances import add_distances
 from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.methods.networks.architectures import Linear
@@ -128,7 +128,7 @@ def test_what_has_its_distances_is_left_alone(tmp_path, monkeypatch):
     carried_out(SUITE, store)
     before = {path: path.stat().st_mtime_ns for path in store.runs.glob("*/record.json")}
     monkeypatch.setattr(
-        "bnnbench.engine.store.rescoring.distances.Tabulated", None
+        "bnnbench.engine.store.rescoring.another_run.Tabulated", None
     )  # none is made again
     assert add_distances(SUITE, store) == []
     assert before == {path: path.stat().st_mtime_ns for path in before}
@@ -198,7 +198,7 @@ def test_what_cannot_be_compared_is_asked_once_and_a_later_answer_leaves_no_reas
 
     store = Store(tmp_path)
     with monkeypatch.context() as patched:
-        patched.setattr(distances, "_in_original_units", refuse)
+        patched.setattr(another_run, "_in_original_units", refuse)
         carried_out(SUITE, store)
         asked = of(store, "One")
         assert asked.unanswered["clean"].keys() == DISTANCES.keys()
