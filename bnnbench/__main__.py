@@ -57,16 +57,6 @@ VERBS: Mapping[str, Sequence[str]] = {"truth": ("make", "verify", "sbc", "list")
 OTHER_NAMES: Mapping[str, str] = {"own": "compare", "rented": "short-gpu", "reproduce": "repeat"}
 """Second name of a command → its name."""
 
-ALIASES: Mapping[str, str] = {
-    "suites": "list",
-    "reports": "report",
-    "datasets": "data",
-    "suites.own": "compare",
-    "datasets.corruptions": "corruptions",
-}
-"""Module run by `python -m` in a checkout → command; any other `suites.NAME` is a suite."""
-
-
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells report it."""
 

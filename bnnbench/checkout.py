@@ -4,11 +4,19 @@ The folders `suites`, `reports` and `datasets` call `run_as_bnnbench` if Python 
 them by its bare name, so that no module is ever loaded under two names.
 """
 
+import runpy
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
-from bnnbench.__main__ import ALIASES, main
+ALIASES: Mapping[str, str] = {
+    "suites": "list",
+    "reports": "report",
+    "datasets": "data",
+    "suites.own": "compare",
+    "datasets.corruptions": "corruptions",
+}
+"""Module run by `python -m` in a checkout → command; any other `suites.NAME` is a suite."""
 
 
 def run_as_bnnbench(package: str) -> NoReturn:
@@ -19,7 +27,9 @@ def run_as_bnnbench(package: str) -> NoReturn:
     name = module_to_run(sys.orig_argv)
     if name is None or name.partition(".")[0] != package or sys.argv[:1] != ["-m"]:
         raise ImportError(f"the package {package} is imported as bnnbench.{package}", name=None)
-    main([ALIASES.get(name, name.removeprefix("suites.")), *sys.argv[1:]])
+    sys.argv = ["bnnbench", ALIASES.get(name, name.removeprefix("suites.")), *sys.argv[1:]]
+    runpy.run_module("bnnbench", run_name="__main__")
+    sys.exit()
 
 
 def module_to_run(arguments: Sequence[str]) -> str | None:

@@ -148,5 +148,5 @@ LISTED: Mapping[str, Entry] = {name: entry for name, entry in SUITES.items() if 
 def unknown(name: str, commands: Iterable[str]) -> str:
     """Return a sentence with the alternatives to an unknown suite or command `name`."""
     hint = did_you_mean(name, [*SUITES, *commands]).capitalize()
-    choices = f"Choose one of {', '.join([*LISTED, *commands])}."
+    choices = f"Choose one of {', '.join(dict.fromkeys([*LISTED, *commands]))}."
     return f"{name!r} is not a suite or a command. {hint and f'{hint} '}{choices}"

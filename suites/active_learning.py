@@ -1,6 +1,5 @@
 """Active learning of paper 004, section 5.4: twenty labelled rows, nine more chosen one by one."""
 
-from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.pool import ActivePool
 from bnnbench.datasets.official.uci import Uci
@@ -113,6 +112,3 @@ PAPER = Suite(
 )  # fmt: skip
 
 SUITES = {"quick": QUICK, "paper": PAPER}
-
-if __name__ == "__main__":
-    main(SUITES)

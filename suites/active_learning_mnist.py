@@ -1,6 +1,5 @@
 """Active learning of digits: batches chosen by BALD or entropy compared with random ones."""
 
-from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.cuts.pool import ActivePool
@@ -57,6 +56,3 @@ FULL = Suite(
 )
 
 SUITES = {"quick": QUICK, "full": FULL}
-
-if __name__ == "__main__":
-    main(SUITES)

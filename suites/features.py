@@ -1,6 +1,5 @@
 """Heads on frozen features: features computed once, then any method for the last layers."""
 
-from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.features import Features
 from bnnbench.engine.declare.case import Case
@@ -55,6 +54,3 @@ QUICK = Suite(
 )
 
 SUITES = {"quick": QUICK}
-
-if __name__ == "__main__":
-    main(SUITES)

@@ -8,7 +8,6 @@ the posterior has none, or those that result from correlations of 0.5 and 0.9 be
 features.
 """
 
-from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.generated.linear import PRIOR_STD, LinearTruth
 from bnnbench.engine.declare.case import cases_of
@@ -49,6 +48,3 @@ QUICK = Suite(
 )
 
 SUITES = {"quick": QUICK}
-
-if __name__ == "__main__":
-    main(SUITES)

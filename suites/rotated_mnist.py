@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.rotated import Rotated, RotatedToNearest
 from bnnbench.datasets.cuts.limited import Limited
@@ -149,6 +148,3 @@ PRECISIONS = replace(
 )  # fmt: skip
 
 SUITES = {"quick": QUICK, "paper": PAPER, "index_sets": INDEX_SETS, "precisions": PRECISIONS}
-
-if __name__ == "__main__":
-    main(SUITES)

@@ -6,7 +6,6 @@ Paper 001 shows figures and prints no numbers.
 
 from dataclasses import replace
 
-from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.perturbations import GaussianNoise, SignNoise
 from bnnbench.datasets.cuts.limited import Limited
@@ -89,6 +88,3 @@ QUICK = replace(
 )
 
 SUITES = {"quick": QUICK, "paper": PAPER}
-
-if __name__ == "__main__":
-    main(SUITES)

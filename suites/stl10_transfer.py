@@ -5,7 +5,6 @@ Nine classes are in both. Predictions still cover CIFAR-10's ten classes.
 
 from dataclasses import replace
 
-from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.transfer import Transfer
 from bnnbench.datasets.cuts.augmented import Augmented
@@ -96,6 +95,3 @@ SUITES = {
     "paper_preresnet164": PAPER_PRERESNET,
     "paper_wideresnet28_10": PAPER_WIDERESNET,
 }
-
-if __name__ == "__main__":
-    main(SUITES)

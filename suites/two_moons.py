@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.plane import Plane
 from bnnbench.datasets.generated.two_moons import TwoMoons
@@ -72,6 +71,3 @@ QUICK = replace(
 )
 
 SUITES = {"quick": QUICK, "paper": PAPER}
-
-if __name__ == "__main__":
-    main(SUITES)

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.cuts.limited import Limited
@@ -127,6 +126,3 @@ SEARCH = Suite(
 )  # fmt: skip
 
 SUITES = {"quick": SEARCH}
-
-if __name__ == "__main__":
-    main(SUITES)

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.cuts.limited import Limited
@@ -106,6 +105,3 @@ BY_SCHEDULE = replace(
 )
 
 SUITES = {"quick": SEARCH, "schedules": BY_SCHEDULE}
-
-if __name__ == "__main__":
-    main(SUITES)

@@ -1,6 +1,5 @@
 """Search for the settings of the noisy sines in suites.toy, on held-out training rows."""
 
-from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.generated.sine import Sine, SineFar
@@ -59,6 +58,3 @@ SEARCH = Suite(
 )
 
 SUITES = {"quick": SEARCH}
-
-if __name__ == "__main__":
-    main(SUITES)

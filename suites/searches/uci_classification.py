@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.official.uci_classification import UciClassification
@@ -95,6 +94,3 @@ LAPLACE = replace(
 )
 
 SUITES = {"quick": SEARCH, "laplace": LAPLACE}
-
-if __name__ == "__main__":
-    main(SUITES)

@@ -1,7 +1,0 @@
-"""`bnnbench report results/`."""
-
-import sys
-
-from bnnbench.commands.report import main
-
-sys.exit(main(sys.argv[1:]))
