@@ -8,7 +8,7 @@ if __name__ == "suites":  # `python -m suites.cifar10`, in a checkout
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from bnnbench.spelling import did_you_mean
+from bnnbench.wording import did_you_mean
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from bnnbench.commands.terminal.counts import counted
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.store import bundles, submissions
 from bnnbench.engine.store.store import CorruptRecord
+from bnnbench.wording import counted
 
 ABOUT = """\
 Check the runs in a file from `bnnbench submit`, then add them to a bundle. The checks: checksums;

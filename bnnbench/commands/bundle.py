@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from bnnbench.commands.terminal.counts import counted
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.records.record import Record, newest
@@ -14,6 +13,7 @@ from bnnbench.engine.store import bundles
 from bnnbench.engine.store.inspection import stores
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_run
 from bnnbench.engine.store.store import PREDICTIONS, CorruptRecord, Store
+from bnnbench.wording import counted
 
 ABOUT = """\
 Write the records of finished runs to FOLDER/runs.tar.xz: scores, settings, searches, costs and

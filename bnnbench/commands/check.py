@@ -7,14 +7,14 @@ from typing import Any
 
 from rich.console import Console
 
-from bnnbench.commands.method_settings.labels import differences, with_differences
-from bnnbench.commands.method_settings.requested import method_of
 from bnnbench.commands.terminal.parser import Parser
-from bnnbench.commands.terminal.usage_errors import UsageError, listed
 from bnnbench.datasets.reading.third_party_text import legible
+from bnnbench.engine.method_settings.labels import differences, with_differences
+from bnnbench.engine.method_settings.requested import method_of
 from bnnbench.methods import coverage
 from bnnbench.suites.check.results import Result, Results, checked
 from bnnbench.suites.check.small import quick
+from bnnbench.wording import UsageError, listed
 
 KEPT, MISUSED, BROKEN = 0, 2, 3
 """Exit codes."""

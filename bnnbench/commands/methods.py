@@ -9,15 +9,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bnnbench.commands.method_settings.labels import default_of, shown
-from bnnbench.commands.method_settings.registry import class_of, known_methods, registered
-from bnnbench.commands.method_settings.settings import constructed, fields_of, needed, types_of
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.commands.terminal.terminal import console_of, say
-from bnnbench.commands.terminal.usage_errors import UsageError, listed
 from bnnbench.datasets.reading.third_party_text import legible
+from bnnbench.engine.method_settings.labels import default_of, shown
+from bnnbench.engine.method_settings.registry import class_of, known_methods, registered
+from bnnbench.engine.method_settings.search_spaces import searched_in
+from bnnbench.engine.method_settings.settings import constructed, fields_of, needed, types_of
 from bnnbench.methods import METHODS, coverage, glossary, method_type
-from bnnbench.methods.tuning.space import Choice, Integers, Log, OneMinusLog, Single, Space
+from bnnbench.methods.tuning.space import Space
+from bnnbench.wording import UsageError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -119,27 +120,8 @@ def _search(space: Space) -> Iterator[str]:
         yield "Tuned profiles search none of its settings."
         return
     yield "Tuned profiles search:"
-    for path, law in space.fields.items():
-        yield f"  {path}: {described(law)}"
-    if space.length:
-        given = ", ".join(map(str, space.lengths))
-        yield f"  {space.length}: {given or 'successive doublings, by the number of rows'}"
-
-
-def described(law: object) -> str:
-    """Describe the search distribution of a setting."""
-    match law:
-        case Log(low, high):
-            return f"{low:g} to {high:g}, log-uniform"
-        case OneMinusLog(low, high):
-            return f"{1 - high:g} to {1 - low:g}, one minus it log-uniform"
-        case Integers(low, high, log):
-            return f"whole numbers from {low} to {high}{', log-uniform' if log else ''}"
-        case Choice(values):
-            return f"one of {listed(map(repr, values), 'or')}"
-        case Single(of):
-            return f"a tuple of one: {described(of)}"
-    return str(law)
+    for path, values in searched_in(space):
+        yield f"  {path}: {values}"
 
 
 def _summary(kind: type) -> str:

@@ -4,14 +4,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from bnnbench.commands import report_tools
+from bnnbench.commands.terminal.margins import add_margins, margins
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.engine.store import code_digests
-from bnnbench.reports.pages.exports import runs as export_runs
-from bnnbench.reports.pages.report import comparison, folder_site, timing_page
+from bnnbench.reports.pages.report import folder_site, timing_page
 from bnnbench.reports.pages.report.content import judged_benchmarks
-from bnnbench.reports.pages.report.margins import add_margins, margins
 from bnnbench.reports.pages.report.suite_chapter import DAMAGED, Order, Written, reports_under_way
 from bnnbench.reports.pages.site import site as board
 from bnnbench.reports.pages.site.run_pages import run_addresses
@@ -192,7 +192,7 @@ def _error(text: str) -> int:
 
 
 COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
-    "compare": comparison.main,
-    "export": export_runs.main,
-    "timing": timing_page.main,
+    "compare": report_tools.compare,
+    "export": report_tools.export,
+    "timing": report_tools.timing,
 }

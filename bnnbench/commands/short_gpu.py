@@ -19,7 +19,6 @@ from bnnbench.commands.planning.selection import selected
 from bnnbench.commands.running.arguments import Options, parse
 from bnnbench.commands.running.gates import Verdict, verdicts
 from bnnbench.commands.running.sources import resolved
-from bnnbench.commands.terminal.usage_errors import UsageError
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.reading import packed
 from bnnbench.datasets.reading.third_party_text import legible
@@ -34,6 +33,7 @@ from bnnbench.engine.workers.base import prepare_process
 from bnnbench.methods.checkpoints.files import Damaged as DamagedCheckpoint
 from bnnbench.methods.checkpoints.files import Ledger
 from bnnbench.suites import SUITES
+from bnnbench.wording import UsageError
 
 ABOUT = """Run a paper's profile in short sessions on a machine with a GPU and without a
 network. Repeat the same command until it ends with code 0: the data are unpacked from parts

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from bnnbench.commands.terminal.counts import counted
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.records.record import Record, time_chosen
@@ -16,6 +15,7 @@ from bnnbench.engine.store.cleaning import Busy, collect, living
 from bnnbench.engine.store.inspection import inspect, stores
 from bnnbench.engine.store.merging import merge
 from bnnbench.engine.store.store import CorruptRecord, Store
+from bnnbench.wording import counted
 
 SOUND, LITTER, MISUSED, UNSOUND = 0, 1, 2, 3
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bnnbench.commands.terminal.counts import counted
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.store import submissions
 from bnnbench.engine.store.inspection import stores
 from bnnbench.engine.store.store import CorruptRecord, Store
+from bnnbench.wording import counted
 
 if TYPE_CHECKING:
     from bnnbench.engine.records.record import Record
@@ -39,9 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _submit(method: str, results: Path, label: str, out: Path | None) -> int:
-    from bnnbench.commands.method_settings.registry import class_of
     from bnnbench.commands.stored_runs.admission import packages_in, runs_of
     from bnnbench.engine.declare.names import name_of, names_in
+    from bnnbench.engine.method_settings.registry import class_of
     from bnnbench.engine.store.rebuilding import rebuilt_run
     from bnnbench.methods.source_code import classes_of, method_digest, own_sources
 

@@ -25,11 +25,9 @@ from bnnbench.commands.running.arguments import Options, parse
 from bnnbench.commands.running.running import carry_out
 from bnnbench.commands.running.sources import Provided, left_out, not_installed, provided, resolved
 from bnnbench.commands.running.summary import print_failures, print_tables
-from bnnbench.commands.terminal.counts import counted
 from bnnbench.commands.terminal.display import SECONDS_BETWEEN_LINES, display
 from bnnbench.commands.terminal.interrupts import Terminated, ending_cleanly
 from bnnbench.commands.terminal.terminal import console_of, say
-from bnnbench.commands.terminal.usage_errors import UsageError
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable, NothingToLearn, PoolTooSmall
 from bnnbench.datasets.reading import files
 from bnnbench.datasets.reading.third_party_text import legible
@@ -47,6 +45,7 @@ from bnnbench.engine.store.store import CorruptRecord, Store, Unwritable
 from bnnbench.engine.store.tables import write_tables
 from bnnbench.engine.workers.base import ExecutorUnavailable, executor, prepare_process
 from bnnbench.suites import Entry
+from bnnbench.wording import UsageError, counted
 
 COMPLETED, NO_REPORT, MISUSED, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 128
 """Exit codes. NO_REPORT: every run was completed, but the report could not be written. INTERRUPTED

@@ -99,16 +99,16 @@ def _check_options(suite: str, arguments: Sequence[str]) -> None:
 
 def _of_files(request: str) -> dict[str, Any]:
     """Return text → method for the methods named by files and modules, which are imported."""
-    from bnnbench.commands.method_settings.expressions import parsed, parts
-    from bnnbench.commands.method_settings.requested import method_of  # this imports torch
+    from bnnbench.engine.method_settings.expressions import parsed, parts
+    from bnnbench.engine.method_settings.requested import method_of  # this imports torch
 
     return {text: method_of(text) for text in parts(request) if ":" in parsed(text).name}
 
 
 def _labels(suite: str, profile: str, request: str) -> set[str]:
     """Return the labels of the requested methods in the tables."""
-    from bnnbench.commands.method_settings.expressions import parts
-    from bnnbench.commands.method_settings.requested import with_methods
+    from bnnbench.engine.method_settings.expressions import parts
+    from bnnbench.engine.method_settings.requested import with_methods
 
     declared = importlib.import_module(f"bnnbench.suites.{suite}").SUITES[profile]
     return {*with_methods(declared, parts(request))["methods"]}

@@ -4,10 +4,10 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 
 from bnnbench.commands.methods import settings_of
+from bnnbench.engine.method_settings.search_spaces import searched
 from bnnbench.methods import METHODS, coverage, method_type
 from bnnbench.reports.pages.methods.about import about
 from bnnbench.reports.pages.methods.failures import Entry, Verdicts, failures_of, verdicts_of
-from bnnbench.reports.pages.methods.search_spaces import searched
 from bnnbench.reports.pages.site.ranking import Ranking, Row, ranked
 from bnnbench.reports.pages.site.tasks import Task
 from bnnbench.reports.style import labels

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from typing import Any
 
-from bnnbench.commands.method_settings.labels import differences
+from bnnbench.engine.method_settings.labels import differences
 from bnnbench.reports.style.descriptions import flatten
 
 UNUSABLE = (

@@ -4,7 +4,6 @@ import math
 
 import torch
 
-from bnnbench.commands.terminal.counts import counted
 from bnnbench.datasets.base import Categorical
 from bnnbench.engine.run.guards.validation import check, check_fields, check_finite
 from bnnbench.engine.run.packing import pack, stored_form, unpack, vars_of
@@ -31,6 +30,7 @@ from bnnbench.suites.check.fits import (
     same,
 )
 from bnnbench.suites.check.problems import stream
+from bnnbench.wording import counted
 
 RNG = "draw all random numbers with the generator `rng` passed to fit and predict"
 

@@ -6,7 +6,7 @@ import types
 import pytest
 
 from bnnbench.commands import list as listing
-from bnnbench.commands.method_settings import registry
+from bnnbench.engine.method_settings import registry
 from bnnbench.methods import METHODS
 
 

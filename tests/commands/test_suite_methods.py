@@ -6,11 +6,11 @@ import pytest
 
 from bnnbench.commands.planning.selection import selected
 from bnnbench.commands.running.arguments import parse
-from bnnbench.commands.terminal.usage_errors import UsageError
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.tuning.method import Tuned
 from bnnbench.suites import Entry
+from bnnbench.wording import UsageError
 from tests.methods.tuning.fakes import Parabola
 from tests.suites import fakes
 from tests.suites.commands import FAST, call, rows
@@ -31,7 +31,7 @@ def test_methods_are_chosen_by_label_or_class(tmp_path, names, labels):
 
 
 def test_a_registry_key_chooses_every_label_of_its_class(tmp_path, monkeypatch):
-    from bnnbench.commands.method_settings import registry, requested
+    from bnnbench.engine.method_settings import registry, requested
 
     table = {"mean_field": "tests.suites.fakes:Mean", "slow": "tests.suites.fakes:Slow"}
     monkeypatch.setattr(registry, "METHODS", table)

@@ -32,7 +32,7 @@ LIGHT = (
     "bnnbench.reports.pages.report.content",
     "bnnbench.reports.pages.examples.pages",
     "bnnbench.engine.store.store",
-    "bnnbench.commands.running.means",
+    "bnnbench.reports.read.means",
     "bnnbench.commands.score",
     "bnnbench.engine.external.scoring",
 )

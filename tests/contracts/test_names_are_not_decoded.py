@@ -15,7 +15,6 @@ EXCEPTIONS = {
     "papers/published.py": "reads the printed tables, whose format has parts",
     "style/formulas.py": "reads docstrings",
     "pages/report/suite_chapter.py": "looks at the endings of files",
-    "pages/report/margins.py": "reads an option of the command line",
 }
 
 

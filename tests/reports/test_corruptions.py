@@ -5,7 +5,6 @@ from statistics import fmean
 
 import pytest
 
-from bnnbench.commands.running.means import with_means
 from bnnbench.datasets.conditions.corrupted import ALL_19
 from bnnbench.datasets.corruptions import CORRUPTIONS
 from bnnbench.datasets.official.cifar10 import Cifar10
@@ -16,6 +15,7 @@ from bnnbench.reports.papers.published import FOLDER
 from bnnbench.reports.papers.reproduction import comparisons
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
+from bnnbench.reports.read.means import with_means
 from bnnbench.reports.sections.suites.sizes import part_tables, sized_families
 from tests.reports.first_pages import render
 from tests.reports.synthetic import keep, record

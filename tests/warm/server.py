@@ -25,7 +25,7 @@ IMPORTED = (
     "bnnbench.commands.report",
     "bnnbench.suites.check.contract",
     "bnnbench.commands.suite",
-    "bnnbench.commands.method_settings.requested",
+    "bnnbench.engine.method_settings.requested",
     "bnnbench.engine.workers.forked",
     "bnnbench.engine.workers.local",
     "bnnbench.engine.workers.clusters.slurm",

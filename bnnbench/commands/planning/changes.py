@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bnnbench.commands.terminal.counts import counted
 from bnnbench.engine.declare.grid import Run
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.measuring.fingerprint import fingerprint_of_data
 from bnnbench.methods.source_code import classes_of, is_other_code, is_ours, method_digest
+from bnnbench.wording import counted
 
 
 @dataclass(frozen=True)

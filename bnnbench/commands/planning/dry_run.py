@@ -9,10 +9,10 @@ from rich.text import Text
 
 from bnnbench.commands.planning.budget import Budget, Cost, Experience, budget, in_words
 from bnnbench.commands.planning.plan import Plan
-from bnnbench.commands.terminal.counts import counted
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.run.measuring import memory
 from bnnbench.engine.workers import Settings
+from bnnbench.wording import counted
 
 
 def dry_run(planned: Plan, rows: Mapping[str, int], settings: Settings, console: Console) -> None:

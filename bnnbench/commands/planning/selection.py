@@ -5,16 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bnnbench.commands.method_settings.expressions import Spelled
-from bnnbench.commands.method_settings.files import read
-from bnnbench.commands.method_settings.requested import with_methods
 from bnnbench.commands.running.arguments import Options
-from bnnbench.commands.terminal.usage_errors import UnknownMethod, UsageError, listed, nearest
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Suite
 from bnnbench.engine.declare.probe import with_samples
+from bnnbench.engine.method_settings.expressions import Spelled
+from bnnbench.engine.method_settings.files import read
+from bnnbench.engine.method_settings.requested import with_methods
 from bnnbench.metrics import METRICS
-from bnnbench.spelling import did_you_mean
+from bnnbench.wording import UnknownMethod, UsageError, did_you_mean, listed, nearest
 
 
 def selected(suite: Suite, options: Options, profiles: Mapping[str, Suite] = {}) -> Suite:

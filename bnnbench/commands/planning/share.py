@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
 from bnnbench.commands.planning.plan import Plan
-from bnnbench.commands.terminal.counts import counted
 from bnnbench.engine.declare.grid import Run
 from bnnbench.engine.run.checkpoints import FOLDER, discard
 from bnnbench.engine.run.task import Outcome, Task
 from bnnbench.engine.store.leases import Leases
 from bnnbench.engine.store.store import Store
+from bnnbench.wording import counted
 
 TRIES = 3
 """Runs of a method on a data set failing in the same place, after which no more are tried."""

@@ -13,7 +13,6 @@ from bnnbench.commands.planning.plan import Plan
 from bnnbench.commands.planning.share import Share
 from bnnbench.commands.running.ledgers import FOLDER, Entry, Ledgers, write
 from bnnbench.commands.running.running import carry_out
-from bnnbench.commands.terminal.counts import counted
 from bnnbench.engine.run.outcomes import lost
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.store.leases import LEASES, Leases
@@ -23,6 +22,7 @@ from bnnbench.engine.workers.base import ATTEMPTS, Silent
 from bnnbench.engine.workers.clusters import Parcel
 from bnnbench.engine.workers.clusters.slurm import reason, submitted, submitter
 from bnnbench.engine.workers.local import Processes
+from bnnbench.wording import counted
 
 if TYPE_CHECKING:
     import submitit

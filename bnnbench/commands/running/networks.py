@@ -7,12 +7,12 @@ from typing import Any
 
 from torch import nn
 
-from bnnbench.commands.terminal.usage_errors import UsageError
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Suite
 from bnnbench.methods.networks.architectures import Linear, TorchModule
 from bnnbench.methods.networks.modules.building import built
 from bnnbench.methods.networks.torch_module import name_of_factory
+from bnnbench.wording import UsageError
 
 
 def with_network(suite: Suite, factory: str) -> Suite:

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bnnbench.commands.running.means import with_means
 from bnnbench.commands.terminal.failures import frames_of, reason_of
 from bnnbench.datasets.conditions.corruption_means import means
 from bnnbench.datasets.conditions.traits import families, from_data
@@ -20,6 +19,7 @@ from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.declare.grid import Certified, Suite
 from bnnbench.engine.records.record import Record
 from bnnbench.metrics import CERTIFIED, DISTANCES
+from bnnbench.reports.read.means import with_means
 
 if TYPE_CHECKING:
     from bnnbench.metrics.statistics import Samples, Summary

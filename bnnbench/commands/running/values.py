@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 
-from bnnbench.commands.method_settings.expressions import Misspelt, parts
+from bnnbench.engine.method_settings.expressions import Misspelt, parts
 from bnnbench.engine.workers import slurm_option
 from bnnbench.methods import environments
 

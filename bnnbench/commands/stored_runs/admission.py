@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from bnnbench.commands.stored_runs.reproduction import reproduce
-from bnnbench.commands.terminal.counts import counted
 from bnnbench.engine.declare.grid import Run
 from bnnbench.engine.declare.names import names_in
 from bnnbench.engine.records.record import Record
@@ -15,6 +14,7 @@ from bnnbench.engine.store.inspection import inspect
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_run
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.source_code import method_digest
+from bnnbench.wording import counted
 
 SHARE = 0.1
 """The share of runs that are re-run; at least one is."""

@@ -12,7 +12,6 @@ from rich.console import Console
 from bnnbench.commands.planning.forecast import Forecast
 from bnnbench.commands.stored_runs.repetition import not_rerun, rerun_of
 from bnnbench.commands.stored_runs.reproduction import NoGpuHere, task_of
-from bnnbench.commands.terminal.counts import counted
 from bnnbench.commands.terminal.display import display
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.records.record import Record
@@ -24,6 +23,7 @@ from bnnbench.engine.store.rebuilding import NotRepeatable
 from bnnbench.engine.store.repetitions import OUTCOMES, Rerun
 from bnnbench.engine.workers import Settings
 from bnnbench.engine.workers.base import Lost, executor
+from bnnbench.wording import counted
 
 Lines = dict[Path, dict[str, Rerun]]
 """Folder of a bundle → key → outcome of the re-run."""

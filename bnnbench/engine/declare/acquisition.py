@@ -9,7 +9,7 @@ from torch import Tensor
 
 from bnnbench.methods.predictions.predictive import RealPredictive
 from bnnbench.metrics.uncertainty import entropy, mutual_information
-from bnnbench.spelling import did_you_mean
+from bnnbench.wording import did_you_mean
 
 
 def total_variance(prediction: RealPredictive) -> Float64[Tensor, " points"]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bnnbench.spelling import did_you_mean
+from bnnbench.wording import did_you_mean
 
 SUM_TOLERANCE = 1e-3
 """Maximum deviation of a sum of probabilities from 1; half precision rounds a thousand classes

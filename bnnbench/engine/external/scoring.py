@@ -16,7 +16,7 @@ from bnnbench.metrics import (
     REGRESSION,
     SETS,
 )
-from bnnbench.spelling import did_you_mean
+from bnnbench.wording import did_you_mean
 
 OF_KIND: Mapping[str, tuple[str, ...]] = {
     "quantiles": QUANTILES,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bnnbench.engine.external.forms import BadPredictions
-from bnnbench.spelling import did_you_mean
+from bnnbench.wording import did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd

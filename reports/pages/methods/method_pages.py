@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from bnnbench.engine.method_settings.search_spaces import searched
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.repetitions import Rerun
 from bnnbench.methods import coverage
@@ -13,7 +14,6 @@ from bnnbench.reports.pages.methods.about import About, about
 from bnnbench.reports.pages.methods.failures import Entry, Verdicts, failures_of
 from bnnbench.reports.pages.methods.printed import printed_and_ours
 from bnnbench.reports.pages.methods.repeated_runs import RepeatedRun, repeated_runs_of
-from bnnbench.reports.pages.methods.search_spaces import searched
 from bnnbench.reports.pages.methods.snippets import snippet
 from bnnbench.reports.pages.methods.strips import WIDTH, chapter_of
 from bnnbench.reports.pages.site.layout import page

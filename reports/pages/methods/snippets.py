@@ -4,9 +4,9 @@ import dataclasses
 import textwrap
 from collections.abc import Mapping
 
-from bnnbench.commands.method_settings.labels import default_of
 from bnnbench.engine.declare.description import describe, implied_by
 from bnnbench.engine.declare.names import kind_of, path_of
+from bnnbench.engine.method_settings.labels import default_of
 
 WIDTH = 84
 """Maximum columns of a line of code; longer calls continue on separate lines."""

@@ -1,72 +1,13 @@
-"""`bnnbench report compare A B`: the changes between two folders of results, with tests."""
+"""The changes between two folders of results, with tests."""
 
-import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 
-from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.names import title_of
-from bnnbench.datasets.reading.third_party_text import legible
-from bnnbench.datasets.reading.whole_files import write_whole
-from bnnbench.engine.records.record import Record
 from bnnbench.reports.pages.exports.tables import escaped_markdown
 from bnnbench.reports.pages.report.captions import p_text
-from bnnbench.reports.pages.report.changes import Change, Changes, Place, changes
-from bnnbench.reports.pages.report.margins import add_margins, margins
-from bnnbench.reports.pages.report.page import compared
-from bnnbench.reports.read.bundles import results_of
-from bnnbench.reports.read.load import Damage, store_names
+from bnnbench.reports.pages.report.changes import Change, Changes, Place
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.words import counted
-
-MOST_LINES = 15
-"""The terminal shows at most this many entries of one kind; a file lists them all."""
-
-EQUAL, CHANGED, MISUSED = 0, 1, 2
-"""Exit codes: all scores and statuses equal; some differ; nothing could be compared."""
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Print the changes, also write them with --out, and return the exit code."""
-    parser = Parser("bnnbench report compare", description=__doc__)
-    parser.add_argument("before", type=Path, help="the earlier folder of results, or a bundle")
-    parser.add_argument("after", type=Path, help="the later folder of results, or a bundle")
-    parser.add_argument("--out", type=Path, help="also write all changes to this .html or .md file")
-    add_margins(parser)
-    options = parser.parse_args(arguments)
-    try:
-        if options.out and options.out.suffix not in (".html", ".md"):
-            raise ValueError(f"--out is {options.out}; give a file that ends in .html or .md")
-        names = store_names([options.before, options.after])
-        sides = [_records(path) for path in (options.before, options.after)]
-    except ValueError as error:
-        print(f"error: {legible(error)}", file=sys.stderr)
-        return MISUSED
-    damage = [
-        Damage(d.key, f"{name}: {d.reason}")
-        for name, (_, damaged) in zip(names, sides, strict=True)
-        for d in damaged
-    ]
-    comparison = changes(
-        (names[0], names[1]), sides[0][0], sides[1][0], damage, margins(options.margin)
-    )
-    print("\n".join(map(legible, lines(comparison, MOST_LINES))))
-    if options.out:
-        text = (
-            compared(comparison, opening=opening, sections=sections)
-            if options.out.suffix == ".html"
-            else markdown(comparison)
-        )
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(options.out, text.encode())
-    return CHANGED if comparison.scores or comparison.ended else EQUAL
-
-
-def _records(results: Path) -> tuple[list[Record], list[Damage]]:
-    suites = results_of(results).values()
-    return [r for suite in suites for r in suite.records], [
-        d for suite in suites for d in suite.damage
-    ]
 
 
 def place_text(place: Place) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from bnnbench.commands.running.means import with_means
 from bnnbench.metrics.base import NO_MARGINS, Margins
 from bnnbench.reports.judge.table import Table
 from bnnbench.reports.pages.report.part import Part, part_of
@@ -22,6 +21,7 @@ from bnnbench.reports.papers.verdicts import (
 from bnnbench.reports.read.benchmarks import Benchmark, benchmarks
 from bnnbench.reports.read.facts import Failure, Origin, failures, origins
 from bnnbench.reports.read.load import Damage, Results
+from bnnbench.reports.read.means import with_means
 from bnnbench.reports.read.predictions.point_scores import KeptScores
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import FAMILIES, family_of

@@ -1,13 +1,9 @@
-"""The page of timings, and its command line."""
+"""The page of timings."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bnnbench.commands.terminal.parser import Parser
-from bnnbench.datasets.reading.third_party_text import legible
-from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.methods import METHODS
 from bnnbench.reports.pages.report import page
 from bnnbench.reports.pages.report import timing_page_figure as figure
@@ -30,10 +26,6 @@ NAME = "timing.html"
 
 ACRONYMS = frozenset(["dvi", "gp", "hmc", "pca", "sgd", "sgld", "swa", "swag", "vi", "vsd"])
 
-ABOUT = """Write a page of timings from a JSON file of pytest-benchmark: the time per example of
-every method's fit and prediction, their ratios to AdamW in the same session, and the timings that
-are slower than in an earlier session by more than the noise."""
-
 
 @dataclass(frozen=True)
 class Timed:
@@ -45,28 +37,6 @@ class Timed:
     """Address and title of each page."""
     damage: tuple[str, ...]
     """The reasons why sessions could not be read."""
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Write the page; return 0, 1 if something became slower, 2 if it was not written."""
-    parser = Parser("bnnbench report timing", description=ABOUT)
-    parser.add_argument("session", type=Path, metavar="BENCHMARK.json")
-    parser.add_argument("--previous", type=Path, help="an earlier session to compare with")
-    parser.add_argument("--out", type=Path, help="a folder (default: the session's folder)")
-    options = parser.parse_args(arguments)
-    out = options.out or options.session.parent
-    try:
-        text, since = timing_page(options.session, options.previous)
-        out.mkdir(parents=True, exist_ok=True)
-        write_whole(out / NAME, text.encode())
-    except (ValueError, OSError) as error:
-        print(f"error: {legible(error)}", file=sys.stderr)
-        return 2
-    print(out / NAME)
-    slower = since.with_verdict("slower") if since else []
-    for name, ratio in slower:
-        print(f"slower: {legible(name)}: {ratio:.2f} times as long")
-    return 1 if slower else 0
 
 
 def timing_page(session: Path, previous: Path | None, home: str = "") -> tuple[str, Changes | None]:

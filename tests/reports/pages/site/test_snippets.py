@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from bnnbench.engine.declare.description import canonical_json, describe
+from bnnbench.engine.method_settings.search_spaces import searched
 from bnnbench.methods import METHODS, coverage
 from bnnbench.methods.base import PackageMissing
 from bnnbench.reports.pages.methods.about import about
-from bnnbench.reports.pages.methods.search_spaces import searched
 from bnnbench.reports.pages.methods.snippets import snippet
 from bnnbench.suites.check.problems import PROBLEMS
 from bnnbench.suites.check.small import small

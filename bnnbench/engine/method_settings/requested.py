@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from bnnbench.commands.method_settings.expressions import Spelled, parsed
-from bnnbench.commands.method_settings.labels import differences, with_differences
-from bnnbench.commands.method_settings.registry import class_of, known_methods, registered
-from bnnbench.commands.method_settings.settings import changed, constructed
-from bnnbench.commands.terminal.usage_errors import UnknownMethod, UsageError
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Networks, Suite
 from bnnbench.engine.declare.names import name_of
+from bnnbench.engine.method_settings.expressions import Spelled, parsed
+from bnnbench.engine.method_settings.labels import differences, with_differences
+from bnnbench.engine.method_settings.registry import class_of, known_methods, registered
+from bnnbench.engine.method_settings.settings import changed, constructed
 from bnnbench.methods.base import Method
 from bnnbench.methods.tuning.method import Tuned
 from bnnbench.methods.tuning.plan import lengths
 from bnnbench.methods.tuning.space import space_of
+from bnnbench.wording import UnknownMethod, UsageError
 
 
 @dataclass(frozen=True)

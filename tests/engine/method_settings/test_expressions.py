@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bnnbench.commands.method_settings.expressions import Misspelt, Spelled, parsed, parts
-from bnnbench.commands.method_settings.labels import shown
+from bnnbench.engine.method_settings.expressions import Misspelt, Spelled, parsed, parts
+from bnnbench.engine.method_settings.labels import shown
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text("ab'\"\\ ;()"),

@@ -6,11 +6,10 @@ from typing import Any, Literal, Protocol
 
 import pytest
 
-from bnnbench.commands.method_settings.expressions import parsed
-from bnnbench.commands.method_settings.labels import differences, with_differences
-from bnnbench.commands.method_settings.registry import class_of
-from bnnbench.commands.method_settings.settings import changed, constructed
-from bnnbench.commands.terminal.usage_errors import UsageError
+from bnnbench.engine.method_settings.expressions import parsed
+from bnnbench.engine.method_settings.labels import differences, with_differences
+from bnnbench.engine.method_settings.registry import class_of
+from bnnbench.engine.method_settings.settings import changed, constructed
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.function_space.index_sets import RotatedCopies, TrainingData
@@ -22,6 +21,7 @@ from bnnbench.methods.message_passing.method import MessagePassing
 from bnnbench.methods.message_passing.schedule import Coupled, Sequential
 from bnnbench.methods.trajectory.collector import Descent
 from bnnbench.methods.trajectory.swag import Swag
+from bnnbench.wording import UsageError
 
 
 class Unchecked(Protocol):

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bnnbench.commands.method_settings.expressions import Misspelt, Spelled
+from bnnbench.engine.method_settings.expressions import Misspelt, Spelled
 
 
 def read(file: Path) -> tuple[Spelled, ...]:

@@ -1,8 +1,9 @@
-"""Command-line mistakes, and suggestions for misspelt names."""
+"""The wording of messages: counts, lists, suggestions for misspelt names, usage errors."""
 
+import difflib
 from collections.abc import Iterable
 
-from bnnbench.spelling import did_you_mean
+_PLURALS = {"is": "are", "was": "were", "has": "have"}
 
 
 class UsageError(ValueError):
@@ -15,6 +16,22 @@ class UnknownMethod(UsageError):
     def __init__(self, name: str, known: Iterable[str]) -> None:
         super().__init__(nearest(name, known))
         self.name = name
+
+
+def counted(count: int, noun: str = "run", verb: str = "") -> str:
+    """Return a count with its noun, and with a verb if one is given by its singular."""
+    verb = verb if count == 1 else _PLURALS.get(verb, verb)
+    return f"{count} {noun}{'s' * (count != 1)}{f' {verb}' if verb else ''}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return "did you mean 'x'?" for the known name nearest to `name`; "" if none is near.
+
+    Case is ignored.
+    """
+    spelled = {candidate.casefold(): candidate for candidate in known}
+    near = difflib.get_close_matches(name.casefold(), spelled, n=1)
+    return f"did you mean {spelled[near[0]]!r}?" if near else ""
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

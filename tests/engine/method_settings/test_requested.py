@@ -4,14 +4,14 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from bnnbench.commands.method_settings.files import read
-from bnnbench.commands.method_settings.requested import with_methods
-from bnnbench.commands.terminal.usage_errors import UsageError
+from bnnbench.engine.method_settings.files import read
+from bnnbench.engine.method_settings.requested import with_methods
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.methods.tuning.method import Tuned
+from bnnbench.wording import UsageError
 from tests.suites.commands import FAST, call, rows
 from tests.suites.fakes import Mean
 

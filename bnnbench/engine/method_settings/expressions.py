@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bnnbench.commands.terminal.usage_errors import UsageError
+from bnnbench.wording import UsageError
 
 OPENING, CLOSING = "([{", ")]}"
 QUOTES = "'\""

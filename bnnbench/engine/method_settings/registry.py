@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from bnnbench.commands.terminal.usage_errors import UsageError, nearest
 from bnnbench.methods import METHODS, method_type, plug_ins
 from bnnbench.methods.names import LAYERS, SETTINGS
 from bnnbench.methods.own_files import module_of
+from bnnbench.wording import UsageError, nearest
 
 
 def known_methods() -> Mapping[str, str]:

@@ -4,8 +4,8 @@ from statistics import fmean
 
 import pytest
 
-from bnnbench.commands.running.means import with_means
 from bnnbench.datasets.conditions.corrupted import ALL_19, TEST_15
+from bnnbench.reports.read.means import with_means
 from tests.reports.synthetic import record
 
 

@@ -8,11 +8,10 @@ import typing
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bnnbench.commands.method_settings.expressions import Spelled, parsed
-from bnnbench.commands.method_settings.registry import class_of
-from bnnbench.commands.terminal.usage_errors import UsageError, listed
 from bnnbench.engine.declare.names import name_of
-from bnnbench.spelling import did_you_mean
+from bnnbench.engine.method_settings.expressions import Spelled, parsed
+from bnnbench.engine.method_settings.registry import class_of
+from bnnbench.wording import UsageError, did_you_mean, listed
 
 SCALARS: Mapping[type, str] = {
     bool: "True or False",

@@ -8,9 +8,9 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bnnbench.commands.method_settings.settings import fields_of
 from bnnbench.engine.declare.description import canonical_json, describe
 from bnnbench.engine.declare.names import name_of
+from bnnbench.engine.method_settings.settings import fields_of
 
 
 def with_differences(label: str, differing: Mapping[str, Any]) -> str:
