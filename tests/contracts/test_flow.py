@@ -1,13 +1,20 @@
-"""Packages import only from their left."""
+"""Rooms import only from their left, and no modules import each other in a circle."""
 
 import ast
 from collections.abc import Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-FLOW = ("datasets", "methods", "metrics", "suites", "reports")
+ENGINE = ("declare", "method_settings", "records", "run", "store", "external", "workers")
+FLOW = (
+    *("wording", "checkout", "datasets", "methods", "metrics"),
+    *(f"engine.{room}" for room in ENGINE),
+    *("suites", "reports", "commands", "__main__"),
+)
+"""The rooms of `bnnbench` in order. The package itself names functions of all of them."""
 ROOT = Path(__file__).resolve().parent.parent.parent
-ROOMS = (*FLOW, "bnnbench/engine", "bnnbench/commands")
-FILES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
+FOLDERS = ("bnnbench", "datasets", "methods", "metrics", "suites", "reports")
+FILES = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -21,14 +28,48 @@ def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
-def test_packages_import_only_from_their_left(subtests):
-    for path in FILES:
-        room = path.relative_to(ROOT).parts[0]
-        place = FLOW.index(room) if room in FLOW else len(FLOW)
-        forbidden = ("tests", *(f"bnnbench.{package}" for package in FLOW[place + 1 :]))
+def module_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return (
+        ".".join(("bnnbench", *parts))
+        .replace("bnnbench.bnnbench", "bnnbench")
+        .removesuffix(".__init__")
+    )
+
+
+MODULES = {module_of(path): path for path in FILES}
+
+
+def test_rooms_import_only_from_their_left(subtests):
+    for module, path in MODULES.items():
+        rooms = [place for place, room in enumerate(FLOW) if is_in(module, [f"bnnbench.{room}"])]
+        if not rooms:
+            assert module in ("bnnbench", "bnnbench.engine"), f"{module} is in no room"
+            continue
+        forbidden = ("tests", *(f"bnnbench.{room}" for room in FLOW[rooms[0] + 1 :]))
         names = list(imported(ast.parse(path.read_text())))
-        with subtests.test(str(path.relative_to(ROOT))):
+        with subtests.test(module):
             assert not [f"line {line}: {name}" for line, name in names if is_in(name, forbidden)]
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    arrows = {m: arrows_of(path) - {m, "bnnbench"} for m, path in MODULES.items()}
+    try:
+        TopologicalSorter(arrows).prepare()
+    except CycleError as error:
+        raise AssertionError(" imports ".join(reversed(error.args[1]))) from None
+
+
+def arrows_of(path: Path) -> set[str]:
+    """Return the modules of this project that a file imports; of a package's names, the package."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= (inner & MODULES.keys()) or {node.module or ""}
+    return found & MODULES.keys()
 
 
 def is_in(name: str, packages: Iterable[str]) -> bool:
