@@ -16,7 +16,8 @@ from bnnbench.commands.terminal.parser import Parser
 from bnnbench.commands.terminal.terminal import console_of, say
 from bnnbench.commands.terminal.usage_errors import UsageError, listed
 from bnnbench.datasets.reading.third_party_text import legible
-from bnnbench.methods import METHODS, coverage, glossary, method_type
+from bnnbench.methods import METHODS, glossary, method_type
+from bnnbench.methods.card import PROBLEMS, card_of
 from bnnbench.methods.tuning.space import Choice, Integers, Log, OneMinusLog, Single, Space
 
 
@@ -99,8 +100,7 @@ def _print_class(console: Console, name: str, kind: type) -> None:
 def _takes(name: str) -> str:
     if name not in METHODS:
         return f"unknown; `bnnbench check {name}` finds out"
-    kinds = coverage.covered(name)
-    return "; ".join(coverage.PROBLEMS[kind] for kind in kinds)
+    return "; ".join(PROBLEMS[kind] for kind in card_of(name).problems)
 
 
 def settings_of(kind: type) -> Iterator[tuple[str, str, str, str]]:

@@ -56,7 +56,7 @@ def test_what_methods_share_knows_none_of_them(subtests):
 
 
 def test_the_engine_and_the_datasets_know_no_method():
-    tables = ("names", "coverage", "glossary", "environments")
+    tables = ("names", "card", "glossary", "environments")
     rooms = tuple(f"bnnbench.methods.{r}" for r in (*SHARED, *tables, "base", "source_code"))
     rooms += (
         "bnnbench.methods.METHODS",
