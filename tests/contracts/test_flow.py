@@ -1,8 +1,11 @@
 """Packages import only from their left."""
 
 import ast
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+import pytest
 
 FLOW = ("datasets", "methods", "metrics", "suites", "reports")
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -33,6 +36,44 @@ def test_packages_import_only_from_their_left(subtests):
 
 def is_in(name: str, packages: Iterable[str]) -> bool:
     return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+REPORTS = ("style", "read", "papers", "judge", "figures", "sections", "pages")
+"""Rooms of `reports`; `judge/statistics` is below all of them."""
+STATISTICS = "bnnbench.reports.judge.statistics"
+NUMBERS = {*sys.stdlib_module_names, "numpy", "scipy", "jaxtyping"}
+
+
+@pytest.mark.parametrize("place", range(len(REPORTS)), ids=REPORTS)
+def test_rooms_of_reports_import_only_from_their_left(place, subtests):
+    right = [f"bnnbench.reports.{room}" for room in REPORTS[place + 1 :]]
+    for path in sorted((ROOT / "reports" / REPORTS[place]).rglob("*.py")):
+        names = [name for _, name in imported(ast.parse(path.read_text()))]
+        with subtests.test(str(path.relative_to(ROOT))):
+            assert not [n for n in names if is_in(n, right) and not is_in(n, [STATISTICS])]
+
+
+def test_statistics_import_only_numerical_libraries():
+    ours = "bnnbench.metrics.statistics", STATISTICS
+    for path in (ROOT / "reports" / "judge" / "statistics").glob("*.py"):
+        for line, name in imported(ast.parse(path.read_text())):
+            assert name.partition(".")[0] in NUMBERS or is_in(name, ours), f"{path}:{line}: {name}"
+
+
+def module_of(path: Path) -> str:
+    """Return the name by which a file of the project is imported."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(["bnnbench", *parts[parts[0] == "bnnbench" :]]).removesuffix(".__init__")
+
+
+def test_no_module_imports_itself_through_others():
+    names = {
+        module_of(path): {n for _, n in imported(ast.parse(path.read_text()))} for path in FILES
+    }
+    left = {module: imports & names.keys() - {module} for module, imports in names.items()}
+    while free := {module for module, imports in left.items() if not imports & left.keys()}:
+        left = {module: imports for module, imports in left.items() if module not in free}
+    assert not left
 
 
 SHARED = ("networks", "predictions", "fitting", "checkpoints", "compiled", "moments")
