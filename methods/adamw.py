@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.batched import Variants
 from bnnbench.methods.fitting.optimisers import Adam
 from bnnbench.methods.fitting.point_estimate import fit_point
@@ -24,6 +25,7 @@ from bnnbench.methods.tuning.space import Log, Space
 class AdamW(Variants):
     """The maximum a posteriori weights; for regression, with learned noise variance."""
 
+    card: ClassVar[Card] = Card("point estimates")
     prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space(
         {"learning_rate": Log(3e-4, 1e-1), "weight_decay": Log(1e-4, 3.0)},

@@ -23,6 +23,7 @@ from torch.nn import functional
 from bnnbench.datasets.base import Categorical
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.settings import require_positive
 from bnnbench.methods.fitting.training import Stack
@@ -37,6 +38,10 @@ class BeliefMatching(Stacked):
     If outputs were free for each input, the belief would be the prior plus 1/λ rows with the class
     frequencies at that input.
     """
+
+    card: ClassVar[Card] = Card(
+        "point estimates", problems=("mlp classification", "cnn classification")
+    )
 
     divergence_weight: float = 0.01
     """The weight λ of the divergence from the prior; 1 is the evidence bound of a single row."""

@@ -7,6 +7,7 @@ Uncertainty Estimation using Deep Ensembles".
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -22,6 +23,7 @@ from bnnbench.methods.base import (
     differentiable,
     prior_use,
 )
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.randomness import spawn
 from bnnbench.methods.fitting.settings import require_count
@@ -70,8 +72,11 @@ class EnsemblePosterior:
 class Ensemble(Batched):
     """`size` fits of one method, with different initialisations and data orders."""
 
+    card: ClassVar[Card] = Card("ensembles")
+
     size: int = 5
     member: BatchedMethod = field(default_factory=AdamW)
+    """The method that is fitted `size` times, and its settings."""
 
     def __post_init__(self) -> None:
         require_count(self, "size")

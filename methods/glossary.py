@@ -1,4 +1,4 @@
-"""One line for each setting without a docstring in its class. Many methods share these names."""
+"""One line for each setting that many methods share; its docstring in a class comes first."""
 
 import ast
 import dataclasses
@@ -44,56 +44,10 @@ SHARED: Mapping[str, str] = {
 }
 """Setting → its meaning in every method."""
 
-SPECIAL: Mapping[str, str] = {
-    "McDropout.rate": "Probability that a unit is dropped.",
-    "Ensemble.member": "The method that is fitted `size` times, and its settings.",
-    "Dvi.hyperprior": "Hyperprior of each layer's prior variance.",
-    "Dvi.covariance": "Propagated covariances of units: all, or only variances.",
-    "Vsd.sharing": "Sharing of noise among a layer's outputs.",
-    "Vsd.reflections": "Householder reflections that rotate the noise.",
-    "Ivon.initial_hessian": "Initial estimate of the Hessian's diagonal.",
-    "Ivon.beta1": "Decay of the running mean of gradients.",
-    "Ivon.beta2": "Decay of the running mean of the Hessian.",
-    "Hmc.draws": "Weight vectors recorded over all chains.",
-    "HmcHamiltorch.draws": "Weight vectors recorded over all chains.",
-    "Hmc.mass": "Masses: all 1, or adapted to each weight's variance.",
-    "MessagePassing.iterations": "Rounds of messages per visit of a batch, by epoch.",
-    "MessagePassing.schedule": "Order of a batch's examples, and how many send messages at a time.",
-    "MessagePassing.accuracy": "Approximations of sums of messages.",
-    "MessagePassing.prior": "Means and variances of the weights' prior.",
-    "MessagePassing.head": "The likelihood of classes.",
-    "MomentPropagation.training": "Quantities propagated in training: means and variances "
-    "(ap2), only means (ap1), or samples.",
-    "MomentPropagation.prediction": "Quantities propagated in a prediction: means and variances "
-    "(ap2), or only means (ap1).",
-    "Approximation.propagation": "Quantities propagated in a prediction: means and variances "
-    "(ap2), or only means (ap1).",
-    "MomentPrediction.method": "The method whose posterior predicts.",
-    "LinearFromDraws.integral": "The integral over draws that makes the prediction.",
-    "LinearFromDraws.draws": "Known draws from the exact posterior.",
-    "FunctionSpace.index": "Points at which functions are compared with the prior.",
-    "FunctionSpace.prior": "Concentration of the Dirichlet prior for every class; None: all 1.",
-    "CyclicalSgld.cycles": "Cycles of the learning rate.",
-    "CyclicalSgld.draws_per_cycle": "Maximum number of weight vectors recorded per cycle.",
-    "CiberOfHmc.sampler": "The sampler and its settings.",
-    "Ciber.classes": "The weights that a classifier collapses, and their integral.",
-    "Ciber.floor_range": "Range of the density's floor: training targets, or scored targets.",
-    "LaplaceDiagonal.initial_prior_precision": "Precision of the prior before the first update.",
-    "LaplaceDiagonal.initial_noise_precision": "Precision of the noise before the first update.",
-    "Laplace.structure": "Approximation of the curvature.",
-    "Laplace.prediction": "Linearised outputs in closed form (glm) or by draws (glm_mc), or "
-    "draws of weights (mc).",
-    "NeuralLinear.noise_shape": "Shape of the inverse Gamma prior of the noise variance.",
-    "DeepGp.width": "Maximum number of hidden processes.",
-    "Tuned.method": "The method whose settings are chosen, and its other settings.",
-}
-"""Class.setting → its meaning in this class."""
-
 
 def meaning(kind: type, setting: str) -> str:
     """Return one line about a setting of a class; "" if there is none."""
-    special = SPECIAL.get(f"{kind.__name__}.{setting}")
-    return _docstrings(kind).get(setting) or special or SHARED.get(setting, "")
+    return _docstrings(kind).get(setting) or SHARED.get(setting, "")
 
 
 def source_of(kind: type) -> str:

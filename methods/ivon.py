@@ -17,6 +17,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.checkpoints.parts import Attributes, Part
 from bnnbench.methods.fitting.batched import Variants
 from bnnbench.methods.fitting.network_posterior import DiagonalGaussianPosterior
@@ -35,6 +36,7 @@ class Ivon(Variants):
     noise variance is learned as the expected squared residual under the posterior.
     """
 
+    card: ClassVar[Card] = Card("variational")
     prior_use: ClassVar[PriorUse] = "own"
     of_predictions: ClassVar = ("draws",)
     space: ClassVar[Space] = Space(
@@ -54,8 +56,11 @@ class Ivon(Variants):
 
     learning_rate: float = 0.1
     initial_hessian: float = 1.0
+    """Initial estimate of the Hessian's diagonal."""
     beta1: float = 0.9
+    """Decay of the running mean of gradients."""
     beta2: float = 0.99999
+    """Decay of the running mean of the Hessian."""
     weight_decay: float = 1e-4
     effective_sample_size: float | None = None
     """Effective sample size; None: the number of training rows, for the posterior itself."""

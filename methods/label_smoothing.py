@@ -13,6 +13,7 @@ import torch
 from bnnbench.datasets.base import Categorical
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.point_estimate import descend
 from bnnbench.methods.fitting.settings import require_between
@@ -23,6 +24,10 @@ from bnnbench.methods.tuning.space import Log, Space, compose
 @dataclass(frozen=True)
 class LabelSmoothing(Stacked):
     """A point estimate from labels with a `share` spread equally over all classes."""
+
+    card: ClassVar[Card] = Card(
+        "point estimates", problems=("mlp classification", "cnn classification")
+    )
 
     share: float = 0.05
     """The share of a training label that is spread equally over all classes."""

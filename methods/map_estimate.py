@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.optimisers import Adam
 from bnnbench.methods.fitting.randomness import normal
@@ -29,6 +30,7 @@ class MapEstimate(Stacked):
     initialisation. A data set of at most `batch_size` rows is one batch with an exact gradient.
     """
 
+    card: ClassVar[Card] = Card("point estimates")
     prior_use: ClassVar[PriorUse] = "given"
     space: ClassVar[Space] = Space(
         {"learning_rate": Log(1e-3, 1e-1), "prior_std": Log(0.1, 10.0)},

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical
 from bnnbench.methods.base import NotDifferentiable, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.predictions.predictive import (
     CategoricalPredictive,
     GaussianPredictive,
@@ -52,6 +53,7 @@ class MarginalPosterior:
 class Marginal:
     """Class frequencies with Laplace's rule of succession, or the targets' mean and variance."""
 
+    card: ClassVar[Card] = Card("point estimates", restarts="a fit of milliseconds")
     prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space()
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
 from bnnbench.methods.fitting.point_estimate import descend
@@ -83,9 +84,14 @@ class McDropout(Stacked):
     A custom module keeps its own dropout layers and rates.
     """
 
+    card: ClassVar[Card] = Card(
+        "ensembles",
+        problems=("mlp regression", "mlp classification", "cnn regression", "cnn classification"),
+    )
     prior_use: ClassVar[PriorUse] = "none"
 
     rate: float = 0.1
+    """Probability that a unit is dropped."""
     draws: int = 32
     training: AdamW | Sgd = field(default_factory=AdamW)
     where: Where = field(default="hidden", metadata=earlier("every"))

@@ -17,6 +17,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.batched import Variants
 from bnnbench.methods.fitting.network_posterior import DiagonalGaussianPosterior
 from bnnbench.methods.fitting.optimisers import Adam, column
@@ -45,6 +46,7 @@ class Mfvi(Variants):
     noise variance is learned as the expected squared residual under the posterior.
     """
 
+    card: ClassVar[Card] = Card("variational")
     of_predictions: ClassVar = ("draws",)
     space: ClassVar[Space] = Space(
         {

@@ -38,6 +38,7 @@ from bnnbench.methods.base import (
     Problem,
     Unsupported,
 )
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting import work
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior, outputs
@@ -224,12 +225,14 @@ class NeuralLinear(Batched):
     precision 1/4; in standardised units the noise is then as large as the signal.
     """
 
+    card: ClassVar[Card] = Card("Laplace", problems=("mlp regression", "cnn regression"))
     prior_use: ClassVar[PriorUse] = "own"
 
     training: BatchedMethod = field(default_factory=AdamW)
     prior_precision: float | None = None
     """Prior precision of the weights, in units of the noise precision; None maximises evidence."""
     noise_shape: float = 0.5
+    """Shape of the inverse Gamma prior of the noise variance."""
     noise_rate: float = 5e-4
     """Rate of the noise's prior, in squared standardised target units. Shape and rate
     together weigh as much as one row."""

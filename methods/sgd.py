@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting import optimisers
 from bnnbench.methods.fitting.batched import Variants
 from bnnbench.methods.fitting.point_estimate import fit_point
@@ -25,6 +26,7 @@ class Sgd(Variants):
     error: otherwise steps would grow without bound as the learned noise shrinks.
     """
 
+    card: ClassVar[Card] = Card("point estimates")
     prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space(
         {"learning_rate": Log(1e-3, 1.0), "weight_decay": Log(1e-6, 1e-2)},

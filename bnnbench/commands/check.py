@@ -11,7 +11,7 @@ from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.method_settings.labels import differences, with_differences
 from bnnbench.engine.method_settings.requested import method_of
-from bnnbench.methods import coverage
+from bnnbench.methods.card import PROBLEMS
 from bnnbench.suites.check.results import Result, Results, checked
 from bnnbench.suites.check.small import quick
 from bnnbench.wording import UsageError, listed
@@ -68,9 +68,9 @@ def _page(results: Results) -> Iterator[str]:
     """Yield the lines of a page on the checks of a method."""
     yield ""
     for kind in results.taken:
-        yield f"takes    {coverage.PROBLEMS[kind]}"
+        yield f"takes    {PROBLEMS[kind]}"
     for kind, reason in results.refused.items():
-        yield f"refuses  {coverage.PROBLEMS[kind]}: {reason}"
+        yield f"refuses  {PROBLEMS[kind]}: {reason}"
     yield ""
     for result in results.checks:
         yield from _lines(result)
@@ -91,7 +91,7 @@ def _lines(result: Result) -> Iterator[str]:
     else:
         yield f"  FAILED  {result.title}"
         for reason, kinds in _by_reason(result.failures).items():
-            where = listed([coverage.PROBLEMS[kind] for kind in kinds if kind] or [""])
+            where = listed([PROBLEMS[kind] for kind in kinds if kind] or [""])
             yield f"            {where + ': ' if where else ''}{reason}"
 
 

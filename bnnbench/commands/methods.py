@@ -16,7 +16,8 @@ from bnnbench.engine.method_settings.labels import default_of, shown
 from bnnbench.engine.method_settings.registry import class_of, known_methods, registered
 from bnnbench.engine.method_settings.search_spaces import searched_in
 from bnnbench.engine.method_settings.settings import constructed, fields_of, needed, types_of
-from bnnbench.methods import METHODS, coverage, glossary, method_type
+from bnnbench.methods import METHODS, glossary, method_type
+from bnnbench.methods.card import PROBLEMS, card_of
 from bnnbench.methods.tuning.space import Space
 from bnnbench.wording import UsageError
 
@@ -100,8 +101,7 @@ def _print_class(console: Console, name: str, kind: type) -> None:
 def _takes(name: str) -> str:
     if name not in METHODS:
         return f"unknown; `bnnbench check {name}` finds out"
-    kinds = coverage.covered(name)
-    return "; ".join(coverage.PROBLEMS[kind] for kind in kinds)
+    return "; ".join(PROBLEMS[kind] for kind in card_of(name).problems)
 
 
 def settings_of(kind: type) -> Iterator[tuple[str, str, str, str]]:

@@ -133,7 +133,7 @@ def _check_predictions(methods: Mapping[str, Any], kinds: Sequence[str]) -> None
 
 def _kinds(records: Sequence[Record]) -> list[str]:
     """Return the kinds of small problems that match the records."""
-    from bnnbench.methods.coverage import PROBLEMS
+    from bnnbench.methods.card import PROBLEMS
 
     task = "regression" if records[0].target else "classification"
     return [kind for kind in PROBLEMS if task in kind]

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bnnbench.commands.methods import settings_of
 from bnnbench.engine.method_settings.search_spaces import searched
-from bnnbench.methods import METHODS, coverage, method_type
+from bnnbench.methods import METHODS, method_type
+from bnnbench.methods.card import FAMILIES, PROBLEMS, card_of
 from bnnbench.reports.pages.methods.about import about
 from bnnbench.reports.pages.methods.failures import Entry, Verdicts, failures_of, verdicts_of
 from bnnbench.reports.pages.site.ranking import Ranking, Row, ranked
 from bnnbench.reports.pages.site.tasks import Task
 from bnnbench.reports.style import labels
-from bnnbench.reports.style.families import FAMILIES, METHOD_FAMILIES, OTHER, WRAPPERS
 from bnnbench.reports.style.numbers import duration
 from bnnbench.reports.style.words import counted, joined
 from docs.generate.finished_runs import suites, tasks
@@ -33,9 +33,8 @@ def cards() -> str:
 
 
 def _lines() -> Iterator[str]:
-    by_family = {name: METHOD_FAMILIES.get(name, OTHER) for name in METHODS}
     for family in FAMILIES:
-        names = [name for name, own in by_family.items() if own == family]
+        names = [name for name in METHODS if card_of(name).family == family]
         if names:
             yield f"## {labels.sentence(family)}\n"
         for name in names:
@@ -48,9 +47,9 @@ def _card(name: str) -> Iterator[str]:
     yield from (f"{text}\n" for text in (*known.of_module, *known.of_class))
     if known.source:
         yield f"Source: {known.source}\n"
-    kinds = coverage.covered(name)
-    takes = "every kind of problem" if len(kinds) == len(coverage.PROBLEMS) else ""
-    yield f"Accepts {takes or joined([coverage.PROBLEMS[k] for k in kinds])}.\n"
+    kinds = card_of(name).problems
+    takes = "every kind of problem" if len(kinds) == len(PROBLEMS) else ""
+    yield f"Accepts {takes or joined([PROBLEMS[kind] for kind in kinds])}.\n"
     if rows := list(_settings(kind)):
         yield from _folded(f"Settings ({len(rows) - 2})", [*rows, "", _searched(name)])
     else:
@@ -117,7 +116,7 @@ def _standing(name: str) -> Iterator[str]:
 
 
 def _why_not_ranked(name: str) -> str:
-    if name in WRAPPERS:
+    if card_of(name).around:
         return "It wraps another method, whose card has its runs."
     if entries := _entries().get(name, ()):
         runs = sum(len(entry.runs) for entry in entries)

@@ -11,6 +11,7 @@ import torch
 
 from bnnbench.datasets.base import Gaussian
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
+from bnnbench.methods.card import Card
 from bnnbench.methods.ciber.boxes import Bounds
 from bnnbench.methods.ciber.classes import ClassWeights
 from bnnbench.methods.ciber.collapse import Collapse, LastLayer, SecondLayer
@@ -32,10 +33,14 @@ class CiberOfHmc:
     Each draw keeps its own noise. Densities have a bounded support and no floor.
     """
 
+    card: ClassVar[Card] = Card(
+        "trajectories", problems=("mlp regression", "linear regression", "cnn regression")
+    )
     prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()
 
     sampler: Hmc = field(default_factory=Hmc)
+    """The sampler and its settings."""
     collapse: Collapse = LastLayer()
     bounds: Bounds = "moment"
     ratio: float = EQUAL_VARIANCE

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Split
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
+from bnnbench.methods.card import Card
 from bnnbench.methods.ciber.boxes import Bounds
 from bnnbench.methods.ciber.classes import ClassWeights, require_few_classes
 from bnnbench.methods.ciber.collapse import Collapse, LastLayer, SecondLayer
@@ -53,6 +54,7 @@ class Ciber(Descending):
     range to the prediction.
     """
 
+    card: ClassVar[Card] = Card("trajectories")
     prior_use: ClassVar[PriorUse] = "none"
     of_predictions: ClassVar = (
         *("collapse", "classes", "bounds", "ratio"),
@@ -64,12 +66,14 @@ class Ciber(Descending):
     """Number of last iterates; None: all that are stored."""
     collapse: Collapse = LastLayer()
     classes: ClassWeights = ClassWeights()
+    """The weights that a classifier collapses, and their integral."""
     bounds: Bounds = "moment"
     ratio: float = EQUAL_VARIANCE
     """Half the base of the triangular noise, in standard deviations of the Gaussian."""
     epsilons: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1)
     """Floors of the density, in inverse standard deviations of the target; 0 for no floor."""
     floor_range: FloorRange = "training"
+    """Range of the density's floor: training targets, or scored targets."""
     validation_share: float = 1 / 9
     """Share of training rows held out to choose among several epsilons."""
     prediction: Prediction = field(default="box", metadata=LATER)

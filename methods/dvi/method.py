@@ -23,6 +23,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Gaussian
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
+from bnnbench.methods.card import Card
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.dvi.likelihood import MeanAndLogVariance, expected_losses, expected_squares
 from bnnbench.methods.dvi.posterior import DviPosterior
@@ -45,6 +46,7 @@ class Dvi(Stacked):
     noise variance is learned as the expected squared residual. Known noise is not changed.
     """
 
+    card: ClassVar[Card] = Card("variational", problems=("mlp regression", "linear regression"))
     prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space(
         {
@@ -57,9 +59,11 @@ class Dvi(Stacked):
 
     learning_rate: float = 1e-2
     hyperprior: InverseGamma = field(default_factory=InverseGamma)
+    """Hyperprior of each layer's prior variance."""
     initial_std: float = 0.05
     heteroscedastic: bool = True
     covariance: Covariance = "full"
+    """Propagated covariances of units: all, or only variances."""
     order: int = 3
     """Number of terms in the expansion that propagates covariances through rectifiers."""
     epochs: int = 100

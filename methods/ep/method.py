@@ -15,6 +15,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Gaussian
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
+from bnnbench.methods.card import Card
 from bnnbench.methods.ep import solver
 from bnnbench.methods.ep.solver import Rows, State, Unit, Weights
 from bnnbench.methods.fitting import progress, work
@@ -69,6 +70,9 @@ class Ep:
     throughout.
     """
 
+    card: ClassVar[Card] = Card(
+        "message passing", problems=("mlp regression",), restarts="a fit of a second"
+    )
     prior_use: ClassVar[PriorUse] = "given"
     space: ClassVar[Space] = Space()
 

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.methods.base import PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.exact_linear_regression.integrals import Collapsed, Integral, MonteCarlo, Real
 from bnnbench.methods.exact_linear_regression.posterior import LinearPosterior, exact_posterior
 from bnnbench.methods.fitting.settings import require_count, require_positive
@@ -22,6 +23,9 @@ from bnnbench.methods.tuning.space import Space
 class ExactLinear:
     """The conjugate posterior of a linear model with known noise."""
 
+    card: ClassVar[Card] = Card(
+        "sampling", problems=("linear regression",), restarts="a fit of milliseconds"
+    )
     prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()
 
@@ -58,11 +62,16 @@ class DrawsPosterior:
 class LinearFromDraws:
     """Some draws from the exact posterior of a linear model, and an integral over them."""
 
+    card: ClassVar[Card] = Card(
+        "sampling", problems=("linear regression",), restarts="a fit of milliseconds"
+    )
     prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()
 
     integral: Integral = field(default_factory=MonteCarlo)
+    """The integral over draws that makes the prediction."""
     draws: int = 5
+    """Known draws from the exact posterior."""
     prior_std: float = 1.0
 
     def __post_init__(self) -> None:

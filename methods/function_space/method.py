@@ -13,6 +13,7 @@ from torch import Tensor
 
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.settings import require_between
 from bnnbench.methods.function_space.base import Model
@@ -36,11 +37,16 @@ class FunctionSpace(Stacked):
     `kl_weight` / batch size relative to the mean loss of a batch.
     """
 
+    card: ClassVar[Card] = Card(
+        "function space", problems=("mlp classification", "cnn classification")
+    )
     prior_use: ClassVar[PriorUse] = "own"
 
     model: Model = field(default_factory=Map)
     index: tuple[IndexSet, ...] = (TrainingData(),)
+    """Points at which functions are compared with the prior."""
     prior: tuple[float, ...] | None = None
+    """Concentration of the Dirichlet prior for every class; None: all 1."""
     kl_weight: float = 1.0
     training: Training = field(default_factory=_without_decay)
 
@@ -78,6 +84,9 @@ class WeightSpace(Stacked):
     likelihood and the weight decay of `training`.
     """
 
+    card: ClassVar[Card] = Card(
+        "variational", problems=("mlp classification", "cnn classification")
+    )
     prior_use: ClassVar[PriorUse] = "own"
 
     model: Model = field(default_factory=Radial)

@@ -12,6 +12,7 @@ from typing import ClassVar
 import torch
 
 from bnnbench.methods.base import Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.gp.package import import_models, lacking
 from bnnbench.methods.gp.training import GpPosterior, GpTraining, random_rows, require_single_target
@@ -25,10 +26,14 @@ class DeepGp:
     There are as many hidden processes as inputs, at most `width`.
     """
 
+    card: ClassVar[Card] = Card(
+        "Gaussian processes", problems=("mlp regression", "linear regression")
+    )
     prior_use: ClassVar[PriorUse] = "own"
 
     inducing: int = 100
     width: int = 30
+    """Maximum number of hidden processes."""
     samples: int = 3
     """Number of draws of the hidden processes per row in training."""
     draws: int = 32

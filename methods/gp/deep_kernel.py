@@ -11,6 +11,7 @@ from typing import ClassVar
 import torch
 
 from bnnbench.methods.base import Posterior, PriorUse, Problem, Unsupported
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.gp.package import import_models, lacking
 from bnnbench.methods.gp.training import GpPosterior, GpTraining, random_rows, require_single_target
@@ -23,6 +24,7 @@ from bnnbench.methods.tuning.space import Choice, Space, compose
 class DeepKernel:
     """DKL with `inducing` points, or all training rows if fewer."""
 
+    card: ClassVar[Card] = Card("Gaussian processes", problems=("mlp regression",))
     prior_use: ClassVar[PriorUse] = "own"
 
     inducing: int = 128

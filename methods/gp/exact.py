@@ -18,6 +18,7 @@ from sklearn.gaussian_process import kernels as gp_kernels
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.gp.training import require_single_target
@@ -77,6 +78,12 @@ class GaussianProcess:
 
     Time grows with the cube of the number of rows, memory with its square.
     """
+
+    card: ClassVar[Card] = Card(
+        "Gaussian processes",
+        problems=("mlp regression", "linear regression"),
+        restarts="a few searches of kernels, whose state scikit-learn holds",
+    )
 
     kernels: tuple[str, ...] = ("rbf", "matern52")
     """Kernels to fit; the one with the maximum marginal likelihood predicts."""

@@ -16,6 +16,7 @@ from scipy.optimize import minimize
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.gp.training import require_single_target
@@ -152,6 +153,11 @@ class Fastfood:
     Lengths, signal and noise maximise the marginal likelihood of some rows.
     """
 
+    card: ClassVar[Card] = Card(
+        "Gaussian processes",
+        problems=("mlp regression", "linear regression"),
+        restarts="a search of seconds, whose state SciPy holds",
+    )
     prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space({"frequencies": Choice((128, 256, 512))})
 

@@ -17,6 +17,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from bnnbench.methods.base import Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.gp.exact import ExactGpPosterior, GaussianProcess
 from bnnbench.methods.tuning.space import Space
 
@@ -32,6 +33,11 @@ class LeaveOneOutGp:
     fixed start and the best one found with restarts.
     """
 
+    card: ClassVar[Card] = Card(
+        "Gaussian processes",
+        problems=("mlp regression", "linear regression"),
+        restarts="a few searches of kernels, whose state scikit-learn holds",
+    )
     space: ClassVar[Space] = Space()
     prior_use: ClassVar[PriorUse] = "own"
 

@@ -23,6 +23,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Likelihood
 from bnnbench.methods.base import InferenceDiverged, PackageMissing, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.randomness import normal
 from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
@@ -45,10 +46,16 @@ class HmcHamiltorch:
     number again to forget that state.
     """
 
+    card: ClassVar[Card] = Card(
+        "sampling",
+        gradients=False,
+        restarts="its chains run inside a package, which cannot resume them",
+    )
     prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()
 
     draws: int = 500
+    """Weight vectors recorded over all chains."""
     warmup: int = 200
     chains: int = 4
     leapfrog_steps: int = 100

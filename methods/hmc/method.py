@@ -28,6 +28,7 @@ from bnnbench.methods.base import (
     Problem,
     Unsupported,
 )
+from bnnbench.methods.card import Card
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting import progress
@@ -60,10 +61,12 @@ class Hmc(Stacked):
     records one of every `thinning` iterations. Diagnostics use every iteration.
     """
 
+    card: ClassVar[Card] = Card("sampling", gradients=False)
     prior_use: ClassVar[PriorUse] = "given"
     space: ClassVar[Space] = Space()
 
     draws: int = 500
+    """Weight vectors recorded over all chains."""
     thinning: int = 4
     warmup: int = 500
     chains: int = 4
@@ -75,6 +78,7 @@ class Hmc(Stacked):
     """Maximum number of steps in a trajectory."""
     target_acceptance: float = 0.8
     mass: Mass = "diagonal"
+    """Masses: all 1, or adapted to each weight's variance."""
     prior_shape: float = 6.0
     prior_rate: float = 6.0
     noise_shape: float = 6.0

@@ -12,7 +12,7 @@ et al. (2021), "Laplace Redux: Effortless Bayesian Deep Learning".
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import torch
 from jaxtyping import Float
@@ -28,6 +28,7 @@ from bnnbench.methods.base import (
     Problem,
     Unsupported,
 )
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting import work
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior, outputs
@@ -64,12 +65,16 @@ class Laplace(Batched):
     has separate running statistics.
     """
 
+    card: ClassVar[Card] = Card("Laplace")
+
     training: BatchedMethod = field(default_factory=AdamW)
     structure: Structure = Kfac()
+    """Approximation of the curvature."""
     prior_precisions: tuple[float, ...] = ()
     """Candidates; if there are several, held-out rows choose one. If there are none, the precision
     maximises the evidence, as does a regression's noise, which otherwise is the training's."""
     prediction: Prediction = "glm"
+    """Linearised outputs in closed form (glm) or by draws (glm_mc), or draws of weights (mc)."""
     draws: int = 30
     temperature: float = 1.0
     validation_share: float = 0.1

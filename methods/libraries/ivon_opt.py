@@ -10,6 +10,7 @@ from typing import ClassVar
 import torch
 
 from bnnbench.methods.base import Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
 from bnnbench.methods.ivon import Ivon
 from bnnbench.methods.libraries.adapter import (
@@ -26,6 +27,7 @@ from bnnbench.methods.tuning.space import Space
 class IvonOpt(OfLibrary):
     """IVON by its authors' optimiser, with our initial weights and the settings of our `Ivon`."""
 
+    card: ClassVar[Card] = Card("variational")
     label: ClassVar[str] = "ivon-opt: IVON"
     library: ClassVar[str] = "ivon-opt"
     script: ClassVar[str] = "bnnbench.methods.libraries.inside.ivon_opt"

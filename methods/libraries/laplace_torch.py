@@ -10,6 +10,7 @@ import torch
 
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import BatchedMethod, Posterior, PriorUse, Problem, Unsupported
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
 from bnnbench.methods.fitting.settings import require_choice, require_count, require_positive
 from bnnbench.methods.fitting.targets import require_output_per_target
@@ -25,6 +26,7 @@ Link = Literal["probit", "mc", "bridge"]
 class LaplaceTorch(OfLibrary):
     """Laplace's approximation by laplace-torch, around the same weights as our `Laplace`."""
 
+    card: ClassVar[Card] = Card("Laplace")
     label: ClassVar[str] = "laplace-torch: Laplace KFAC"
     library: ClassVar[str] = "laplace-torch"
     script: ClassVar[str] = "bnnbench.methods.libraries.inside.laplace_torch"

@@ -10,6 +10,7 @@ from typing import ClassVar
 import torch
 
 from bnnbench.methods.base import Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
 from bnnbench.methods.fitting.targets import require_output_per_target
 from bnnbench.methods.libraries.adapter import PERCEPTRONS, OfLibrary, fitted, require_layers
@@ -58,6 +59,9 @@ class Nuts(OfLibrary):
 class BlackjaxNuts(Nuts):
     """The No-U-Turn sampler of blackjax, for the model of `Hmc`."""
 
+    card: ClassVar[Card] = Card(
+        "sampling", problems=("mlp regression", "mlp classification", "linear regression")
+    )
     label: ClassVar[str] = "blackjax: NUTS"
     library: ClassVar[str] = "blackjax"
     script: ClassVar[str] = "bnnbench.methods.libraries.inside.blackjax_nuts"
@@ -67,6 +71,9 @@ class BlackjaxNuts(Nuts):
 class NumpyroNuts(Nuts):
     """The No-U-Turn sampler of NumPyro, for the model of `Hmc`."""
 
+    card: ClassVar[Card] = Card(
+        "sampling", problems=("mlp regression", "mlp classification", "linear regression")
+    )
     label: ClassVar[str] = "numpyro: NUTS"
     library: ClassVar[str] = "numpyro"
     script: ClassVar[str] = "bnnbench.methods.libraries.inside.numpyro_nuts"

@@ -10,6 +10,7 @@ from typing import ClassVar
 import torch
 
 from bnnbench.methods.base import Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
 from bnnbench.methods.libraries.adapter import (
     SEQUENTIAL,
@@ -25,6 +26,7 @@ from bnnbench.methods.tuning.space import Log, Space
 class PosteriorsSghmc(OfLibrary):
     """Stochastic gradient HMC by posteriors: `draws` weight vectors of one chain on minibatches."""
 
+    card: ClassVar[Card] = Card("sampling")
     label: ClassVar[str] = "posteriors: SGHMC"
     library: ClassVar[str] = "posteriors"
     script: ClassVar[str] = "bnnbench.methods.libraries.inside.posteriors_sghmc"

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical
 from bnnbench.methods.base import Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.settings import require_count, require_positive
 from bnnbench.methods.libraries.sklearn_rows import (
@@ -51,6 +52,7 @@ class BoostedQuantiles:
 class SklearnBoosting:
     """Gradient boosting of scikit-learn: class probabilities, or quantiles of a regression."""
 
+    card: ClassVar[Card] = Card("other")
     label: ClassVar[str] = "scikit-learn: gradient boosting"
     prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space({"learning_rate": Log(0.01, 0.5), "l2": Log(1e-3, 30.0)})

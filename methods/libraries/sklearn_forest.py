@@ -19,6 +19,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical
 from bnnbench.methods.base import Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.settings import require_count, require_positive
 from bnnbench.methods.libraries.sklearn_rows import (
@@ -66,6 +67,7 @@ class ForestPosterior:
 class SklearnForest:
     """A random forest of scikit-learn; each tree, with the spread in its leaves, is a draw."""
 
+    card: ClassVar[Card] = Card("other")
     label: ClassVar[str] = "scikit-learn: random forest"
     prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space({"least_rows": Integers(1, 20)})

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical
 from bnnbench.methods.base import Posterior, PriorUse, Problem, Unsupported
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting import work
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.libraries.sklearn_rows import (
@@ -72,6 +73,7 @@ class GpPosterior:
 class SklearnGp:
     """A Gaussian process of scikit-learn, with one length scale for all features."""
 
+    card: ClassVar[Card] = Card("Gaussian processes")
     label: ClassVar[str] = "scikit-learn: Gaussian process"
     prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()

@@ -14,6 +14,7 @@ from sklearn.linear_model import BayesianRidge
 from torch import Tensor
 
 from bnnbench.methods.base import Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting import work
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.libraries.sklearn_rows import single_target, vectors
@@ -41,6 +42,9 @@ class RidgePosterior:
 class SklearnRidge:
     """Bayesian ridge regression of scikit-learn, linear in the inputs; it ignores the network."""
 
+    card: ClassVar[Card] = Card(
+        "other", problems=("mlp regression", "linear regression", "cnn regression")
+    )
     label: ClassVar[str] = "scikit-learn: Bayesian ridge"
     prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()

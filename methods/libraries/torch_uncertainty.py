@@ -11,6 +11,7 @@ from typing import ClassVar
 import torch
 
 from bnnbench.methods.base import Posterior, PriorUse, Problem, Unsupported
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.randomness import spawn
 from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
 from bnnbench.methods.libraries.adapter import (
@@ -49,6 +50,7 @@ class _Trained(OfLibrary):
 class TorchUncertaintyEnsemble(_Trained):
     """A deep ensemble by torch-uncertainty, of networks trained by torch's AdamW."""
 
+    card: ClassVar[Card] = Card("ensembles")
     label: ClassVar[str] = "torch-uncertainty: deep ensemble"
     space: ClassVar[Space] = Space(DESCENT, length="epochs", learned_noise=True)
 
@@ -69,6 +71,10 @@ class TorchUncertaintyEnsemble(_Trained):
 class TorchUncertaintyDropout(_Trained):
     """Monte Carlo dropout by torch-uncertainty, before linear layers that follow other layers."""
 
+    card: ClassVar[Card] = Card(
+        "ensembles",
+        problems=("mlp regression", "mlp classification", "cnn regression", "cnn classification"),
+    )
     label: ClassVar[str] = "torch-uncertainty: MC dropout"
     space: ClassVar[Space] = Space(
         DESCENT | {"rate": Log(1e-3, 0.3)}, length="epochs", learned_noise=True

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.ensemble import EnsemblePosterior
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.network_posterior import convolves
@@ -43,6 +44,8 @@ class CrossFitted(Batched):
 
     Each is an approximate posterior of its own half under a prior learned from the other.
     """
+
+    card: ClassVar[Card] = Card("message passing", gradients=False)
 
     method: MessagePassing = field(default_factory=lambda: MessagePassing(prior=InformedPrior()))
     """The fit of one half; the `rows` setting of its prior is ignored."""

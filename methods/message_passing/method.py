@@ -16,6 +16,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Gaussian, Likelihood, Split
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting import progress, tf32
@@ -136,14 +137,20 @@ class MessagePassing(Stacked):
     of `noise_stds` on a fifth of the training rows.
     """
 
+    card: ClassVar[Card] = Card("message passing", gradients=False)
     prior_use: ClassVar[PriorUse] = "own"
 
     iterations: Sequence[int] = ramp(6)
+    """Rounds of messages per visit of a batch, by epoch."""
     batch_size: int = 128
     schedule: Schedule = field(default_factory=Coupled)
+    """Order of a batch's examples, and how many send messages at a time."""
     accuracy: MessageAccuracy = field(default_factory=MessageAccuracy)
+    """Approximations of sums of messages."""
     prior: SpectralPrior | InformedPrior = field(default_factory=SpectralPrior)
+    """Means and variances of the weights' prior."""
     head: Literal["argmax", "softmax"] = "argmax"
+    """The likelihood of classes."""
     argmax_variance: float = 0.3
     """The variance of the noise on each difference of outputs."""
     target_variance: float | None = 0.1

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.network_posterior import POINTS_AT_ONCE, NetworkPosterior
 from bnnbench.methods.fitting.settings import LATER, require_choice
 from bnnbench.methods.moment_propagation.method import MomentPropagation
@@ -126,6 +127,11 @@ class Approximation:
     trained through their moments.
     """
 
+    card: ClassVar[Card] = Card(
+        "moments",
+        gradients=False,
+        restarts="its last fit is kept in memory, for every way to propagate",
+    )
     of_predictions: ClassVar[tuple[str, ...]] = ("propagation", "formulas", "covariances")
 
     prior_use: ClassVar[PriorUse] = "none"
@@ -134,6 +140,7 @@ class Approximation:
     )
 
     propagation: Propagation = "ap2"
+    """Quantities propagated in a prediction: means and variances (ap2), or only means (ap1)."""
     formulas: Formulas = Formulas()
     covariances: Covariances | None = None
     """Covariances that "ap2" propagates in addition to variances."""

@@ -16,6 +16,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
+from bnnbench.methods.card import Card
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.randomness import normal
@@ -39,6 +40,7 @@ Mode = Literal["ap2", "sample", "ap1"]
 class MomentPropagation(Stacked):
     """One weight vector, trained by Adam; for regression, with a learned noise variance."""
 
+    card: ClassVar[Card] = Card("moments")
     prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space(
         {"learning_rate": Log(1e-4, 1e-1), "dropout": Log(1e-2, 0.5)}, length="epochs"
@@ -49,7 +51,11 @@ class MomentPropagation(Stacked):
     batch_size: int = 128
     schedule: Schedule = "exponential"
     training: Mode = "ap2"
+    """Quantities propagated in training: means and variances (ap2), only means (ap1), or
+    samples.
+    """
     prediction: Literal["ap2", "ap1"] = "ap2"
+    """Quantities propagated in a prediction: means and variances (ap2), or only means (ap1)."""
     dropout: float = 0.2
     """Dropout rate after every activation; 0 adds no dropout."""
     input_variance: float = 0.0

@@ -7,6 +7,7 @@ from typing import ClassVar
 import torch
 
 from bnnbench.methods.base import Compiled, InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.network_posterior import DiagonalGaussianPosterior
@@ -26,9 +27,11 @@ class MomentPrediction(Batched):
     is neglected.
     """
 
+    card: ClassVar[Card] = Card("moments")
     prior_use: ClassVar[PriorUse] = "none"
 
     method: Mfvi | Ivon | GravesVi = field(default_factory=Mfvi)
+    """The method whose posterior predicts."""
     formulas: Formulas = Formulas()
 
     @property

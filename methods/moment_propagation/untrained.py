@@ -7,6 +7,7 @@ from typing import ClassVar, get_args
 import torch
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting.settings import require_choice
 from bnnbench.methods.fitting.training import Stack
@@ -20,6 +21,7 @@ from bnnbench.methods.tuning.space import Space
 class Untrained:
     """One random weight vector, rescaled or not, that predicts by moments."""
 
+    card: ClassVar[Card] = Card("moments", gradients=False, restarts="a fit of milliseconds")
     prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space()
 

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Gaussian, Likelihood
 from bnnbench.methods.base import InferenceDiverged, PackageMissing, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting import progress, work
@@ -117,6 +118,9 @@ class Pbp(Batched):
     Classification is our extension (multinomial.py). The defaults are paper 004's.
     """
 
+    card: ClassVar[Card] = Card(
+        "message passing", problems=("mlp regression", "mlp classification"), gradients=False
+    )
     prior_use: ClassVar[PriorUse] = "given"
     space: ClassVar[Space] = Space(length="epochs", lengths=(5, 10, 20, 40, 80))
 

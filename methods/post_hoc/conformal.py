@@ -10,6 +10,7 @@ World"; for the scores see `scores.py`.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Float64
@@ -25,6 +26,7 @@ from bnnbench.methods.base import (
     Problem,
     prior_use,
 )
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.settings import require_between, require_choice, require_positive
 from bnnbench.methods.post_hoc import scores
@@ -67,6 +69,10 @@ class ConformalPosterior:
 @dataclass(frozen=True)
 class Conformal(Batched):
     """A method whose sets or intervals contain a share `level` of targets."""
+
+    card: ClassVar[Card] = Card(
+        around="its sets or intervals are corrected to a stated coverage", gradients=False
+    )
 
     method: Method = field(default_factory=AdamW)
     """The method whose predictions are corrected, and its settings."""

@@ -5,6 +5,7 @@ Source: Guo, Pleiss, Sun and Weinberger (2017), "On Calibration of Modern Neural
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 
@@ -19,6 +20,7 @@ from bnnbench.methods.base import (
     Unsupported,
     prior_use,
 )
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.tuning.fits import fit_all
@@ -38,6 +40,11 @@ class Tempered(Batched):
     The temperature minimises the log loss on a fifth of the training rows, predicted by a fit to
     the other rows; the method is then fitted to all. Order of classes and accuracy do not change.
     """
+
+    card: ClassVar[Card] = Card(
+        problems=("mlp classification", "cnn classification"),
+        around="one temperature is fitted to held-out rows",
+    )
 
     method: Method = field(default_factory=AdamW)
     """The classifier and its settings."""

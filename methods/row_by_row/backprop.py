@@ -18,6 +18,7 @@ import torch
 
 from bnnbench.datasets.base import Categorical, Gaussian, Split
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.members import in_threads
@@ -52,6 +53,9 @@ class Backprop(Batched):
     descends on its cross-entropy.
     """
 
+    card: ClassVar[Card] = Card(
+        "point estimates", problems=("mlp regression", "mlp classification")
+    )
     prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space()
 

@@ -35,6 +35,7 @@ from jaxtyping import Float
 
 from bnnbench.datasets.base import Categorical, Gaussian, Split
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.members import in_threads
@@ -63,6 +64,7 @@ class GravesVi(Batched):
     A prediction averages `draws` weight vectors.
     """
 
+    card: ClassVar[Card] = Card("variational", problems=("mlp regression", "mlp classification"))
     prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()
 

@@ -28,6 +28,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Gaussian, Likelihood
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.batched import Batched
@@ -81,6 +82,12 @@ class LaplacePosterior:
 class LaplaceDiagonal(Batched):
     """Full-batch training by L-BFGS between evidence updates; ReLU and tanh perceptrons."""
 
+    card: ClassVar[Card] = Card(
+        "Laplace",
+        problems=("mlp regression", "mlp classification"),
+        gradients=False,
+        restarts="a few quasi-Newton searches, whose state SciPy holds",
+    )
     prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()
 
@@ -91,7 +98,9 @@ class LaplaceDiagonal(Batched):
     iterations: int = 200
     """Maximum number of L-BFGS iterations between two updates."""
     initial_prior_precision: float = 1.0
+    """Precision of the prior before the first update."""
     initial_noise_precision: float = 1.0
+    """Precision of the noise before the first update."""
 
     def __post_init__(self) -> None:
         require_count(self, "evidence_updates", "iterations")

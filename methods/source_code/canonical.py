@@ -24,7 +24,7 @@ from bnnbench.methods.source_code.definitions import (
     imports,
     scope_of,
 )
-from bnnbench.methods.source_code.files import MODULE_IN_TEXT
+from bnnbench.methods.source_code.files import MODULE_IN_TEXT, PROJECT
 
 WITHOUT_MEANING = frozenset(
     {"annotation", "returns", "type_comment", "type_params", "type_ignores", "kind", "ctx"}
@@ -34,11 +34,21 @@ WITHOUT_MEANING = frozenset(
 FIELD_KINDS = ("ClassVar", "InitVar", "KW_ONLY")
 """Annotations that decide whether, or how, a dataclass has a field."""
 
+CARD = "card"
+"""The attribute of a class with the facts about a method that only documentation reads."""
+
+CARD_TYPE = Definition(f"{PROJECT}.methods.card", "Card")
+
+READS_CARD = frozenset({f".{CARD}(", f"str:{CARD!r}", repr(CARD)})
+"""Parts of the canonical form of code that may read a card."""
+
 Part = str | Definition
 Scope = Mapping[str, Imported | None]
 
 
-def canonical(sources: Sources, definition: Definition) -> tuple[Part, ...]:
+def canonical(
+    sources: Sources, definition: Definition, with_cards: bool = False
+) -> tuple[Part, ...]:
     """Return a definition's statements in canonical form."""
     source = sources.source(definition.module)
     assert source
@@ -46,7 +56,7 @@ def canonical(sources: Sources, definition: Definition) -> tuple[Part, ...]:
     assert isinstance(statements, list)
     if all(map(_is_registry, statements)):
         return ("registry",)
-    writer = _Writer(sources, source, definition)
+    writer = _Writer(sources, source, definition, with_cards)
     for statement in statements:
         writer.node(statement)
     return tuple(writer.parts)
@@ -54,7 +64,7 @@ def canonical(sources: Sources, definition: Definition) -> tuple[Part, ...]:
 
 def canonical_effects(sources: Sources, source: Source) -> tuple[Part, ...]:
     """Return a module's statements that bind no name, in canonical form."""
-    writer = _Writer(sources, source, None)
+    writer = _Writer(sources, source, None, with_cards=True)
     for statement in source.effects:
         writer.node(statement)
     return tuple(writer.parts)
@@ -77,10 +87,21 @@ def _module_of_path(text: str) -> str | None:
     return module if named and MODULE_IN_TEXT.fullmatch(module) else None
 
 
+def _is_literal(node: ast.AST) -> bool:
+    try:
+        ast.literal_eval(node)
+    except ValueError:
+        return False
+    return True
+
+
 class _Writer:
-    def __init__(self, sources: Sources, source: Source, written: Definition | None) -> None:
+    def __init__(
+        self, sources: Sources, source: Source, written: Definition | None, with_cards: bool
+    ) -> None:
         self.parts: list[Part] = []
         self._sources, self._source, self._written = sources, source, written
+        self._with_cards = with_cards
         self._scopes: list[Scope] = []
         self._in_message = 0
         self._in_class = False
@@ -267,8 +288,24 @@ class _Writer:
         self._write("){")
         # A class's names are not in the scope of its methods, and may first refer to outer ones.
         with self._scope({}, in_class=True):
-            self._body(node.body)
+            self._body([one for one in node.body if not self._is_unread(one, node)])
         self._write("}")
+
+    def _is_unread(self, statement: ast.stmt, in_class: ast.ClassDef) -> bool:
+        """Return whether a statement is a dataclass's card, of literals, which nobody reads."""
+        if self._with_cards or not isinstance(statement, ast.AnnAssign):
+            return False
+        card, named = statement.value, [n for n in ast.walk(in_class) if isinstance(n, ast.Name)]
+        kinds = [d.func if isinstance(d, ast.Call) else d for d in in_class.decorator_list]
+        return (
+            ast.unparse(statement.target) == CARD
+            and [name.id for name in named].count(CARD) == 1
+            and "ClassVar" in ast.unparse(statement.annotation)
+            and External("dataclasses.dataclass") in map(self._target, kinds)
+            and isinstance(card, ast.Call)
+            and self._target(card.func) == CARD_TYPE
+            and all(map(_is_literal, [*card.args, *(given.value for given in card.keywords)]))
+        )
 
     def _own_name(self, node: ast.AST) -> str:
         name = getattr(node, "name", "")

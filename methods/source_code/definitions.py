@@ -111,8 +111,8 @@ class Sources:
         self._find = find
         self._files: dict[str, Path | None] = {}
         self._parsed: dict[str, Source] = {}
-        self.forms: dict[Definition, tuple[str | Definition, ...]] = {}
-        """Definition → its canonical form, once it was asked for."""
+        self.forms: dict[tuple[Definition, bool], tuple[str | Definition, ...]] = {}
+        """Definition, with or without cards → its canonical form, once it was asked for."""
 
     def file(self, name: str) -> Path | None:
         """Return the file of a module whose source counts, else None."""

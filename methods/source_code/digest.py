@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from bnnbench.methods.source_code.canonical import Part, canonical, canonical_effects
+from bnnbench.methods.source_code.canonical import READS_CARD, Part, canonical, canonical_effects
 from bnnbench.methods.source_code.definitions import (
     EFFECTS,
     KERNELS,
@@ -142,21 +142,34 @@ def _definitions_of(sources: Sources, classes: Iterable[Class]) -> list[Definiti
 
 
 def _reached(sources: Sources, roots: Iterable[Definition]) -> dict[Definition, tuple[Part, ...]]:
-    """Return the canonical form of every definition that the roots reach, at any distance."""
+    """Return the canonical form of every definition that the roots reach, at any distance.
+
+    Cards of methods are left out unless one of these definitions may read them.
+    """
+    parts = _reached_with(sources, roots, with_cards=False)
+    if any(READS_CARD.intersection(written) for written in parts.values()):
+        return _reached_with(sources, roots, with_cards=True)
+    return parts
+
+
+def _reached_with(
+    sources: Sources, roots: Iterable[Definition], with_cards: bool
+) -> dict[Definition, tuple[Part, ...]]:
     parts: dict[Definition, tuple[Part, ...]] = {}
     waiting = list(roots)
     while waiting:
         definition = waiting.pop()
         if definition not in parts:
-            if definition not in sources.forms:
-                sources.forms[definition] = _form(sources, definition)
-            parts[definition] = sources.forms[definition]
+            place = definition, with_cards
+            if place not in sources.forms:
+                sources.forms[place] = _form(sources, *place)
+            parts[definition] = sources.forms[place]
             waiting += (part for part in parts[definition] if isinstance(part, Definition))
             waiting += _effects(sources, definition.module)
     return parts
 
 
-def _form(sources: Sources, definition: Definition) -> tuple[Part, ...]:
+def _form(sources: Sources, definition: Definition, with_cards: bool) -> tuple[Part, ...]:
     source = sources.source(definition.module)
     if source is None:
         return ("missing",)
@@ -167,7 +180,7 @@ def _form(sources: Sources, definition: Definition) -> tuple[Part, ...]:
         return canonical_effects(sources, source)
     if definition.name == KERNELS:
         return "kernels", *digests_of_kernels(source.file.parent)
-    return canonical(sources, definition)
+    return canonical(sources, definition, with_cards)
 
 
 def _effects(sources: Sources, module: str) -> tuple[Definition, ...]:

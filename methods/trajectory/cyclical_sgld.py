@@ -20,6 +20,7 @@ from typing import ClassVar
 import torch
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
 from bnnbench.methods.fitting.training import Stack
@@ -31,6 +32,7 @@ from bnnbench.methods.tuning.space import Log, Space
 class CyclicalSgld(Stacked):
     """One chain of several cycles, each with up to `draws_per_cycle` weight vectors."""
 
+    card: ClassVar[Card] = Card("sampling")
     space: ClassVar[Space] = Space(
         {
             "learning_rate": Log(1e-3, 1.0),
@@ -43,6 +45,7 @@ class CyclicalSgld(Stacked):
     learning_rate: float = 0.1
     """Learning rate at the start of a cycle."""
     cycles: int = 4
+    """Cycles of the learning rate."""
     explore: float = 0.8
     """Share of a cycle without noise, during which no iterate is recorded."""
     prior_std: float = 1.0
@@ -50,6 +53,7 @@ class CyclicalSgld(Stacked):
     epochs: int = 50
     batch_size: int = 128
     draws_per_cycle: int = 8
+    """Maximum number of weight vectors recorded per cycle."""
     heteroscedastic: bool = True
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ from typing import ClassVar
 import torch
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.trajectory.collector import Descending, Descent, follow
 from bnnbench.methods.trajectory.schedules import HighThenLow
 from bnnbench.methods.tuning.space import Space, compose
@@ -20,6 +21,7 @@ from bnnbench.methods.tuning.space import Space, compose
 class LastIterate(Descending):
     """The weights at the end of a descent; no earlier iterates are recorded."""
 
+    card: ClassVar[Card] = Card("point estimates")
     prior_use: ClassVar[PriorUse] = "none"
 
     training: Descent = field(default_factory=lambda: Descent(schedule=HighThenLow(0.01), start=0))

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting import work
 from bnnbench.methods.fitting.settings import require_count, require_positive
 from bnnbench.methods.trajectory.collector import Descending, Descent, require_iterates
@@ -27,6 +28,7 @@ from bnnbench.methods.tuning.space import Log, Space, compose
 class PcaSlices(Descending):
     """`draws` states of one chain that starts at the average of the iterates."""
 
+    card: ClassVar[Card] = Card("trajectories")
     prior_use: ClassVar[PriorUse] = "own"
 
     training: Descent = field(default_factory=Descent)

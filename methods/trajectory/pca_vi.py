@@ -17,6 +17,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Split
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.fitting import work
 from bnnbench.methods.fitting.minibatches import Minibatches
@@ -33,6 +34,7 @@ from bnnbench.methods.tuning.space import Log, Space, compose
 class PcaVi(Descending):
     """`draws` weight vectors of the variational posterior, drawn once."""
 
+    card: ClassVar[Card] = Card("trajectories")
     prior_use: ClassVar[PriorUse] = "own"
 
     training: Descent = field(default_factory=Descent)

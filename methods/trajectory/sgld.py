@@ -11,6 +11,7 @@ from typing import ClassVar, get_args
 import torch
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.settings import (
     LATER,
@@ -33,6 +34,7 @@ class Sgld(Stacked):
     the steps of the burn-in (without one, of the chain), the rate is divided by (1 + t)^`decay`.
     """
 
+    card: ClassVar[Card] = Card("sampling")
     space: ClassVar[Space] = Space(
         {
             "learning_rate": Log(1e-3, 0.3),

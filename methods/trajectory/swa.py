@@ -13,6 +13,7 @@ from typing import ClassVar
 import torch
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.trajectory.averages import averaged, posterior_of
 from bnnbench.methods.trajectory.collector import Descending, Descent, require_iterates
 from bnnbench.methods.trajectory.schedules import HighThenLow
@@ -23,6 +24,7 @@ from bnnbench.methods.tuning.space import Space, compose
 class Swa(Descending):
     """A point estimate at the average of the iterates that the descent records."""
 
+    card: ClassVar[Card] = Card("trajectories")
     prior_use: ClassVar[PriorUse] = "none"
 
     training: Descent = field(default_factory=lambda: Descent(schedule=HighThenLow()))

@@ -20,6 +20,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.randomness import normal
 from bnnbench.methods.fitting.settings import require_between, require_count
 from bnnbench.methods.trajectory.averages import averaged, posterior_of
@@ -32,6 +33,7 @@ from bnnbench.methods.tuning.space import Log, Space, compose
 class Swag(Descending):
     """`draws` weight vectors, drawn once, each with separate batch-norm statistics."""
 
+    card: ClassVar[Card] = Card("trajectories")
     prior_use: ClassVar[PriorUse] = "none"
 
     training: Descent = field(default_factory=lambda: Descent(schedule=HighThenLow()))

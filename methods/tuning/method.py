@@ -14,6 +14,7 @@ import torch
 from bnnbench.datasets.base import Categorical, Gaussian
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import InferenceDiverged, Method, Posterior, PriorUse, Problem, prior_use
+from bnnbench.methods.card import Card
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.batched import Batched
@@ -37,9 +38,11 @@ class Tuned(Batched):
     Settings outside the method's space keep their values in `method`.
     """
 
+    card: ClassVar[Card] = Card(around="its settings are searched on held-out training rows")
     space: ClassVar[Space] = Space()
 
     method: Method = field(default_factory=AdamW)
+    """The method whose settings are chosen, and its other settings."""
     trials: int = 16
     """Number of trials, a power of two; one trial if a method has no settings to search."""
     blocks: int | None = None

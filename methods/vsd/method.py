@@ -23,6 +23,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior, draws_at_once
 from bnnbench.methods.fitting.settings import require_choice, require_count, require_positive
@@ -78,6 +79,7 @@ class Vsd(Stacked):
     expected squared residual under the posterior.
     """
 
+    card: ClassVar[Card] = Card("variational")
     prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space(
         {
@@ -93,6 +95,7 @@ class Vsd(Stacked):
     reflections: int = 2
     """Number of reflections; 0 is unstructured Gaussian dropout with a learned rate per input."""
     sharing: Sharing = "outputs"
+    """Sharing of noise among a layer's outputs."""
     initial_variance: float = 0.01
     """Variance of every factor, around a mean of 1, before the rotation."""
     epochs: int = 40

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from bnnbench.reports.judge.conclusion import conclusion
 from bnnbench.reports.judge.findings import across, is_good, on_one, short, short_across
 from bnnbench.reports.judge.measures import Judged, judged, main_metrics
-from bnnbench.reports.judge.statistics.ranks import ranks
+from bnnbench.reports.judge.ranks import ranks
 from bnnbench.reports.judge.summaries.costs import BASE, Costs, costs
 from bnnbench.reports.papers.reproduction import reproductions
 from bnnbench.reports.papers.verdicts import clauses, judgements

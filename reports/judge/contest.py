@@ -10,9 +10,9 @@ from numpy import ndarray
 
 from bnnbench.metrics.base import Margin
 from bnnbench.metrics.statistics import Samples, replicates
-from bnnbench.reports.judge.elimination import Errors
 from bnnbench.reports.judge.participants import FEWEST, Exclusion, Participants, Run
 from bnnbench.reports.judge.statistics.crossed import Crossed, over_draws, over_points
+from bnnbench.reports.judge.statistics.elimination import Errors
 from bnnbench.reports.judge.statistics.moderation import differences, level
 from bnnbench.reports.judge.summaries.planning import Pair
 from bnnbench.reports.read.predictions.point_scores import AtPoints

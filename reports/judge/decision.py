@@ -9,13 +9,13 @@ import numpy as np
 
 from bnnbench.metrics.statistics import mean, replicates
 from bnnbench.reports.judge.contest import Contest, Question, Tested, common_scores, tested_on
-from bnnbench.reports.judge.elimination import eliminated, equal_p, witnesses, worse_p
 from bnnbench.reports.judge.participants import (
     Exclusion,
     Participants,
     candidates,
     participants,
 )
+from bnnbench.reports.judge.statistics.elimination import eliminated, equal_p, witnesses, worse_p
 from bnnbench.reports.judge.summaries.planning import Plan, plan
 
 State = Literal["", "best", "leads", "equal", "worse", "undecided", "not eligible"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from bnnbench.reports.judge.measures import Judged
-from bnnbench.reports.judge.statistics.ranks import Ranks
+from bnnbench.reports.judge.ranks import Ranks
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.words import counted_in_words, joined, plural, quoted

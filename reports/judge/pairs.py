@@ -8,8 +8,8 @@ import numpy as np
 
 from bnnbench.metrics.statistics import holm
 from bnnbench.reports.judge.contest import Contest, Question, common_scores, tested_on
-from bnnbench.reports.judge.elimination import worse_p
 from bnnbench.reports.judge.participants import candidates, participants
+from bnnbench.reports.judge.statistics.elimination import worse_p
 from bnnbench.reports.judge.statistics.shaffer import shaffer
 
 

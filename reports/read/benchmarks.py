@@ -14,10 +14,10 @@ from bnnbench.metrics import LISTED, PROBED
 from bnnbench.metrics.base import Margin, Margins
 from bnnbench.reports.read.overlap import overlap_of
 from bnnbench.reports.read.predictions.point_scores import KeptScores
-from bnnbench.reports.read.strategies import Arm, arm_of
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import differing
 from bnnbench.reports.style.palette import in_order
+from bnnbench.reports.style.strategies import Arm, arm_of
 
 ALIKE = ("architecture", "probes", "modules")
 """Parts of a run that, besides its source, all runs of a benchmark have in common."""

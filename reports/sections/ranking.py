@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bnnbench.reports.judge.measures import main_metrics
-from bnnbench.reports.judge.statistics.ranks import Place, Ranks, ranks
+from bnnbench.reports.judge.ranks import Place, Ranks, ranks
 from bnnbench.reports.sections import ranking_figure as figure
 from bnnbench.reports.sections.base import Choice, Listing, Material, Section
 from bnnbench.reports.style.numbers import number

@@ -10,7 +10,7 @@ from typing import Any
 from bnnbench.reports.figures.canvas import FAINT, INK, OWN, Drawing, drawing
 from bnnbench.reports.figures.labels import cut
 from bnnbench.reports.figures.methods import gid, shared
-from bnnbench.reports.judge.statistics.ranks import Ranks
+from bnnbench.reports.judge.ranks import Ranks
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
 

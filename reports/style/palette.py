@@ -7,7 +7,7 @@ black, which vanish on a light or a dark page.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from bnnbench.reports.read.strategies import Arm
+from bnnbench.reports.style.strategies import Arm
 
 BLUE, VERMILLION, GREEN, ORANGE = "#0072b2", "#d55e00", "#009e73", "#e69f00"
 PINK, SKY, BROWN, GREY = "#cc79a7", "#56b4e9", "#94703a", "#808080"

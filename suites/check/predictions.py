@@ -22,7 +22,7 @@ CHECKS = (
 def first_fault(method: Any, kinds: Sequence[str]) -> str:
     """Return the fault that prevents scoring a method's predictions; "" if there is none.
 
-    The method is fitted to small problems of these kinds (`bnnbench.methods.coverage`), with small
+    The method is fitted to small problems of these kinds (`bnnbench.methods.card`), with small
     settings and, if these fail, with its own. One accepted kind is enough; if none is accepted, the
     first fault is returned, or else its first reason for refusing them. A method whose packages are
     missing here, but perhaps not where it is fitted, has no fault.

@@ -92,4 +92,4 @@ PROBLEMS: Mapping[str, Callable[..., Problem]] = {
     "cnn regression": partial(images, real=True),
     "cnn classification": images,
 }
-"""Kind of problem (`methods.coverage`) → the function that makes one from a seed."""
+"""Kind of problem (`methods.card`) → the function that makes one from a seed."""

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from bnnbench.engine.run.packing import vars_of
-from bnnbench.methods import METHODS, coverage, environments, glossary, method_type
+from bnnbench.methods import METHODS, card, environments, glossary, method_type
 from bnnbench.methods.base import (
     Differentiable,
     Method,
@@ -19,9 +19,9 @@ from bnnbench.methods.base import (
     Unsupported,
     differentiable,
 )
+from bnnbench.methods.card import Card, card_of
 from bnnbench.methods.ciber.from_draws import CiberOfHmc
 from bnnbench.methods.ciber.method import CLEAN_SECOND, PAPER_LAST
-from bnnbench.methods.coverage import COVERED
 from bnnbench.methods.dvi.method import Dvi
 from bnnbench.methods.function_space.method import FunctionSpace, WeightSpace
 from bnnbench.methods.function_space.models import Dropout, MeanField, Members
@@ -60,35 +60,29 @@ VARIANTS: Mapping[str, Method] = {
 }
 """Methods that a class has beside its default, and that share little code with that."""
 OF_VARIANTS: dict[str, tuple[str, ...]] = {
-    "Dvi of variances alone": COVERED["dvi"],
-    "Ciber of the second layer": COVERED["neural_linear"],
-    "Ciber of HMC": COVERED["ciber_of_hmc"],
+    "Dvi of variances alone": card_of("dvi").problems,
+    "Ciber of the second layer": card_of("neural_linear").problems,
+    "Ciber of HMC": card_of("ciber_of_hmc").problems,
     **{
-        name: COVERED["function_space"]
+        name: card_of("function_space").problems
         for name in VARIANTS
         if name.startswith(("FunctionSpace", "WeightSpace"))
     },
 }
 """Variant → the problems that it covers; one that is not named here covers all of them."""
 WITHOUT_GRADIENT = {
-    *("hmc", "hmc_hamiltorch", "pbp", "message_passing", "moment_approximation"),
-    *(name for name in VARIANTS if name.startswith("MessagePassing")),
-    "message_passing_crossed",
-    *("untrained_network", "laplace_diagonal", "conformal", "toy"),
     *(name for name, path in METHODS.items() if ".libraries." in path),
+    *(name for name in METHODS if not card_of(name).gradients),
+    *(name for name in VARIANTS if name.startswith("MessagePassing")),
+    "toy",
 }
 """Methods whose posterior of a classifier has no gradient with respect to the inputs."""
 PACKAGES = {
-    "hmc_hamiltorch": "hamiltorch",
-    "laplace_torch": "laplace-torch",
-    "ivon_opt": "ivon-opt",
-    "posteriors_sghmc": "posteriors",
-    "blackjax_nuts": "blackjax",
-    "numpyro_nuts": "numpyro",
-    "torch_uncertainty_ensemble": "torch-uncertainty",
-    "torch_uncertainty_dropout": "torch-uncertainty",
-}
-"""Method → a package of its own; where that is missing, a test says that the method says so."""
+    name: method_type(path).library
+    for name, path in METHODS.items()
+    if hasattr(method_type(path), "library")
+} | {"hmc_hamiltorch": "hamiltorch"}
+"""Method → its optional package, which its error names if the package is missing."""
 
 
 def is_had(package: str) -> bool:
@@ -103,7 +97,7 @@ NAMES = [name for name in [*PATHS, *VARIANTS] if name not in MISSING]
 
 
 def covered(name: str) -> tuple[str, ...]:
-    return OF_VARIANTS.get(name) or coverage.covered(name)
+    return OF_VARIANTS.get(name) or card_of(name).problems
 
 
 def kind_of(name: str) -> type:
@@ -158,14 +152,24 @@ def test_a_problem_that_a_method_does_not_cover_is_refused_with_a_cure(name):
             small_method(name).fit(PROBLEMS[problem](0), stream(1))
 
 
-def test_the_tables_of_what_is_covered_name_methods_and_their_problems():
-    assert COVERED.keys() <= METHODS.keys()
+@pytest.mark.parametrize("name", METHODS)
+def test_a_class_has_the_card_that_is_read_without_importing_it(name):
+    stated = vars(method_type(METHODS[name]))["card"]
+    assert stated == card_of(name)
+    assert stated.family in card.FAMILIES
+    assert stated.problems
+    assert set(stated.problems) <= set(PROBLEMS)
+    assert not (stated.around and stated.family != "other")
+
+
+def test_a_method_outside_this_project_needs_no_card():
+    assert card_of("toy") == card_of("mine.py:Mine") == Card()
+
+
+def test_tables_of_variants_and_problems_are_complete():
     assert OF_VARIANTS.keys() <= VARIANTS.keys()
-    assert {*WITHOUT_GRADIENT, *PACKAGES} <= {*PATHS, *VARIANTS}
-    assert tuple(PROBLEMS) == tuple(coverage.PROBLEMS)
-    for problems in (*COVERED.values(), *OF_VARIANTS.values()):
-        assert problems
-        assert set(problems) < set(PROBLEMS)
+    assert tuple(PROBLEMS) == tuple(card.PROBLEMS)
+    assert all(problems and set(problems) < set(PROBLEMS) for problems in OF_VARIANTS.values())
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -177,9 +181,7 @@ def test_every_setting_says_what_it_means(name):
 
 def test_the_glossary_names_settings_that_exist():
     kinds = [method_type(path) for path in METHODS.values()]
-    settings = {f"{kind.__name__}.{f.name}" for kind in kinds for f in dataclasses.fields(kind)}
-    assert set(glossary.SPECIAL) <= settings
-    assert set(glossary.SHARED) <= {setting.partition(".")[2] for setting in settings}
+    assert set(glossary.SHARED) <= {f.name for kind in kinds for f in dataclasses.fields(kind)}
 
 
 def test_a_method_without_its_package_names_the_command_that_installs_it():

@@ -1,9 +1,12 @@
 """Rooms import only from their left, and no modules import each other in a circle."""
 
 import ast
+import sys
 from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 ENGINE = ("declare", "method_settings", "records", "run", "store", "external", "workers")
 FLOW = (
@@ -29,12 +32,9 @@ def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def module_of(path: Path) -> str:
+    """Return the name by which a file of the project is imported."""
     parts = path.relative_to(ROOT).with_suffix("").parts
-    return (
-        ".".join(("bnnbench", *parts))
-        .replace("bnnbench.bnnbench", "bnnbench")
-        .removesuffix(".__init__")
-    )
+    return ".".join(["bnnbench", *parts[parts[0] == "bnnbench" :]]).removesuffix(".__init__")
 
 
 MODULES = {module_of(path): path for path in FILES}
@@ -76,6 +76,28 @@ def is_in(name: str, packages: Iterable[str]) -> bool:
     return any(name == package or name.startswith(f"{package}.") for package in packages)
 
 
+REPORTS = ("style", "read", "papers", "judge", "figures", "sections", "pages")
+"""Rooms of `reports`; `judge/statistics` is below all of them."""
+STATISTICS = "bnnbench.reports.judge.statistics"
+NUMBERS = {*sys.stdlib_module_names, "numpy", "scipy", "jaxtyping"}
+
+
+@pytest.mark.parametrize("place", range(len(REPORTS)), ids=REPORTS)
+def test_rooms_of_reports_import_only_from_their_left(place, subtests):
+    right = [f"bnnbench.reports.{room}" for room in REPORTS[place + 1 :]]
+    for path in sorted((ROOT / "reports" / REPORTS[place]).rglob("*.py")):
+        names = [name for _, name in imported(ast.parse(path.read_text()))]
+        with subtests.test(str(path.relative_to(ROOT))):
+            assert not [n for n in names if is_in(n, right) and not is_in(n, [STATISTICS])]
+
+
+def test_statistics_import_only_numerical_libraries():
+    ours = "bnnbench.metrics.statistics", STATISTICS
+    for path in (ROOT / "reports" / "judge" / "statistics").glob("*.py"):
+        for line, name in imported(ast.parse(path.read_text())):
+            assert name.partition(".")[0] in NUMBERS or is_in(name, ours), f"{path}:{line}: {name}"
+
+
 SHARED = ("networks", "predictions", "fitting", "checkpoints", "compiled", "moments")
 """Rooms of `methods` that no method owns."""
 SHARED_FILES = [
@@ -97,7 +119,7 @@ def test_what_methods_share_knows_none_of_them(subtests):
 
 
 def test_the_engine_and_the_datasets_know_no_method():
-    tables = ("names", "coverage", "glossary", "environments")
+    tables = ("names", "card", "glossary", "environments")
     rooms = tuple(f"bnnbench.methods.{r}" for r in (*SHARED, *tables, "base", "source_code"))
     rooms += (
         "bnnbench.methods.METHODS",

@@ -1,4 +1,4 @@
-"""A server on this machine that misbehaves as told."""
+"""A server on this machine that misbehaves as specified."""
 
 import hashlib
 import threading
@@ -13,7 +13,7 @@ from bnnbench.datasets.reading import files
 
 @pytest.fixture(autouse=True)
 def fresh_process(monkeypatch):
-    """Forget what earlier tests found out about hosts and files."""
+    """Forget what earlier tests learned about hosts and files."""
     monkeypatch.setattr(files, "_answered", {})
     monkeypatch.setattr(files, "_verified", set())
     monkeypatch.delenv("BNNBENCH_OFFLINE", raising=False)
@@ -21,7 +21,7 @@ def fresh_process(monkeypatch):
 
 @dataclass
 class Server:
-    """Serves `answers`: path → what the n-th request (from 0) gets: status, body, length."""
+    """Serves `answers`: path → the n-th response (from 0): status, body, length."""
 
     address: str
     answers: dict[str, Callable[[int], tuple[int, bytes, int]]] = field(default_factory=dict)

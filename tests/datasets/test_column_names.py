@@ -1,4 +1,4 @@
-"""Names of features and classes: as many as there are, and those of the files."""
+"""Names of features and classes: their number, and their order in the files."""
 
 import pickle
 
@@ -26,7 +26,7 @@ def test_every_column_of_the_regression_sets_has_a_name_of_its_own(data_folder, 
 
 
 def test_names_of_columns_are_not_shifted(data_folder):
-    """Facts that the publishers state of single columns."""
+    """Facts that the publishers state about single columns."""
     table = Uci("wine_red").table(0)
     wine = dict(zip(Uci("wine_red").feature_names, table.train_inputs.T, strict=True))
     assert 2.5 < wine["pH"].mean() < 4

@@ -1,4 +1,4 @@
-"""Rows for another program: what they are, their names and digest, and that no target slips out."""
+"""Rows for another program: content, names and digest; no target of a test row leaks."""
 
 import hashlib
 import json

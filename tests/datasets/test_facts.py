@@ -1,4 +1,4 @@
-"""Twins, repeats, transforms and checksums: what is known of a split before it is believed."""
+"""Twins, repeats, transforms and checksums: the facts that are recorded about a split."""
 
 import hashlib
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ from bnnbench.datasets.stand_ins import DigitsAsCifar10
 
 
 def table(rng):
-    """A table of 30 and 10 rows: 4 test rows stand in train, and 3 training rows come twice."""
+    """A table of 30 and 10 rows: 4 test rows are also in train, and 3 training rows occur twice."""
     inputs, targets = rng.standard_normal((40, 3)), rng.standard_normal(40)
     train, test = np.arange(30), np.arange(30, 40)
     for array in (inputs, targets):
         array[[30, 31, 32, 33]] = array[[5, 6, 7, 7]]
         array[[10, 11, 12]] = array[[1, 1, 2]]
-    targets[39], inputs[39] = targets[0] + 1, inputs[0]  # equal features of another target
+    targets[39], inputs[39] = targets[0] + 1, inputs[0]  # equal features with another target
     return Table(inputs[train], targets[train], inputs[test], targets[test])
 
 
@@ -106,7 +106,7 @@ def test_official_files_have_checksums_and_others_none(name):
 def test_a_source_of_no_files_says_nothing_of_them():
     @dataclass(frozen=True)
     class Odd:
-        """Its source is no source."""
+        """Its source is no data source."""
 
         source: str = "a word"
 
@@ -126,7 +126,7 @@ def test_the_command_line_tells_the_facts(capsys):
 
 
 def test_the_command_line_says_what_is_missing(folder, capsys, monkeypatch):
-    monkeypatch.setenv("BNNBENCH_OFFLINE", "")  # restored afterwards, which --offline sets
+    monkeypatch.setenv("BNNBENCH_OFFLINE", "")  # --offline sets it; restored afterwards
     assert main(["facts", "boston", "--offline"]) == 1
     assert "boston" in capsys.readouterr().err
     assert main(["facts", "bostn"]) == 2

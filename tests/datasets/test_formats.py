@@ -1,4 +1,4 @@
-"""The official file formats, from files that other programs' conventions determine."""
+"""The official file formats, in files that follow other programs' conventions."""
 
 import gzip
 import struct

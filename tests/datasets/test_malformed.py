@@ -1,6 +1,6 @@
-"""Bytes that are not what they should be: every altered file is named, no pickle acts.
+"""Malformed bytes: every altered file is named, and no pickle runs code.
 
-`BNNBENCH_FAULTS=10000` tries as many inputs where CI is content with fewer.
+`BNNBENCH_FAULTS=10000` tries that many inputs; CI tries fewer.
 """
 
 import io
@@ -35,7 +35,7 @@ TABLE = "\n".join(" ".join(f"{v:.3f}" for v in row) for row in ROWS[:, :14] / 7)
 
 
 def sources(folder, monkeypatch):
-    """Return a way to load each format, and the file that it reads first."""
+    """Return a function that loads each format, and the file that it reads first."""
     batch = put(folder, "cifar-10-batches-py/test_batch", BATCH)
     pixels = put(folder, "pixels.gz", idx(4, 28, 28, content=bytes(4 * 784)))
     labels = put(folder, "labels.gz", idx(4, content=bytes(4)))
@@ -77,7 +77,7 @@ def test_every_altered_file_is_named_before_a_loader_sees_it(folder, monkeypatch
 
 @pytest.fixture
 def bounded():
-    """At most another GiB of memory: an altered pickle may ask for any number of places."""
+    """Allow at most another GiB of memory: an altered pickle may request any number of places."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2**30, before[1]))
@@ -88,7 +88,7 @@ def bounded():
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="bounds memory, which /proc tells")
 @pytest.mark.usefixtures("bounded")
 def test_no_altered_pickle_acts(tmp_path):
-    """Whatever the bytes say, data come back or an error: no name is looked up but three."""
+    """Any bytes lead to data or to an error; only three names are looked up."""
     looked_up = []
 
     class Watched(pickles._DataUnpickler):
@@ -113,7 +113,7 @@ def test_no_altered_pickle_acts(tmp_path):
 
 @pytest.mark.parametrize("name", ["../evil", "/tmp/bnnbench_zip_evil", "a/../../evil", "..\\evil"])
 def test_no_name_in_an_archive_is_a_place_to_write_to(folder, monkeypatch, name):
-    """Even where an archive's member is asked for by such a name, its place is the file's own."""
+    """Even if an archive's member is requested by such a name, its place is the file's own."""
     monkeypatch.setenv("BNNBENCH_OFFLINE", "1")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as zipped:

@@ -1,4 +1,4 @@
-"""The real files, against what their publishers and others say of them."""
+"""The real files, compared with statements of their publishers and others."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Which source is used, by what is there and what is allowed."""
+"""The choice of a source, by available files and permissions."""
 
 from dataclasses import dataclass, field
 
@@ -16,7 +16,7 @@ from bnnbench.datasets.stand_ins import DiabetesAsUci, DigitsAsCifar10, Photogra
 
 @dataclass(frozen=True)
 class Remote:
-    """A source that can, or cannot, be fetched."""
+    """A source that can, or cannot, be downloaded."""
 
     reachable: bool
     have: list = field(default_factory=list, hash=False)

@@ -46,7 +46,7 @@ def test_a_gap_of_numbers_in_order_is_the_middle_third():
 
 @dataclass(frozen=True)
 class Ordered(Line):
-    """Nine rows, of which row 4 comes three times in fold 1, once in training."""
+    """Nine rows; row 4 occurs three times in fold 1, once in training."""
 
     name: str = "ordered"
     folds: int = 2

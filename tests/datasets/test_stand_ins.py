@@ -1,4 +1,4 @@
-"""Stand-ins are scikit-learn's data, drawn otherwise and nothing else."""
+"""Stand-ins are scikit-learn's data in another order."""
 
 import numpy as np
 import pytest

@@ -76,7 +76,7 @@ def test_missing_files_are_named_with_the_folder_and_the_cure(folder):
         UciClassification("breast-cancer")
 
 
-# The rest reads the real files.
+# The tests below read the real files.
 
 COUNTS = {
     "adult": (37155, 11687),
@@ -94,7 +94,7 @@ COUNTS = {
     "thyroid": (150, 35, 30),
     "wheat_seeds": (70, 70, 70),
 }
-"""Rows of each class as the owners count them, labels in alphabetical order."""
+"""Rows of each class as stated by the publishers, with labels in alphabetical order."""
 
 
 @pytest.fixture

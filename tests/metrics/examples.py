@@ -1,4 +1,4 @@
-"""The worked examples of the metrics' specification, which has no random numbers."""
+"""The worked examples of the metrics' specification, which contains no random numbers."""
 
 import torch
 from torch import Tensor
@@ -34,7 +34,7 @@ def categorical(probs: Tensor) -> CategoricalPredictive:
 
 
 def certain(confidences: list[float]) -> CategoricalPredictive:
-    """Return a prediction of two classes whose first has these probabilities."""
+    """Return a prediction of two classes with these probabilities of the first class."""
     first = torch.tensor(confidences, dtype=torch.float64)
     return categorical(torch.stack([first, 1 - first], 1))
 
@@ -50,7 +50,7 @@ def random_prediction(
 def mixture(
     weights: list[float], means: list[float], variances: list[float], repeats: int = 10
 ) -> GaussianPredictive:
-    """Return a mixture of weights that are tenths, as equally weighted draws."""
+    """Return a mixture whose weights are tenths, as equally weighted draws."""
     counts = torch.tensor([round(weight * repeats) for weight in weights])
     mean, variance = (
         torch.tensor(values, dtype=torch.float64).repeat_interleave(counts)[:, None, None]

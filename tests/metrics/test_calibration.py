@@ -32,7 +32,7 @@ def test_confidence_1_is_in_the_last_bin_and_probability_0_in_the_first():
     prediction, labels = certain([1.0, 1.0]), _labels(0, 0)
     assert reliability_curve(prediction, labels, 15).count.tolist() == [0] * 14 + [2]
     assert expected_calibration_error(prediction, labels).item() == 0
-    # Each class is binary problem: probabilities 1 and 0, both right.
+    # Each class is a binary problem: probabilities 1 and 0, both right.
     assert classwise_calibration_error(prediction, labels).item() == 0
 
 
@@ -138,7 +138,7 @@ def test_calibration_errors_vanish_as_points_grow_where_labels_follow_the_predic
     ):
         # A bin of n points has a gap of about sqrt(p(1 - p)/n).
         assert error(prediction, labels).item() < math.sqrt(0.25 * 20 / 100_000)
-    # Expected value over bins of about 30 points: sum of variances / 30.
+    # Expected value over bins of about 30 points: the sum of variances / 30.
     variance = (prediction.log_probs[0].exp() * -torch.expm1(prediction.log_probs[0])).sum(1).mean()
     simplex = simplex_calibration_error(prediction, labels).item()
     assert variance / 40 < simplex < variance / 20

@@ -25,7 +25,7 @@ from bnnbench.metrics.crps import crps, crps_by_integration
 
 @dataclass(frozen=True)
 class UniformPredictive:
-    """Uniform on [low, high]: another shape than any in the project."""
+    """Uniform on [low, high]: a shape that the project does not have."""
 
     low: Tensor
     high: Tensor
@@ -76,13 +76,13 @@ def _cdf(x: float, means, variances) -> float:
 def test_quantiles_of_mixtures_are_those_found_by_bisection(means, variances, level):
     low = min(m - 7 * math.sqrt(v) for m, v in zip(means, variances, strict=True))
     high = max(m + 7 * math.sqrt(v) for m, v in zip(means, variances, strict=True))
-    # scipy's absolute tolerance knows nothing of the scale of the problem.
+    # SciPy's absolute tolerance ignores the scale of the problem.
     found = optimize.bisect(
         lambda u: _cdf(low + u * (high - low), means, variances) - level, 0, 1, xtol=1e-15
     )
     expected = low + found * (high - low)
     actual = quantile(_mixture(means, variances), level).item()
-    if (means, level) != ([-50.0, 50.0], 0.5):  # every value between the modes is a median
+    if (means, level) != ([-50.0, 50.0], 0.5):  # Every value between the modes is a median.
         assert actual == pytest.approx(expected, abs=1e-11 * (high - low), rel=1e-14)
     assert _cdf(actual, means, variances) == pytest.approx(level, abs=1e-9)
 
@@ -177,7 +177,7 @@ def test_a_prediction_at_its_own_quantiles_is_calibrated():
     )
     assert calibration_error(prediction, target).item() == pytest.approx(0, abs=1e-20)
     assert mean_absolute_calibration_error(prediction, target).item() == pytest.approx(0, abs=1e-12)
-    # Twice too bold: half the z, and the curve is the cdf of half the quantile.
+    # Overconfident by a factor of 2: half the z, and the curve is the cdf of half the quantile.
     bold = GaussianPredictive(torch.zeros(1, 1000, 1), torch.full((1, 1000, 1), 0.25))
     grid = np.arange(1, 10) / 10
     expected = np.abs(stats.norm.cdf(stats.norm.ppf(grid) / 2) - grid).mean()

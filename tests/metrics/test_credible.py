@@ -7,7 +7,7 @@ from bnnbench.metrics.credible import MASSES, credible_coverage, sigma_coverage
 
 
 def _networks(cdf: np.ndarray, left: int = 3, right: int = 5):
-    """Return the same cdf at the truth at every position, and positions on both sides."""
+    """Return a cdf with this value at the truth at every position, and positions on both sides."""
     position = np.concatenate([np.linspace(-20, -11, left), [0.0], np.linspace(11, 20, right)])
     return np.repeat(cdf[:, None], len(position), axis=1), position
 
@@ -29,7 +29,7 @@ def test_networks_at_their_own_quantiles_cover_as_much_as_their_mass():
 def test_a_correlation_does_not_see_a_bias_but_the_distance_does():
     """Coverage p^1.5 on 0, 0.01, ..., 1: the specification's 0.98946954."""
     mass = np.arange(101) / 100
-    # Network i is covered from mass (i + 1/2)^(2/3) on: its cdf is half of that below 1/2.
+    # Network i covers from mass (i + 1/2)^(2/3) on: its cdf is half of that, below 1/2.
     start = ((np.arange(10_000) + 0.5) / 10_000) ** (2 / 3)
     coverage = credible_coverage(*_networks(0.5 - start / 2), mass)
     np.testing.assert_allclose(coverage.positive, mass**1.5, atol=1e-4)

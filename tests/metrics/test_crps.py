@@ -76,13 +76,15 @@ def test_many_draws_are_scored_by_quadrature_as_they_are_by_pairs(narrowest):
 def test_the_narrowest_component_decides_how_many_draws_quadrature_needs(monkeypatch):
     prediction, target = _random(400, 3)
     wide = crps(prediction, target)
-    monkeypatch.setattr(module, "_spread_by_quadrature", None)  # pairs would be taken
+    monkeypatch.setattr(
+        module, "_spread_by_quadrature", None
+    )  # here the mean over pairs would be used
     with pytest.raises(TypeError):
         crps(prediction, target)
     monkeypatch.setattr(module, "_nodes_needed", lambda *_: float("inf"))
     torch.testing.assert_close(crps(prediction, target), wide, rtol=1e-12, atol=0)
     variances = prediction.variances.clone()
-    variances[0] = 0.0  # a point mass among them has no width at all
+    variances[0] = 0.0  # a point mass among them has width 0
     monkeypatch.undo()
     monkeypatch.setattr(module, "_spread_by_quadrature", None)
     assert crps(GaussianPredictive(prediction.means, variances), target).isfinite().all()

@@ -50,7 +50,7 @@ def cdf(mixture, x):
 @pytest.mark.parametrize(("m1", "s1", "m2", "s2"), PAIRS)
 def test_gaussians_are_as_far_apart_as_their_closed_form_says(m1, s1, m2, s2, double):
     one, other = of([m1], [s1]), of([m2], [s2])
-    if double:  # mixtures of two equal draws go by the grid
+    if double:  # mixtures of two equal draws are computed on the grid
         one, other = twice(one), twice(other)
     expected = math.hypot(m1 - m2, s1 - s2)
     assert wasserstein2(one, other).item() == pytest.approx(expected, rel=1e-5, abs=1e-12)
@@ -123,13 +123,13 @@ def test_other_distributions_have_the_divergence_of_adaptive_quadrature(student)
     low, high = (end.item() for end in student.ends)
     expected, _ = integrate.quad(integrand, low, high, (student_log_pdf, gaussian))
     found = kl_divergence(of(*GAUSSIAN), student).item()
-    # The trapezoid rule is of second order where a density is not 0 at the ends.
+    # The trapezoidal rule is of second order if a density is not 0 at the ends.
     assert found == pytest.approx(expected, rel=1e-3)
 
 
 @pytest.mark.parametrize("node", [240, 255, 256])
 def test_a_narrow_component_on_a_node_moves_the_distance_by_no_more_than_a_step(node):
-    """Its density there is thousands of times what the cdf rises by in a step."""
+    """There the density is thousands of times the increase of the cdf in a step."""
     scales, degrees = torch.tensor([1.0, 1e-4]), torch.full((2, 1, 1), 30.0)
 
     def with_narrow_at(place):
@@ -155,7 +155,7 @@ def test_boxes_of_weights_have_the_distance_of_sorted_samples_and_no_tails():
     chosen = rng.integers(2, size=400_000)
     drawn = centres.numpy()[chosen] + rng.triangular(-0.3, 0, 0.3, len(chosen))
     drawn += (widths.numpy()[chosen] * rng.uniform(-0.5, 0.5, (len(chosen), 2))).sum(1)
-    assert drawn.var() == pytest.approx(box.variance.item(), rel=0.01)  # widths are whole ones
+    assert drawn.var() == pytest.approx(box.variance.item(), rel=0.01)  # widths are full widths
     levels = (np.arange(len(drawn)) + 0.5) / len(drawn)
     other = GAUSSIAN[0][0] + GAUSSIAN[1][0] * special.ndtri(levels)
     expected = np.sqrt(np.mean((np.sort(drawn) - other) ** 2))
@@ -236,7 +236,10 @@ def test_points_that_do_not_fit_in_one_chunk_are_scored_alike(monkeypatch):
 
 
 def test_components_narrower_than_a_step_move_the_distance_by_no_more_than_a_step():
-    narrow = ([-3.0, -1.0, 2.0, 5.0], [1e-5] * 4)  # W2 of two sets of atoms: sort and match
+    narrow = (
+        [-3.0, -1.0, 2.0, 5.0],
+        [1e-5] * 4,
+    )  # W2 of two sets of atoms, by sorting and matching
     table, other = of(*narrow), of([-2.0, -1.5, 2.5, 3.0], [1e-5] * 4)
     expected = math.sqrt(np.mean([1.0, 0.25, 0.25, 4.0]))
     assert wasserstein2(table, other).item() == pytest.approx(expected, abs=table.step.item())

@@ -50,7 +50,7 @@ def test_divergences_of_normals_have_their_closed_form():
 
 def test_total_variation_of_normals_of_one_variance_is_a_difference_of_cdfs():
     found = total_variation(on_grid(normal(0.7, 1)), on_grid(normal(0, 1)))
-    # Between the means' middle and infinity: 2 Φ(0.35) - 1.
+    # Between the midpoint of the means and infinity: 2 Φ(0.35) - 1.
     assert float(found) == pytest.approx(math.erf(0.35 / math.sqrt(2)), abs=1e-5)
 
 
@@ -63,7 +63,7 @@ def test_a_bounded_support_is_finitely_far_from_a_normal_and_infinitely_back():
         return q * (math.log(q) + 0.5 * y * y + 0.5 * math.log(2 * math.pi))
 
     wanted = 2 * integrate.quad(integrand, 0, r, epsabs=1e-12)[0]
-    assert wanted == pytest.approx(0.0230, abs=1e-4)  # the triangle of equal variance
+    assert wanted == pytest.approx(0.0230, abs=1e-4)  # the triangle with equal variance
     assert float(kl_to_exact(bounded, exact)) == pytest.approx(wanted, abs=1e-4)
     assert float(kl_from_exact(bounded, exact)) == math.inf
 

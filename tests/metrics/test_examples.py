@@ -1,4 +1,4 @@
-"""Every number of the specification's section 7 that is the score of a prediction."""
+"""Every score of a prediction in section 7 of the specification."""
 
 import pytest
 import torch

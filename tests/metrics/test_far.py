@@ -1,4 +1,4 @@
-"""The predictive cdf at a known function, far from the data."""
+"""The predictive cdf at a known function, far from the training data."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from bnnbench.metrics.far import KnownFunction, cdf_at_truth
 POSITION = torch.tensor([-20.0, -15.0, -11.0, -10.0, 0.0, 10.0, 12.0, 19.0], dtype=torch.float64)
 TRUTH = 0.3 * POSITION
 ERRORS = np.array([0.2, -1.0, 0.7, 50.0, 50.0, 50.0, 2.5, -0.3])
-"""Standard deviations that the truth lies above the predicted mean, at each position."""
+"""Distance from the predicted mean to the truth at each position, in standard deviations."""
 
 
 def predicted(std: float = 0.4) -> GaussianPredictive:
@@ -22,7 +22,7 @@ def predicted(std: float = 0.4) -> GaussianPredictive:
 
 
 def test_it_is_the_median_of_the_cdf_over_the_positions_of_a_side():
-    r"""$$ \operatorname{median}_{n:\, s x_n > 10} P(y_n \le f(x_n)) $$ ; 10 itself is inside."""
+    r"""$$ \operatorname{median}_{n:\, s x_n > 10} P(y_n \le f(x_n)) $$ ; 10 itself is included."""
     function = KnownFunction(POSITION, TRUTH)
     negative, positive = (float(m.score(predicted(), function)) for m in FAR.values())
     assert list(FAR) == ["cdf_at_truth_negative", "cdf_at_truth_positive"]
@@ -31,7 +31,7 @@ def test_it_is_the_median_of_the_cdf_over_the_positions_of_a_side():
 
 
 def test_it_lies_in_an_interval_as_often_as_draws_of_the_truth_do():
-    """Networks that know the law of the truth cover it as often as they claim."""
+    """Networks that know the distribution of the truth cover it at their nominal level."""
     rng = np.random.default_rng(0)
     position = torch.tensor([11.0], dtype=torch.float64)
     unit = GaussianPredictive(torch.zeros(1, 1, 1).double(), torch.ones(1, 1, 1).double())

@@ -1,4 +1,4 @@
-"""Scores that count every class alike, beside scikit-learn's."""
+"""Scores that weight every class equally, compared with scikit-learn's."""
 
 import math
 
@@ -37,7 +37,7 @@ def test_a_rare_class_counts_as_much_as_a_frequent_one():
     labels = torch.tensor([0] * 9 + [1])
     assert value(METRICS["accuracy"], prediction, labels) == 0.9
     assert value(METRICS["balanced_accuracy"], prediction, labels) == 0.5
-    # All scores are equal, so that precision is each class's share.
+    # All scores are equal, so the precision is each class's share.
     assert average_precision(prediction, labels).item() == pytest.approx((0.9 + 0.1) / 2)
 
 

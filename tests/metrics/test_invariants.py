@@ -1,4 +1,4 @@
-"""What must change no score, for every metric of the table."""
+"""Invariances of every metric in the table."""
 
 import pytest
 import torch
@@ -25,10 +25,10 @@ from tests.metrics.examples import random_prediction
 POINTS = 90
 
 OF_DISTRIBUTIONS = [name for name in METRICS if name not in {"pinball", *INTERVALS, *SETS}]
-"""The others are of predictions that state levels: `test_quantiles` and `test_sets`."""
+"""Predictions that state levels are tested in `test_quantiles` and `test_sets`."""
 
 OF_CLASSES = ("joint_log_loss_dyadic",)
-"""Scores of classes and of real targets that are tested with classes."""
+"""Scores of classes and of real targets; these are tested with classes."""
 
 SAMPLED = ("joint_log_loss", "joint_energy_score")
 """Scores of random batches of points."""

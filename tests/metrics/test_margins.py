@@ -1,4 +1,4 @@
-"""Margins of practical equality: their units, and the metrics that have one."""
+"""Margins of practical equality: their units, and which metrics have one."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Memory that scoring needs beyond its input."""
+"""Memory that scoring needs in addition to its input."""
 
 import json
 import subprocess
@@ -35,7 +35,7 @@ print(json.dumps({"input": log_probs.nbytes, "before": before, "growth": peak() 
 
 
 def growth(project: Path, points: int) -> int:
-    """Return by how many bytes a process grows while it scores so many points."""
+    """Return the growth of a process, in bytes, while it scores this number of points."""
     child = subprocess.run(
         [sys.executable, "-c", CHILD, str(points)], cwd=project, check=True, capture_output=True
     )

@@ -1,4 +1,4 @@
-"""Errors of moments beside samples whose law is known."""
+"""Errors of moments, compared with samples from known distributions."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Scores against a known law, against quadrature and closed forms."""
+"""Scores against a known distribution, compared with quadrature and closed forms."""
 
 import math
 
@@ -28,13 +28,13 @@ def law(truth, noise_std, exact_std=None):
 
 
 def gaussians(means, variances):
-    """Return a mixture; both are components x points."""
+    """Return a mixture; both arguments are components x points."""
     tensors = (torch.tensor(v, dtype=DOUBLE)[..., None] for v in (means, variances))
     return GaussianPredictive(*tensors)
 
 
 def classes(probabilities):
-    """Return a mixture; they are draws x points x classes."""
+    """Return a mixture; the argument is draws x points x classes."""
     return CategoricalPredictive(torch.tensor(probabilities, dtype=DOUBLE).log())
 
 

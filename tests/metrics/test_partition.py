@@ -26,7 +26,7 @@ reals = some.lists(some.floats(0, 1, allow_subnormal=False), min_size=1, max_siz
 @settings(max_examples=150)
 @given(some.one_of(tenths, reals), some.integers(1, 5))
 def test_no_partition_has_less_variance(values, bins):
-    """By enumeration of all partitions into intervals of distinct values."""
+    """Enumerate all partitions into intervals of distinct values."""
     values = np.array(values)
     distinct = np.unique(values)
     index = minimum_variance_bins(torch.from_numpy(values), bins).numpy()
@@ -71,7 +71,7 @@ def test_ten_thousand_points_take_less_than_two_seconds_and_beat_k_means():
 
 
 def _reference_simplex_bins(probs: np.ndarray, minimum: int) -> list[list[int]]:
-    """The bins by the letter: the most varied splittable bin first, one at a time."""
+    """Return the bins by definition: the splittable bin of largest variance first, one by one."""
     bins, final = [list(range(len(probs)))], []
     while bins:
         spread = [probs[b].var(0, ddof=1).max() if len(b) > 1 else 0.0 for b in bins]

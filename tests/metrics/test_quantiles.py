@@ -1,4 +1,4 @@
-"""Quantiles on a grid: what they answer, beside closed forms, brute force and scikit-learn."""
+"""Quantiles on a grid, compared with closed forms, brute force and scikit-learn."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""How sure errors are, by hand."""
+"""Confidence of errors, computed by hand."""
 
 import math
 

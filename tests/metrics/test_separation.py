@@ -16,7 +16,7 @@ CRITERIA = (auroc, aupr_out, aupr_in, fpr95_out, fpr95_in)
 
 @some.composite
 def scored(draw):
-    """Scores, most often tied, and targets of both kinds."""
+    """Scores, mostly tied, with targets of both kinds."""
     kinds = draw(
         some.lists(some.integers(0, 1), min_size=2, max_size=60).filter(lambda k: len(set(k)) == 2)
     )
@@ -26,7 +26,7 @@ def scored(draw):
 
 
 def _first_false_positive_rate(score, target):
-    """By going through every threshold, highest first."""
+    """Visit every threshold, from the highest."""
     outliers, inliers = score[target == 1], score[target == 0]
     for threshold in sorted(set(score.tolist()), reverse=True):
         if (outliers >= threshold).double().mean() >= 0.95:

@@ -54,7 +54,7 @@ def test_wilcoxon_of_no_difference_finds_none():
 
 
 def test_wilcoxon_of_ties_is_a_normal_approximation():
-    # Ranks 2, 2, 2, 4.5, 4.5 with signs + + - + +: 2 against 13, whose mean is 7.5.
+    # Ranks 2, 2, 2, 4.5, 4.5 with signs + + - + +: 2 against 13, with mean 7.5.
     variance = 5 * 6 * 11 / 24 - (3**3 - 3 + 2**3 - 2) / 48
     expected = 2 * stats.norm.cdf((2 - 7.5) / math.sqrt(variance))
     found = wilcoxon(np.array([1.0, 1.0, -1.0, 2.0, 2.0]))

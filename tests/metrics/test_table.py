@@ -77,7 +77,7 @@ def _perfect_and_random(name: str):
 DIRECTED = [
     name
     for name, metric in METRICS.items()
-    # Calibration is another matter than being right.
+    # Calibration is not accuracy.
     if metric.higher_is_better is not None and not name.startswith("calibration")
 ]
 

@@ -75,7 +75,7 @@ def test_confidence_is_the_largest_probability():
 
 
 def test_draws_of_a_dirichlet_give_back_its_precision_and_mutual_information():
-    """Mean and precision of 4000 draws are known to about 2 %."""
+    """The mean and the precision of 4000 draws are known to about 2 %."""
     alpha = np.array([[4.0, 2.0, 9.0], [0.5, 0.5, 2.0], [300.0, 20.0, 100.0]])
     rng = np.random.default_rng(0)
     draws = np.stack([rng.dirichlet(a, 4000) for a in alpha], 1)

@@ -11,9 +11,9 @@ from bnnbench.reports.figures.evidence import (
     Separation,
     levels,
 )
+from bnnbench.reports.judge.ranks import Place, Ranks
 from bnnbench.reports.judge.statistics.rank_bars import Agreement
 from bnnbench.reports.judge.statistics.rank_bars import Place as RankPlace
-from bnnbench.reports.judge.statistics.ranks import Place, Ranks
 from bnnbench.reports.pages.report import timing_page_figure
 from bnnbench.reports.read.predictions.truths import Rows
 from bnnbench.reports.sections import costs_figure, ranking_figure, trials_figure

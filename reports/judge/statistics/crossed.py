@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from bnnbench.reports.judge.elimination import Errors
+from bnnbench.reports.judge.statistics.elimination import Errors
 from bnnbench.reports.judge.statistics.moderation import Differences, differences
 
 

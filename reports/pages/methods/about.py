@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bnnbench.methods import METHODS
+from bnnbench.methods.card import card_of
 from bnnbench.reports.style import labels
-from bnnbench.reports.style.families import WRAPPERS
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class About:
 def about(description: object) -> About:
     """Return the available description of a method, from its settings in a record."""
     wrapped: list[str] = []
-    while isinstance(description, Mapping) and str(description.get("type")) in WRAPPERS:
+    while isinstance(description, Mapping) and card_of(str(description.get("type"))).around:
         wrapped.append(str(description["type"]))
         inner = description.get("method")
         if inner is None:

@@ -9,7 +9,7 @@ from typing import Any
 from bnnbench.engine.method_settings.search_spaces import searched
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.repetitions import Rerun
-from bnnbench.methods import coverage
+from bnnbench.methods.card import FAMILIES, PROBLEMS, card_of
 from bnnbench.reports.pages.methods.about import About, about
 from bnnbench.reports.pages.methods.failures import Entry, Verdicts, failures_of
 from bnnbench.reports.pages.methods.printed import printed_and_ours
@@ -25,7 +25,7 @@ from bnnbench.reports.read.code_states import CodeState, in_words
 from bnnbench.reports.read.devices import has_processor_seconds, mean_fit_seconds
 from bnnbench.reports.style import formulas, labels
 from bnnbench.reports.style.descriptions import call
-from bnnbench.reports.style.families import FAMILIES, family_of
+from bnnbench.reports.style.families import family_of
 from bnnbench.reports.style.numbers import duration
 from bnnbench.reports.style.words import joined
 from bnnbench.suites import SUITES
@@ -92,7 +92,7 @@ def method_page(
         family=family_of(description),
         about=known,
         around=around(known),
-        takes=joined([coverage.PROBLEMS[k] for k in coverage.covered(known.name)]),
+        takes=joined([PROBLEMS[kind] for kind in card_of(known.name).problems]),
         space=searched(known.name) if known.name else None,
         code=snippet(description),
         settings_kept=_has_settings(description),
@@ -120,14 +120,8 @@ def entries_of(method: str, suites: Mapping[str, Sequence[Benchmark]]) -> list[E
 
 def around(known: About) -> str:
     """Return a sentence on a method's wrappers; "" if it has none."""
-    clauses = {
-        "tuned": "its settings are searched on held-out training rows",
-        "tempered": "one temperature is fitted to held-out rows",
-        "conformal": "its sets or intervals are corrected to a stated coverage",
-    }
-    return labels.sentence(f"{joined([clauses[name] for name in known.wrapped])}.") * bool(
-        known.wrapped
-    )
+    clauses = [card_of(name).around for name in known.wrapped]
+    return labels.sentence(f"{joined(clauses)}.") if clauses else ""
 
 
 def uses_of(method: str, site: Site) -> list[Use]:

@@ -11,8 +11,8 @@ from bnnbench.engine.records.record import Record
 from bnnbench.metrics import LISTED
 from bnnbench.metrics.base import NO_MARGINS, Margins
 from bnnbench.metrics.statistics import Samples, holm, mean, replicates
-from bnnbench.reports.judge.elimination import one_sided
 from bnnbench.reports.judge.participants import FEWEST
+from bnnbench.reports.judge.statistics.elimination import one_sided
 from bnnbench.reports.judge.statistics.intervals import t_interval
 from bnnbench.reports.judge.statistics.moderation import LEVEL
 from bnnbench.reports.read.facts import provenance_entries

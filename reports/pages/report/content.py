@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from bnnbench.methods.card import FAMILIES
 from bnnbench.metrics.base import NO_MARGINS, Margins
 from bnnbench.reports.judge.table import Table
 from bnnbench.reports.pages.report.part import Part, part_of
@@ -24,7 +25,7 @@ from bnnbench.reports.read.load import Damage, Results
 from bnnbench.reports.read.means import with_means
 from bnnbench.reports.read.predictions.point_scores import KeptScores
 from bnnbench.reports.style import labels
-from bnnbench.reports.style.families import FAMILIES, family_of
+from bnnbench.reports.style.families import family_of
 from bnnbench.reports.style.numbers import duration
 from bnnbench.reports.style.palette import Style, styles
 

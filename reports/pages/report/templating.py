@@ -7,6 +7,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from bnnbench.datasets.names import title_of
+from bnnbench.methods.card import FAMILIES
 from bnnbench.reports.judge.participants import LEGEND
 from bnnbench.reports.pages.exports.tables import printed
 from bnnbench.reports.pages.report.captions import (
@@ -21,7 +22,6 @@ from bnnbench.reports.pages.report.captions import (
 from bnnbench.reports.pages.site.layout import SECTIONS
 from bnnbench.reports.pages.site.layout import TEMPLATES as BOARD
 from bnnbench.reports.style import labels
-from bnnbench.reports.style.families import FAMILIES
 from bnnbench.reports.style.numbers import duration, identifier, number, typographic
 from bnnbench.reports.style.palette import MARKERS, Style
 from bnnbench.reports.style.templates import digest_of, environment_in, joined_files

@@ -12,7 +12,6 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from bnnbench.reports.pages.site.shapes import OUTLINES
-from bnnbench.reports.style.families import OTHER
 from bnnbench.reports.style.numbers import slug
 from bnnbench.reports.style.templates import digest_of, environment_in, joined_files
 
@@ -111,5 +110,5 @@ def slugs(names: Sequence[str]) -> dict[str, str]:
 @functools.cache
 def _environment() -> Environment:
     environment = environment_in(TEMPLATES)
-    environment.globals |= {"outline": lambda family: OUTLINES.get(family, OUTLINES[OTHER])}
+    environment.globals |= {"outline": lambda family: OUTLINES.get(family, OUTLINES["other"])}
     return environment

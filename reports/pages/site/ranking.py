@@ -12,15 +12,15 @@ from scipy import stats
 
 from bnnbench.metrics.statistics import Samples, replicates
 from bnnbench.reports.judge.decision import Decision, Standing
-from bnnbench.reports.judge.elimination import one_sided
 from bnnbench.reports.judge.participants import Exclusion
-from bnnbench.reports.judge.statistics.moderation import LEVEL
-from bnnbench.reports.judge.statistics.pooled import (
+from bnnbench.reports.judge.pooled import (
     Fits,
     Standings,
     decide_over,
     together,
 )
+from bnnbench.reports.judge.statistics.elimination import one_sided
+from bnnbench.reports.judge.statistics.moderation import LEVEL
 from bnnbench.reports.pages.site.tasks import ByRun, Column, Scale, Task
 from bnnbench.reports.style.families import PLAIN
 

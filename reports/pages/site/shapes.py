@@ -3,19 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from bnnbench.reports.style.families import (
-    ENSEMBLE,
-    FUNCTION,
-    LAPLACE,
-    MESSAGES,
-    MOMENTS,
-    OTHER,
-    POINT,
-    PROCESSES,
-    SAMPLING,
-    TRAJECTORY,
-    VARIATIONAL,
-)
+from bnnbench.methods.card import Family
 
 RADIUS = 4.6
 """Half of the width of an outline, around the origin."""
@@ -46,17 +34,19 @@ _PLUS = [
 _TURN = math.sqrt(0.5)
 _CROSS = [(_TURN * (x - y), _TURN * (x + y)) for x, y in _PLUS]
 
-OUTLINES: Mapping[str, str] = {
-    POINT: f"M-{RADIUS} 0A{RADIUS} {RADIUS} 0 1 0 {RADIUS} 0A{RADIUS} {RADIUS} 0 1 0 -{RADIUS} 0Z",
-    ENSEMBLE: _scaled([(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
-    LAPLACE: _scaled([(0, -1), (1.05, 0.85), (-1.05, 0.85)]),
-    FUNCTION: _scaled([(0, 1), (1.05, -0.85), (-1.05, -0.85)]),
-    VARIATIONAL: _scaled([(0, -1.15), (1.15, 0), (0, 1.15), (-1.15, 0)]),
-    TRAJECTORY: _scaled([(1, 0), (-0.85, 1.05), (-0.85, -1.05)]),
-    MESSAGES: _scaled([(1.1 * x, 1.1 * y) for x, y in _PLUS]),
-    SAMPLING: _star(5, 1.2, 0.5),
-    PROCESSES: _star(3, 1.05, 1.05),
-    MOMENTS: _scaled([(1.1 * x, 1.1 * y) for x, y in _CROSS]),
-    OTHER: _scaled([(-1, -0.4), (1, -0.4), (1, 0.4), (-1, 0.4)]),
+_ARC = f"A{RADIUS} {RADIUS} 0 1 0"
+
+OUTLINES: Mapping[Family, str] = {
+    "point estimates": f"M-{RADIUS} 0{_ARC} {RADIUS} 0{_ARC} -{RADIUS} 0Z",
+    "ensembles": _scaled([(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
+    "Laplace": _scaled([(0, -1), (1.05, 0.85), (-1.05, 0.85)]),
+    "function space": _scaled([(0, 1), (1.05, -0.85), (-1.05, -0.85)]),
+    "variational": _scaled([(0, -1.15), (1.15, 0), (0, 1.15), (-1.15, 0)]),
+    "trajectories": _scaled([(1, 0), (-0.85, 1.05), (-0.85, -1.05)]),
+    "message passing": _scaled([(1.1 * x, 1.1 * y) for x, y in _PLUS]),
+    "sampling": _star(5, 1.2, 0.5),
+    "Gaussian processes": _star(3, 1.05, 1.05),
+    "moments": _scaled([(1.1 * x, 1.1 * y) for x, y in _CROSS]),
+    "other": _scaled([(-1, -0.4), (1, -0.4), (1, 0.4), (-1, 0.4)]),
 }
 """Family → path of an SVG."""

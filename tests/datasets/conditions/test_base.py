@@ -1,4 +1,4 @@
-"""What is scored: foreign images under the known preprocessing, turned images."""
+"""Test conditions: out-of-distribution images with the known preprocessing, and rotated images."""
 
 import math
 from dataclasses import replace
@@ -68,12 +68,12 @@ def test_the_first_rows_are_a_subset_of_the_test_split():
 
 
 def parted(split):
-    """Return the known and the foreign inputs, each in a fixed order of their own."""
+    """Return the known and the other inputs, each in a fixed order."""
     return [ordered(split.inputs[split.targets == target]) for target in (0, 1)]
 
 
 def ordered(images):
-    """Return images sorted by a sum of their pixels, the same whatever order they come in."""
+    """Return images sorted by a sum of their pixels, which does not depend on their order."""
     rows = images.flatten(1).double().numpy()
     return images[np.argsort(rows @ np.random.default_rng(0).normal(size=rows.shape[1]))]
 
@@ -183,7 +183,7 @@ def test_turning_is_scipys_bilinear_rotation_on_a_black_ground(degrees, shape):
 @pytest.mark.parametrize("degrees", range(10, 190, 10))
 @pytest.mark.parametrize("shape", [(28, 28), (14, 10)])
 def test_turning_to_the_nearest_pixel_is_pillows_rotation(degrees, shape):
-    """Torchvision turns images by Pillow, or as here; a few pixels lie between two."""
+    """Torchvision rotates with Pillow, or as here; a few pixels lie between two."""
     images = torch.randint(256, (1, 1, *shape), generator=torch.Generator().manual_seed(0))
     turned = rotate(images.double(), degrees, "nearest")[0, 0]
     expected = np.asarray(Image.fromarray(images[0, 0].numpy().astype(np.uint8)).rotate(degrees))

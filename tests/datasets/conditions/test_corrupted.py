@@ -1,4 +1,4 @@
-"""Corrupted test images as a condition: what is scored, its origin, and what stays in memory."""
+"""Corrupted test images as a condition: scored images, origin, and memory."""
 
 import gc
 import weakref
@@ -82,7 +82,7 @@ def test_no_split_stays_in_memory(digits):
 
 @pytest.fixture
 def cifar10(data_folder, monkeypatch, tmp_path):
-    """Real data in a folder of its own, so that blocks are kept there."""
+    """Real data in a separate folder, in which blocks are stored."""
     for name in ("cifar-10-batches-py", "frost"):
         if not (data_folder / name).is_dir():
             pytest.skip(f"real data: {data_folder / name} is not there")

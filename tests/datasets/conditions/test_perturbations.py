@@ -1,4 +1,4 @@
-"""Perturbed inputs: their law, their scale, their names."""
+"""Perturbed inputs: their distribution, scale and names."""
 
 import dataclasses
 import math
@@ -15,7 +15,7 @@ KINDS = (GaussianNoise, SignNoise)
 
 
 def dataset(points=40, shape=(3, 8, 8)):
-    """Return images, intensities in [0, 1], as channels standardised with their own scaling."""
+    """Return images, with intensities in [0, 1], standardised by channel with their own scaling."""
     pixels = torch.rand(points, *shape, generator=torch.Generator().manual_seed(1))
     scaling = Scaling(
         torch.tensor([0.5, 0.4, 0.3]).view(3, 1, 1), torch.tensor([0.2, 0.25, 0.5]).view(3, 1, 1)

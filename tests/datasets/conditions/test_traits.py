@@ -1,4 +1,4 @@
-"""How conditions are named and grouped on pages, and how records hold it."""
+"""Names and groups of conditions on pages, and their form in records."""
 
 import json
 

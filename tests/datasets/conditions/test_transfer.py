@@ -1,4 +1,4 @@
-"""The condition that asks a network of one data set about the images of another."""
+"""The condition that tests a network of one data set on the images of another."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Real test images and frost textures where they are; skipped tests where they are not."""
+"""Real test images and frost textures; tests are skipped if they are absent."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from bnnbench.datasets.official.cifar10 import Cifar10
 
 @pytest.fixture
 def frost_textures(data_folder: Path, monkeypatch) -> Path:
-    """The data folder with the textures in it."""
+    """The data folder if it contains the textures."""
     monkeypatch.setenv("BNNBENCH_DATA", str(data_folder))
     if missing := FILE_SET.missing():
         pytest.skip(f"real data: {missing[0]} is not there")

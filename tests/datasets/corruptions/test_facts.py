@@ -1,4 +1,4 @@
-"""What is known of each corruption on flat images and on a single white pixel, by severity."""
+"""Known effects of each corruption on flat images and on a single white pixel, by severity."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def flat(level: int, count: int = MANY) -> np.ndarray:
 
 
 def within(values: np.ndarray, expected: float, rounding: float) -> bool:
-    """Return whether a mean over images is what is expected, up to five standard errors."""
+    """Return whether a mean over images has the expected value, within five standard errors."""
     each = values.reshape(len(values), -1).mean(1)
     return abs(each.mean() - expected) < rounding + 5 * each.std() / len(each) ** 0.5
 

@@ -1,4 +1,4 @@
-"""Invariants of every corruption, and their parts beside slow programs that do the same."""
+"""Invariants of every corruption; their parts are compared with slow reference programs."""
 
 import numpy as np
 import pytest
@@ -171,8 +171,10 @@ def _least(marked: np.ndarray) -> np.ndarray:
 def test_edges_are_where_a_square_ends_and_nowhere_else():
     images = np.zeros((3, 32, 32), np.uint8)
     images[0, 10:20, 10:20] = 200
-    images[1, 10:20, 10:20] = 8  # slopes of 32, and of 48 at the corners, are no edges
-    images[2, 10:20, 10:20] = 24  # those of 96 and 144 are weak, and joined to no strong one
+    images[1, 10:20, 10:20] = 8  # slopes of 32, and of 48 at the corners, are not edges
+    images[2, 10:20, 10:20] = (
+        24  # slopes of 96 and 144 are weak, and not connected to a strong edge
+    )
     found = water.edges(images)
     assert not found[1:].any()
     ring = np.zeros((32, 32), bool)

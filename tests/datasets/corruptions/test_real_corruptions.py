@@ -1,4 +1,4 @@
-"""The first official test images: how far each corruption takes them; the official sums."""
+"""The first official test images: the size of each corruption, and the official checksums."""
 
 import hashlib
 import io
@@ -135,7 +135,7 @@ EXPECTED = {
 
 ROUNDING = 0.0051
 QUICKLY_SUMMED = ("gaussian_blur", "contrast")
-"""The others are summed by the benchmarks."""
+"""The benchmarks check the sums of the other corruptions."""
 
 
 def test_every_corruption_is_expected_to_do_something():
@@ -158,7 +158,7 @@ def test_real_images_are_taken_as_far_as_they_should_be(name, cifar10, request):
         assert abs(change).mean() == pytest.approx(
             distance[severity - 1], abs=4 * distance_std + slack
         )
-        # The mean level of what is drawn varies as the mean distance does, or less.
+        # The mean level of a random corruption varies at most as much as its mean distance.
         assert result.mean() == pytest.approx(level[severity - 1], abs=4 * distance_std + 0.051)
 
 
@@ -170,7 +170,7 @@ def test_all_test_images_give_the_official_bytes(name, cifar10):
 
 
 def official_sum(images: np.ndarray, name: str) -> tuple[str, tuple[str, ...]]:
-    """Return the md5 of the file and of the pixels of each severity."""
+    """Return the MD5 of the file and of the pixels of each severity."""
     header, shape = io.BytesIO(), (5 * len(images), 32, 32, 3)
     np.lib.format.write_array_header_1_0(
         header, {"descr": "|u1", "fortran_order": False, "shape": shape}

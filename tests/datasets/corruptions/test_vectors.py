@@ -1,6 +1,6 @@
-"""Every corruption of four made-up images under made-up draws, as another program has them.
+"""Every corruption of four artificial images with artificial draws, as in another program.
 
-That program gives the official files byte for byte, or draw for draw, where that can be had.
+That program reproduces the official files byte for byte, or draw for draw, where possible.
 """
 
 import hashlib
@@ -162,7 +162,7 @@ def test_four_images_come_out_as_from_another_program(name, request):
     result, (md5, means) = corrupted(name), EXPECTED[name]
     tolerance = 0.05 if name == "jpeg_compression" else 0.005
     np.testing.assert_allclose(result.mean((1, 2, 3, 4)), means, atol=tolerance)
-    # Sines and sums may differ in their last bit elsewhere, and JPEG in every library.
+    # Sines and sums may differ in their last bit on other machines, and JPEG between libraries.
     if platform.machine() == "x86_64" and name != "jpeg_compression":
         assert hashlib.md5(result.tobytes()).hexdigest() == md5
 

@@ -1,4 +1,4 @@
-"""Crops and mirror images, and the sources whose training images they are made of."""
+"""Crops and mirror images, and the sources of the training images that they augment."""
 
 import collections
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from tests.methods.problems import stream
 
 @dataclass(frozen=True)
 class Squares:
-    """Forty images of random intensities in two colours."""
+    """Forty images in two colours, of random intensities."""
 
     name: str = "squares"
     folds: int = 1
@@ -105,7 +105,7 @@ def test_the_border_is_black_and_test_images_stay_as_they_are():
     assert data.train.augmentation is not None
     shown = data.train.augmentation(data.train.inputs, stream(0))
     intensities = data.scaling.invert(shown)
-    # A border of 6 around 6 x 5 pixels: most crops have some of it.
+    # A border of 6 around 6 x 5 pixels: most crops contain part of it.
     black = intensities.abs() < 1e-6
     assert black.any((1, 2, 3)).float().mean() > 0.9
     assert intensities.min() > -1e-6

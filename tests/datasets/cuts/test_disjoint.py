@@ -1,4 +1,4 @@
-"""Disjoint training sets: no image twice, one test set, and their own standardisation."""
+"""Disjoint training sets: no image twice, one test set, separate standardisation."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Features of images by a network that is trained once."""
+"""Image features by a network that is trained once."""
 
 import numpy as np
 import pytest

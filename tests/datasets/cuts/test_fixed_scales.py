@@ -1,4 +1,4 @@
-"""Images of fixed scales: between -1 and 1, and between 0 and 1."""
+"""Images on fixed scales: between -1 and 1, and between 0 and 1."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""HeldOut shows a method's search training rows alone."""
+"""HeldOut shows the search of a method only training rows."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A cut source is the source's head, standardised on what is kept."""
+"""A limited source is the head of the source, standardised on its remaining rows."""
 
 import numpy as np
 import pytest

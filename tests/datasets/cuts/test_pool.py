@@ -1,4 +1,4 @@
-"""ActivePool cuts a source into labelled rows, test rows and a pool."""
+"""ActivePool divides a source into labelled rows, test rows and a pool."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""STL-10 as a network sees it that knows CIFAR-10, from files in the official layout."""
+"""STL-10 in the classes and size of CIFAR-10, from files in the official layout."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from bnnbench.datasets.official.stl10 import Stl10
 from bnnbench.datasets.stand_ins import DigitsAsCifar10
 from tests.datasets.test_formats import put
 
-# The official orders, from the documentation of both data sets.
+# The official orders of classes, from the documentation of both data sets.
 STL_10_NAMES = ("airplane", "bird", "car", "cat", "deer", "dog", "horse", "monkey", "ship", "truck")
 CIFAR_10_NAMES = (
     "airplane",
@@ -31,7 +31,7 @@ RNG = np.random.default_rng(0)
 
 @pytest.fixture
 def images(folder, monkeypatch) -> np.ndarray:
-    """The images of a test part on disk, one of each class and a second monkey."""
+    """The images of a test part on disk, one per class and a second monkey."""
     made = RNG.integers(256, size=(11, 96, 96, 3), dtype=np.uint8)
     columns = made.transpose(0, 3, 2, 1).tobytes()  # column by column, channel by channel
     pixels = put(folder, "stl10_binary/test_X.bin", columns)
@@ -87,7 +87,7 @@ def test_a_third_of_the_side_is_a_mean_under_a_triangle_of_five_pixels(images):
         window = image[3 * row - 1 : 3 * row + 4, 3 * column - 1 : 3 * column + 4]
         expected = np.einsum("i,j,ijc->c", weights, weights, window)
         np.testing.assert_allclose(small[3, row, column], expected, atol=0.501)
-    corner = np.array([2, 3, 2, 1]) / 8  # what lies outside has no weight
+    corner = np.array([2, 3, 2, 1]) / 8  # pixels outside have no weight
     expected = np.einsum("i,j,ijc->c", corner, corner, image[:4, :4])
     np.testing.assert_allclose(small[3, 0, 0], expected, atol=0.501)
 
@@ -96,7 +96,7 @@ def test_images_shrink_as_in_pillow(images):
     pillow = pytest.importorskip("PIL.Image")
     for made, small in zip(images, shrunk(images, 32), strict=True):
         theirs = np.asarray(pillow.fromarray(made).resize((32, 32), pillow.Resampling.BILINEAR))
-        # Pillow rounds between rows and columns too.
+        # Pillow also rounds between rows and columns.
         assert np.abs(theirs.astype(int) - small).max() <= 1
 
 

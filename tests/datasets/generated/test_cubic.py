@@ -1,4 +1,4 @@
-"""Generated problems: the law they state, and the form of every other source."""
+"""Generated problems: the distribution that they state, and the form of every other source."""
 
 import numpy as np
 import pytest

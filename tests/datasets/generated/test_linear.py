@@ -1,4 +1,4 @@
-"""The linear truth: the law that it promises, by elementary sums."""
+"""The linear truth: its stated distribution, by elementary sums."""
 
 import math
 

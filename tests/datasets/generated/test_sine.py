@@ -1,4 +1,4 @@
-"""The noisy sine: its law, its grids, and what methods are told of its noise."""
+"""The noisy sine: its distribution, its grids, and whether methods know its noise."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Own images: folders as classes, a tenth for testing or parts of their own, clear refusals."""
+"""Custom images: folders as classes, a tenth or separate parts for testing, clear refusals."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ PIXELS, DIGITS = _BUNCH.images.astype(np.uint8) * 15, _BUNCH.target
 
 
 def saved(folder, rows, ending="png"):
-    """Write these digits, each into the sub-folder of its name."""
+    """Write these digits, each into the subfolder of its name."""
     for row in rows:
         place = folder / f"digit {DIGITS[row]}" / f"{row}.{ending}"
         place.parent.mkdir(parents=True, exist_ok=True)

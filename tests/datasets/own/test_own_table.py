@@ -1,4 +1,4 @@
-"""Own tables: columns as numbers, no value of a test row in training, and clear refusals."""
+"""Custom tables: columns as numbers, no value of a test row in training, clear refusals."""
 
 from typing import Any
 
@@ -120,7 +120,7 @@ def test_a_column_may_say_the_split_or_keep_groups_together(diabetes, tmp_path):
     groups = diabetes.assign(person=diabetes.index // 5)
     source = own_table(saved(groups, tmp_path, "g.csv"), "progress", groups="person")
     rows = source.table(1)
-    # One row of a group tells which side the group is on: targets with features are unique.
+    # One row of a group identifies its side: targets with features are unique.
     side = {tuple(r) for r in np.column_stack([rows.test_inputs, rows.test_targets]).round(9)}
     keys = np.column_stack([diabetes.drop(columns="progress"), diabetes["progress"]]).round(9)
     tested = np.array([tuple(key) in side for key in keys])

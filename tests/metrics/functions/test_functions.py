@@ -1,4 +1,4 @@
-"""Scores against a reference, by closed forms and values of independent quadrature."""
+"""Scores against a reference, compared with closed forms and independent quadrature."""
 
 from dataclasses import replace
 
@@ -92,7 +92,7 @@ def test_a_gaussian_and_draws_by_quadrature():
 
 
 def test_two_gaussians_by_their_closed_form():
-    """The distance of N(0, 1) and N(0.5, 2²), by as many quantiles as a reference has draws."""
+    """The distance of N(0, 1) from N(0.5, 2²), by as many quantiles as a reference has draws."""
     z = torch.special.ndtri((torch.arange(100_000, dtype=torch.float64) + 0.5) / 100_000)
     found = marginals.wasserstein2_of_gaussian(
         torch.tensor([0.5]).double(), torch.tensor([2.0]).double(), z[:, None]

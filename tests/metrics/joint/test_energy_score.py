@@ -41,7 +41,7 @@ def test_the_norm_of_an_oblong_gaussian_is_that_of_its_quadrature(small):
     expected = weights @ np.hypot(x, y) @ weights / (2 * math.pi)
     mean = torch.tensor([[0.4, -1.1]], dtype=torch.float64)
     variance = torch.tensor([[1.3, small]], dtype=torch.float64)
-    # At the origin the norm has an edge, where the quadrature converges slowly.
+    # The norm has an edge at the origin, where the quadrature converges slowly.
     assert expected_norm(mean, variance).item() == pytest.approx(expected, rel=1e-4)
 
 

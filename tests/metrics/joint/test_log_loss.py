@@ -167,7 +167,7 @@ def test_marginal_kinds_keep_their_kind_when_rescaled_and_mixed():
     ],
 )
 def test_two_targets_have_the_joint_density_of_the_specifications_example(means, expected):
-    """Eight other points at which all draws agree make up the batch (specs/truth.md, vector 5)."""
+    """The batch has eight other points, at which all draws agree (specs/truth.md, vector 5)."""
     certain = torch.zeros(len(means), 8, dtype=torch.float64)
     rows = torch.cat([torch.tensor(means, dtype=torch.float64), certain], 1)[..., None]
     prediction = GaussianPredictive(rows, torch.full_like(rows, 0.25))

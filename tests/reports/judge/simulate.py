@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from bnnbench.reports.judge.elimination import Errors, eliminated, worse_p
 from bnnbench.reports.judge.statistics.crossed import Crossed, over_points
+from bnnbench.reports.judge.statistics.elimination import Errors, eliminated, worse_p
 from bnnbench.reports.judge.statistics.intervals import t_interval
 from bnnbench.reports.judge.statistics.moderation import differences, level
 

@@ -1,4 +1,4 @@
-"""Official files where they are, made ones where they are not, kept on disk within a bound."""
+"""Official files if present, else generated ones, cached on disk within a limit."""
 
 import hashlib
 import io
@@ -33,7 +33,7 @@ def npy(array: np.ndarray) -> bytes:
 
 @pytest.fixture
 def archive(monkeypatch, server) -> Official:
-    """A little archive on a server on this machine, of the first digits under fog."""
+    """A small archive of the first digits under fog, on a server on this machine."""
     monkeypatch.setattr(official, "ROWS", len(DIGITS))
     fog = np.concatenate([corrupt(DIGITS, "fog", s, seed=77) for s in range(1, 6)])
     content = {"fog": npy(fog), "labels": npy(np.zeros(100, np.uint8))}
@@ -162,7 +162,7 @@ def test_the_disk_holds_no_more_than_its_bound_and_loses_the_oldest(folder, monk
         blocks.block(DIGITS, "contrast", severity)
         newest = max(kept(folder), key=lambda path: path.stat().st_mtime_ns)
         os.utime(newest, ns=(age, age))
-    blocks.block(DIGITS, "contrast", 1)  # used again: now the other is the oldest
+    blocks.block(DIGITS, "contrast", 1)  # used again, so the other file is now the oldest
     blocks.block(DIGITS, "contrast", 3)
     names = [path.name[:10] for path in kept(folder)]
     assert names == ["contrast_1", "contrast_3"]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bnnbench.reports.judge.elimination import worse_p
 from bnnbench.reports.judge.statistics.crossed import Crossed, over_draws, over_points
+from bnnbench.reports.judge.statistics.elimination import worse_p
 from tests.reports.judge.vectors import SET_C
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bnnbench.reports.judge.elimination import (
+from bnnbench.reports.judge.statistics.elimination import (
     Errors,
     eliminated,
     equal_p,

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from bnnbench.reports.judge.participants import Exclusion
-from bnnbench.reports.judge.statistics.pooled import Fits, decide_over, largest_correlation
+from bnnbench.reports.judge.pooled import Fits, decide_over, largest_correlation
 
 RUNS = [(fold, 0) for fold in range(5)]
 

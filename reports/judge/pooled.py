@@ -17,7 +17,6 @@ from numpy import ndarray
 from bnnbench.metrics.statistics import Samples, replicates
 from bnnbench.reports.judge.contest import Tested
 from bnnbench.reports.judge.decision import NOT_COMPARED, Decision, Standing, standings_of
-from bnnbench.reports.judge.elimination import Errors
 from bnnbench.reports.judge.participants import (
     FEWEST,
     Exclusion,
@@ -25,6 +24,7 @@ from bnnbench.reports.judge.participants import (
     Run,
     participants,
 )
+from bnnbench.reports.judge.statistics.elimination import Errors
 from bnnbench.reports.judge.statistics.moderation import differences, level
 
 

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from bnnbench.reports.judge.statistics.ranks import ranks
+from bnnbench.reports.judge.ranks import ranks
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.sections import ranking_figure as figure
 from bnnbench.reports.style.palette import styles
