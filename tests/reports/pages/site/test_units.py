@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from bnnbench.reports.pages.site.unit_figures import UNITS, unit_figures
+from bnnbench.reports.pages.site.units import UNITS, draw_units
 
 BY_NAME = {unit.name: unit for unit in UNITS}
 
@@ -40,7 +40,7 @@ def test_the_bands_are_by_the_papers_formulas(name, at, mean, variance):
 
 
 def test_captions_say_which_formulas_are_exact():
-    captions = {drawing.heading: drawing.caption for drawing in unit_figures()}
+    captions = {drawing.heading: drawing.caption for drawing in draw_units()}
     assert captions["Heaviside"] == "Mean exact, deviation exact"
     assert captions["ReLU"].startswith("Mean exact, deviation off by up to 0.1")
     assert captions["Logistic transform"].startswith("Mean off by up to 0.00")

@@ -23,7 +23,7 @@ DASHES = ((), (4, 1.5), (1, 1.2), (6, 1.5, 1, 1.5), (3, 1, 3, 3), (8, 2))
 """Dash patterns of the lines of data sets, in turn; beyond six data sets they repeat."""
 
 
-def draw(
+def draw_sensitivity(
     method: str,
     by_set: Mapping[str, Sequence[Sensitivity]],
     style: Style,

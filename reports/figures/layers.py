@@ -30,7 +30,7 @@ class Errors:
     """The error of exact moments with this number of samples."""
 
 
-def draw(
+def draw_layers(
     errors: Errors,
     kinds: Sequence[str],
     styles: Mapping[str, Style],

@@ -38,7 +38,7 @@ def limits(curve: Curve, bands: Iterable[Band]) -> tuple[float, float]:
     return float(values.min() - margin), float(values.max() + margin)
 
 
-def draw(
+def draw_band(
     method: str,
     curve: Curve,
     band: Band,

@@ -21,7 +21,7 @@ CLOUD = 100
 Styles = Mapping[str, Style]
 
 
-def ranks(agreement: Agreement, styles: Styles, identifier: str, where: str) -> Drawing:
+def draw_truth_ranks(agreement: Agreement, styles: Styles, identifier: str, where: str) -> Drawing:
     """Return the rank by KL from the truth against the rank by log loss on the test rows."""
     with drawing(2.3) as figure:
         axes = figure.subplots()
@@ -45,7 +45,7 @@ def ranks(agreement: Agreement, styles: Styles, identifier: str, where: str) -> 
         return shared(figure, identifier, description, styles, order).under(where, rho_text)
 
 
-def bias_and_width(
+def draw_bias(
     places: Mapping[str, tuple[float, float]], styles: Styles, identifier: str, where: str
 ) -> Drawing:
     """Return mean error against std ratio, both in standard deviations of the truth."""
@@ -66,7 +66,7 @@ def bias_and_width(
         return shared(figure, identifier, description, styles, order).under(where)
 
 
-def density(
+def draw_density(
     functions: Float[ndarray, "draws rows"],
     rows: Mapping[str, Rows],
     row: int,
@@ -109,7 +109,7 @@ def density(
         return shared(figure, identifier, description, styles, order).under(heading)
 
 
-def cloud(
+def draw_cloud(
     truth: Float[ndarray, "draws rows"],
     rows: Mapping[str, Rows],
     pair: Sequence[int],

@@ -1,6 +1,6 @@
 """Moments of single units against the mean of a normal input: figures 2 and 3 of paper 001."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +16,9 @@ from bnnbench.methods.moments.units.binary import (
     logistic_transform,
 )
 from bnnbench.methods.moments.units.rectified import leaky_relu, relu
+from bnnbench.reports.figures.bands import DEVIATIONS, Band
 from bnnbench.reports.figures.canvas import INK, Drawing, drawing, svg
-from bnnbench.reports.sections.fits_figure import DEVIATIONS, Band
+from bnnbench.reports.sections.base import Gallery
 from bnnbench.reports.style.palette import KNOWN
 
 REACH, VARIANCE = 6.0, 1.0
@@ -71,21 +72,12 @@ NOTE = (
 )
 
 
-@dataclass(frozen=True)
-class Gallery:
-    """Figures under one title, and how to read them."""
-
-    title: str
-    note: str
-    drawings: Sequence[Drawing]
-
-
 def gallery_of_units() -> Gallery:
     """Return the figures of all units."""
-    return Gallery(TITLE, NOTE, unit_figures())
+    return Gallery(TITLE, NOTE, tuple(draw_units()))
 
 
-def unit_figures() -> list[Drawing]:
+def draw_units() -> list[Drawing]:
     """Return a figure of each unit: formulas, the exact moments and the unit itself."""
     return [_drawn(unit, f"unit{number}") for number, unit in enumerate(UNITS)]
 
