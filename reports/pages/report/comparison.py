@@ -9,8 +9,8 @@ from bnnbench.datasets.names import title_of
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.engine.records.record import Record
+from bnnbench.reports.pages.captions import p_text
 from bnnbench.reports.pages.exports.tables import escaped_markdown
-from bnnbench.reports.pages.report.captions import p_text
 from bnnbench.reports.pages.report.changes import Change, Changes, Place, changes
 from bnnbench.reports.pages.report.margins import add_margins, margins
 from bnnbench.reports.pages.report.page import compared
