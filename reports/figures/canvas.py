@@ -92,6 +92,16 @@ def drawing(
         yield figure
 
 
+@contextmanager
+def gridded(height: float = 2.0) -> Iterator[tuple[Figure, Axes]]:
+    """Yield a figure with a faint grid, and its axes."""
+    with drawing(height, left=0.52) as figure:
+        axes = figure.subplots()
+        axes.grid(True, color=FAINT, linewidth=0.5, alpha=0.6)
+        axes.set_axisbelow(True)
+        yield figure, axes
+
+
 def diagonal(axes: Axes) -> None:
     """Draw the diagonal of perfect agreement on the unit square."""
     axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1, zorder=0)

@@ -1,16 +1,18 @@
 """Quality against cost: seconds to fit, seconds to predict, memory, energy."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from bnnbench.reports.figures.canvas import Drawing
+from bnnbench.reports.figures.canvas import INK, OWN, Drawing, gridded
+from bnnbench.reports.figures.methods import best_first, shared, tag
+from bnnbench.reports.figures.ticks import logarithmic
 from bnnbench.reports.judge.summaries.costs import load_in_words
 from bnnbench.reports.judge.table import Cell, Row, Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.devices import elsewhere_in_words, timed_elsewhere
 from bnnbench.reports.read.exclusions import is_constant
-from bnnbench.reports.sections import costs_figure
 from bnnbench.reports.sections.base import Material, Section, figures, figures_alone
-from bnnbench.reports.sections.costs_figure import Point
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
 
@@ -24,6 +26,20 @@ COSTS = {
     "peak_bytes": "memory to fit, MiB",
     "fit_joules": "energy to fit, kJ",
 }
+
+
+@dataclass(frozen=True)
+class Point:
+    """A method's mean cost, and its mean score with the score's standard error."""
+
+    cost: float
+    score: float
+    error: float | None
+
+    @property
+    def is_shown(self) -> bool:
+        """True if both values can be drawn; a logarithmic axis cannot show 0."""
+        return math.isfinite(self.score) and 0 < self.cost < math.inf
 
 
 def sections(material: Material) -> Iterator[Section]:
@@ -73,9 +89,7 @@ def cost_drawings(
         places = columns[name], columns[score]
         points = _points(rows, places, table.columns[places[0]].scale)
         if any(point.is_shown for point in points.values()):
-            drawings.append(
-                costs_figure.draw(points, styles, f"{identifier}-{name}", where, (across, up))
-            )
+            drawings.append(draw_costs(points, styles, f"{identifier}-{name}", where, (across, up)))
     return drawings
 
 
@@ -93,3 +107,50 @@ def _points(rows: Sequence[Row], places: tuple[int, int], scale: float) -> dict[
         if isinstance(spent, Cell) and isinstance(scored, Cell):
             points[row.method] = Point(scale * spent.mean, scored.mean, scored.standard_error)
     return points
+
+
+def front(points: Mapping[str, Point]) -> list[str]:
+    """Return the Pareto front: methods not dominated in both numbers by any other.
+
+    Lower is better; the cheapest methods come first. Equal points are all on the front.
+    """
+    places = {method: (point.cost, point.score) for method, point in points.items()}
+    best: list[str] = []
+    for method in sorted(places, key=places.__getitem__):
+        last = places[best[-1]] if best else (math.inf, math.inf)
+        if places[method][1] < last[1] or places[method] == last:
+            best.append(method)
+    return best
+
+
+def draw_costs(
+    points: Mapping[str, Point],
+    styles: Mapping[str, Style],
+    identifier: str,
+    where: str,
+    names: tuple[str, str],
+) -> Drawing:
+    """Return a scatter plot of score against logarithmic cost, with the front.
+
+    `names` are the labels of cost and score.
+    """
+    across, up = names
+    plotted = {method: point for method, point in points.items() if point.is_shown}
+    best = front(plotted)
+    with gridded() as (figure, axes):
+        axes.step([plotted[m].cost for m in best], [plotted[m].score for m in best], where="post",
+                  color=INK, linewidth=0.8, dashes=(2, 2), zorder=1)  # fmt: skip
+        for method, point in plotted.items():
+            style = styles[method]
+            bars = axes.errorbar(point.cost, point.score, yerr=point.error, elinewidth=1,
+                                 color=OWN, marker=style.marker, markersize=5.5)  # fmt: skip
+            tag(method, *bars.get_children())
+        axes.set(xlabel=across, ylabel=up)
+        axes.margins(0.12)
+        axes.locator_params(axis="y", nbins=5)
+        logarithmic(axes, [p.cost for p in plotted.values()])
+        listed = "; ".join(f"{m} {p.cost:.3g}, {p.score:.3f}" for m, p in plotted.items())
+        description = f"{up} against {across} on {where}: {listed}. Front: {'; '.join(best)}."
+        order = best_first({m: p.score for m, p in plotted.items()})
+        drawn = shared(figure, identifier, description, styles, order)
+        return drawn.under(where, f"Front: {'; '.join(best)}")

@@ -7,12 +7,11 @@ from typing import cast
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import HasMoments
+from bnnbench.reports.figures.bands import DEVIATIONS, Band, draw_band, limits
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.predictions.points import points_of
 from bnnbench.reports.read.predictions.readable import prediction_of
-from bnnbench.reports.sections import fits_figure
-from bnnbench.reports.sections.fits_figure import Band
 from bnnbench.reports.style.palette import Style
 
 
@@ -30,7 +29,7 @@ class Panels:
         text = (
             f"Fold {self.fold}, seed 0. Dots are training points, the thin line is the true "
             "function, and the coloured line is each method's predictive mean with a band of "
-            f"± {fits_figure.DEVIATIONS} predictive standard deviations."
+            f"± {DEVIATIONS} predictive standard deviations."
         )
         if self.reference:
             text += f" Dashed lines bound the band of {self.reference}, the reference."
@@ -49,7 +48,7 @@ def panels(
     bands = {method: band for method, r in runs.items() if (band := band_of(store, r))}
     keys = {record.reference["key"] for record in runs.values() if record.reference}
     truth = next((method for method in bands if runs[method].key in keys), None)
-    ylim = fits_figure.limits(points, [bands[truth]] if truth else bands.values())
+    ylim = limits(points, [bands[truth]] if truth else bands.values())
     drawings = []
     for k, method in enumerate(sorted(bands, key=lambda method: method != truth)):
         reference = bands[truth] if truth and method != truth else None
@@ -57,7 +56,7 @@ def panels(
         if not runs[method].diagnostics.get("converged", 1.0):
             caption = ", ".join(filter(None, [caption, "not converged"]))
         drawings.append(
-            fits_figure.draw(
+            draw_band(
                 *(method, points, bands[method], reference, styles[method]),
                 *(f"{name}-fit-{k}", where, ylim, caption),
             )

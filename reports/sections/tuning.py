@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from bnnbench.methods.tuning.space import last_part
 from bnnbench.metrics import METRICS
 from bnnbench.reports.figures.canvas import Drawing
+from bnnbench.reports.figures.curves import draw_trials
+from bnnbench.reports.figures.sensitivity import draw_sensitivity
 from bnnbench.reports.judge.summaries.sensitivity import Sensitivity, sensitivities
 from bnnbench.reports.judge.summaries.tuning import NARROW, Tuning, budgets_of, tunings
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.sections import sensitivity_figure, trials_figure
 from bnnbench.reports.sections.base import (
     Choice,
     Gallery,
@@ -83,7 +84,7 @@ def sections(material: Material) -> Iterator[Section]:
     galleries = figures("Best of n trials", about, drawings)
     if over_settings:
         rows = tuple(
-            sensitivity_figure.draw(
+            draw_sensitivity(
                 *(method, by_set, material.styles[method]),
                 identifier(material.anchor, "sensitivity", number),
             )
@@ -145,9 +146,7 @@ def tuning_drawings(
             if any(c.shape[1] > 1 for _, c in points.values()):
                 name = f"{mark}-{metric}-{kind}"
                 higher = bool(METRICS[metric].higher_is_better)
-                drawings.append(
-                    trials_figure.draw(points, styles, name, where, (across, up), higher)
-                )
+                drawings.append(draw_trials(points, styles, name, where, (across, up), higher))
     return drawings
 
 

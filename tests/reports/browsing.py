@@ -50,8 +50,7 @@ def reported(results, site):
 
 def settled(page):
     """Return the page after its script has unpacked its data, if it has any."""
-    without_script = "html:not(.js):not(:has(script#data))"
-    page.locator(f"html[data-ready], {without_script}").wait_for(state="attached")
+    page.locator("html[data-ready], html:not(.js)").wait_for(state="attached")
     return page
 
 

@@ -4,6 +4,12 @@ import numpy as np
 
 from bnnbench.metrics.statistics import Significance
 from bnnbench.reports.figures import quantiles, selective, separation
+from bnnbench.reports.figures.curves import (
+    draw_few_samples,
+    draw_learning,
+    draw_sizes,
+    draw_trials,
+)
 from bnnbench.reports.figures.evidence import (
     COVERAGES,
     ENTROPY_BINS,
@@ -11,25 +17,18 @@ from bnnbench.reports.figures.evidence import (
     Separation,
     levels,
 )
+from bnnbench.reports.figures.layers import Errors, draw_layers
+from bnnbench.reports.figures.truth import draw_bias, draw_cloud, draw_density, draw_truth_ranks
 from bnnbench.reports.judge.ranks import Place, Ranks
 from bnnbench.reports.judge.statistics.rank_bars import Agreement
 from bnnbench.reports.judge.statistics.rank_bars import Place as RankPlace
-from bnnbench.reports.pages.report import timing_page_figure
+from bnnbench.reports.pages.report.timing_page import draw_timings
 from bnnbench.reports.read.predictions.truths import Rows
-from bnnbench.reports.sections import costs_figure, ranking_figure, trials_figure
-from bnnbench.reports.sections.costs_figure import Point
-from bnnbench.reports.sections.suites import (
-    distances_figure,
-    few_samples_figure,
-    layers_figure,
-    learning_figure,
-    outputs_figure,
-    sizes_figure,
-    steps_figure,
-    truth_figure,
-)
-from bnnbench.reports.sections.suites.distances_figure import Distance
-from bnnbench.reports.sections.suites.outputs_figure import Output
+from bnnbench.reports.sections.costs import Point, draw_costs
+from bnnbench.reports.sections.ranking import draw_ranks
+from bnnbench.reports.sections.suites.distances import Distance, draw_distances
+from bnnbench.reports.sections.suites.outputs import Output, draw_outputs
+from bnnbench.reports.sections.suites.steps import draw_steps
 from bnnbench.reports.style.palette import styles
 
 NAMES = ("AdamW", "Best <b>", "Second", "Third", "Ensemble", "Quoted \"&'", "Class frequency")
@@ -69,7 +68,7 @@ TRUTH = np.random.default_rng(0).standard_normal((400, 2))
 ROWS = {m: rows(p) for m, p in PLACES.items()}
 AT = {m: RankPlace(p, p - 0.4, p + 0.4) for m, p in PLACES.items()}
 FIGURES = {  # kind → a function of the styles
-    "cost": lambda s: costs_figure.draw(
+    "cost": lambda s: draw_costs(
         {m: Point(10 / p, p, 0.1) for m, p in PLACES.items()}, s, "x", "here", ("s", "NLL")),
     "quantiles": lambda s: quantiles.draw(
         {m: levels() ** (1 + p / 4) for m, p in PLACES.items()}, s, "x", "here", 100.0),
@@ -78,29 +77,29 @@ FIGURES = {  # kind → a function of the styles
     "errors": lambda s: selective.draw_squared_errors(
         {m: COVERAGES ** (1 / p) for m, p in PLACES.items()}, s, "x", "here"),
     "roc": lambda s: separation.draw_roc({m: roc(9 - p) for m, p in PLACES.items()}, s, "x", "h"),
-    "ranks": lambda s: ranking_figure.draw(ranked(), s, "x"),
-    "timings": lambda s: timing_page_figure.draw(
+    "ranks": lambda s: draw_ranks(ranked(), s, "x"),
+    "timings": lambda s: draw_timings(
         {m: {"fit": p, "predict": p / 2} for m, p in PLACES.items()}, s, "x", "here"),
-    "distances": lambda s: distances_figure.draw(
+    "distances": lambda s: draw_distances(
         {m: Distance(p, p, 0.1, 0.1) for m, p in PLACES.items()}, s, "x", "here", "m"),
-    "few draws": lambda s: few_samples_figure.draw(CURVES, [1, 8], s, "x", "here", "error"),
-    "layers": lambda s: layers_figure.draw(
-        layers_figure.Errors(
+    "few draws": lambda s: draw_few_samples(CURVES, [1, 8], s, "x", "here", "error"),
+    "layers": lambda s: draw_layers(
+        Errors(
             "eps_mu", {m: [p, p] for m, p in PLACES.items()}, {"Third": [2.0, None]}, 0.5),
         ["conv", "act"], s, "x", "here"),
-    "outputs": lambda s: outputs_figure.draw(
+    "outputs": lambda s: draw_outputs(
         [Output(0, levels(), levels(), {m: (p, 1.0) for m, p in PLACES.items()})], s, "x", "here"),
-    "learning": lambda s: learning_figure.draw(GAINS, s, "x", "here", "accuracy", True),
-    "sizes": lambda s: sizes_figure.draw(
+    "learning": lambda s: draw_learning(GAINS, s, "x", "here", "accuracy", True),
+    "sizes": lambda s: draw_sizes(
         CURVES, np.arange(2.0), s, "x", "here", ("size", "NLL"), False),
-    "steps": lambda s: steps_figure.draw(
+    "steps": lambda s: draw_steps(
         {m: [(10.0 * p, p)] for m, p in PLACES.items() if m != "AdamW"}, {"AdamW": [5.0]},
         s, "x", "here", "NLL", False),
-    "trials": lambda s: trials_figure.draw(
+    "trials": lambda s: draw_trials(
         {m: ([1, 2], values) for m, values in GAINS.items()}, s, "x", "h", ("n", "score"), True),
-    "truth ranks": lambda s: truth_figure.ranks(Agreement(AT, AT, AT["Second"]), s, "x", "here"),
-    "bias": lambda s: truth_figure.bias_and_width(
+    "truth ranks": lambda s: draw_truth_ranks(Agreement(AT, AT, AT["Second"]), s, "x", "here"),
+    "bias": lambda s: draw_bias(
         {m: (p, p) for m, p in PLACES.items()}, s, "x", "here"),
-    "density": lambda s: truth_figure.density(TRUTH, ROWS, 0, s, "x", "here"),
-    "cloud": lambda s: truth_figure.cloud(TRUTH, ROWS, (0, 1), s, "x", "here"),
+    "density": lambda s: draw_density(TRUTH, ROWS, 0, s, "x", "here"),
+    "cloud": lambda s: draw_cloud(TRUTH, ROWS, (0, 1), s, "x", "here"),
 }  # fmt: skip

@@ -4,7 +4,7 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 
-from bnnbench.reports.pages.site.layout import LIMIT
+from bnnbench.reports.pages.layout import LIMIT
 from tests.reports.browsing import CONTRAST, HOSTILE, SUITES
 
 
@@ -45,7 +45,7 @@ def test_ids_are_unique_and_links_lead_somewhere(visit, suite):
 def test_hostile_names_are_text_and_nothing_else(visit):
     page = visit("hostile")
     assert page.evaluate("window.hit") is None
-    assert page.evaluate("[...document.scripts].map(s => s.type)") == ["text/plain", ""]
+    assert page.evaluate("[...document.scripts].map(s => s.type)") == ["application/json", ""]
     assert page.evaluate("document.images.length") == 0
     shown = page.evaluate("document.body.textContent")
     assert all(name in shown for name in HOSTILE)

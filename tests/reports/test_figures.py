@@ -15,10 +15,8 @@ from bnnbench.metrics.selective import aurc
 from bnnbench.reports.figures import ticks
 from bnnbench.reports.figures.canvas import drawing
 from bnnbench.reports.figures.evidence import COVERAGES, Evidence, risk
-from bnnbench.reports.sections import costs_figure
-from bnnbench.reports.sections.costs_figure import Point, front
-from bnnbench.reports.sections.suites import distances_figure
-from bnnbench.reports.sections.suites.distances_figure import Distance
+from bnnbench.reports.sections.costs import Point, draw_costs, front
+from bnnbench.reports.sections.suites.distances import Distance, draw_distances
 from bnnbench.reports.style.palette import styles
 from tests.reports.synthetic import classified, keep, record, regressed, scored
 
@@ -95,7 +93,7 @@ def test_random_fronts_are_those_of_the_definition():
 def test_costs_of_nothing_and_infinite_scores_are_not_drawn():
     points = {"A": Point(0.0, 1.0, None), "B": Point(1.0, math.inf, None)}
     points |= {"C": Point(2.0, 2.0, 0.1), "D": Point(3.0, 1.0, 0.1)}
-    found = costs_figure.draw(points, styles(points), "x", "there", ("seconds", "NLL"))
+    found = draw_costs(points, styles(points), "x", "there", ("seconds", "NLL"))
     assert found.caption == "Front: C; D"
     assert "A 0" not in found.svg
     assert "inf" not in found.svg
@@ -103,9 +101,7 @@ def test_costs_of_nothing_and_infinite_scores_are_not_drawn():
 
 @pytest.mark.parametrize("value", [0.1, 2.0, 16.0])
 def test_a_single_method_has_a_place(value):
-    found = costs_figure.draw(
-        {"A": Point(value, 1.5, 0.1)}, styles(["A"]), "x", "there", ("s", "NLL")
-    )
+    found = draw_costs({"A": Point(value, 1.5, 0.1)}, styles(["A"]), "x", "there", ("s", "NLL"))
     assert found.caption == "Front: A"
 
 
@@ -153,7 +149,7 @@ def test_the_nearest_method_is_named_first_and_zero_is_no_place():
         "near": Distance(0.5, 0.1),
         "same": Distance(0, 0),
     }
-    drawn = distances_figure.draw(found, styles(found), "x", "cubic", "m")
+    drawn = draw_distances(found, styles(found), "x", "cubic", "m")
     assert "near W2 0.5, KL 0.1; far W2 3, KL 2" in drawn.svg
     assert "same" not in drawn.svg
     assert "NaN" not in drawn.svg

@@ -6,9 +6,9 @@ import re
 import pytest
 
 from bnnbench.reports.figures.canvas import OWN, drawing
+from bnnbench.reports.figures.curves import draw_few_samples
 from bnnbench.reports.figures.labels import label
 from bnnbench.reports.figures.methods import best_first, chosen, gid
-from bnnbench.reports.sections.suites import few_samples_figure
 from bnnbench.reports.style.palette import COLOURS, styles
 from tests.reports.drawings import groups, root, texts
 from tests.reports.shared_figures import CURVES, FIGURES, NAMES, STYLES
@@ -62,7 +62,7 @@ def test_names_of_rows_belong_to_their_methods(kind):
 
 def test_a_figure_of_few_methods_has_all_of_them_in_colour():
     four = {m: CURVES[m] for m in ("Third", "Ensemble", "Class frequency", "Second")}
-    drawn = few_samples_figure.draw(four, [1, 8], styles(four), "x", "here", "error")
+    drawn = draw_few_samples(four, [1, 8], styles(four), "x", "here", "error")
     assert set(drawn.coloured) == set(four)
     assert 'rest"' not in drawn.svg
     assert all(len(groups(drawn.svg, method, "band")) == 1 for method in four)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from bnnbench.engine.store.tables import csv_text
 from bnnbench.reports.judge.table import Cell, Column, Row, Table
-from bnnbench.reports.pages.report.captions import (
+from bnnbench.reports.pages.captions import (
     MARKS,
     MARKS_LEGEND,
     caption,

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from bnnbench.datasets.names import title_of
+from bnnbench.reports.pages.captions import p_text
 from bnnbench.reports.pages.exports.tables import escaped_markdown
-from bnnbench.reports.pages.report.captions import p_text
 from bnnbench.reports.pages.report.changes import Change, Changes, Place
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.words import counted

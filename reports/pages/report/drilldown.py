@@ -7,8 +7,8 @@ from typing import Any
 
 from bnnbench.engine.records.record import COSTS, Record
 from bnnbench.reports.judge.table import Table
+from bnnbench.reports.pages.layout import packed
 from bnnbench.reports.pages.report.content import Content
-from bnnbench.reports.pages.site.layout import packed
 from bnnbench.reports.pages.site.run_pages import NO_PAGES, RunPages
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.run_columns import column_of, run_columns

@@ -5,14 +5,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+from markupsafe import Markup
+
+from bnnbench.methods.card import FAMILIES
+from bnnbench.reports.pages.layout import LIMIT, environment, filled, slugs
 from bnnbench.reports.pages.report.blocks import Block, Chapter, Group, Heading, blocks_of
 from bnnbench.reports.pages.report.content import Content
 from bnnbench.reports.pages.report.drilldown import Drilldown
 from bnnbench.reports.pages.report.portions import Portion, shared_out
-from bnnbench.reports.pages.report.templating import NO_DRILLDOWN, environment, text_of
-from bnnbench.reports.pages.site.layout import LIMIT, slugs
 from bnnbench.reports.pages.site.run_pages import NO_PAGES, RunPages
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import span
@@ -25,6 +28,19 @@ DRILLDOWN = "the drilldown comes here"
 
 MOST_BYTES = 2_900_000
 """Maximum size of a page outside a site: one file that can be sent to others."""
+
+STYLES = ("report", "controls", "curves")
+SCRIPTS = ("sort", "filter", "switch", "copy", "cells", "curves", "lift")
+"""The parts of a report's style and script; later styles take precedence."""
+
+NO_DRILLDOWN = ""
+"""The drilldown of a page without runs."""
+
+MOST_LISTED = 4
+"""Longer lists of further pages of a chapter are folded."""
+
+MOST_DAMAGE = 20
+"""A page names at most this many damaged runs; a file next to it lists them all."""
 
 RESERVE = 0.2
 """The share of a page that is reserved for the drilldown."""
@@ -119,7 +135,9 @@ class _Report:
         further: Further,
         more_of: Mapping[str, Mapping[Chapter, Page]],
     ) -> str:
-        return self._page("page.html", blocks, further, above=self.above, here="", more_of=more_of)
+        return self._page(
+            "report.html", blocks, further, above=self.above, here="", more_of=more_of
+        )
 
     def _further(self, page: Page, blocks: Sequence[Block], further: Further, above: Page) -> str:
         return self._page(
@@ -187,9 +205,31 @@ def _arranged(blocks: Iterable[Block]) -> list[Division]:
     ]
 
 
+def text_of(template: str, drilldown: str = NO_DRILLDOWN, home: str = "", **values: object) -> str:
+    """Return a page of a report.
+
+    In a site, `home` is the address of its list of suites, and the page has the links of all pages.
+    """
+    return filled(
+        template,
+        STYLES,
+        SCRIPTS,
+        f'{{"drilldown":"{drilldown}"}}',
+        home=home,
+        section="Suites" if home else "",
+        searchable=False,
+        root=f"{PurePosixPath(home).parent}/",
+        current=Markup(' aria-current="page"'),
+        family_order="|".join(FAMILIES),
+        most_damage=MOST_DAMAGE,
+        most_listed=MOST_LISTED,
+        **values,
+    )
+
+
 def compared(comparison: object, **functions: Any) -> str:
     """Return the page of changes; `functions` format its texts."""
-    return text_of("compare.html", changes=comparison, content=None, **functions)
+    return text_of("changes.html", changes=comparison, content=None, **functions)
 
 
 def timings(**values: Any) -> str:

@@ -27,8 +27,7 @@ from bnnbench.reports.pages.exports.tables import latex, markdown, tidy
 from bnnbench.reports.pages.report import folder_site
 from bnnbench.reports.pages.report.blocks import CHAPTERS
 from bnnbench.reports.pages.report.content import Content, content
-from bnnbench.reports.pages.report.page import pages
-from bnnbench.reports.pages.report.templating import MOST_DAMAGE
+from bnnbench.reports.pages.report.page import MOST_DAMAGE, pages
 from bnnbench.reports.pages.site.run_pages import RunPages
 from bnnbench.reports.read.load import Results
 from bnnbench.reports.style.words import counted

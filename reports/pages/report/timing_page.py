@@ -3,10 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bnnbench.methods import METHODS
+from bnnbench.reports.figures.canvas import FAINT, INK, OWN, Drawing, drawing
+from bnnbench.reports.figures.methods import best_first, gid, shared
+from bnnbench.reports.figures.ticks import logarithmic
 from bnnbench.reports.pages.report import page
-from bnnbench.reports.pages.report import timing_page_figure as figure
 from bnnbench.reports.read.timings import (
     Changes,
     Group,
@@ -16,8 +19,8 @@ from bnnbench.reports.read.timings import (
     others,
     read_session,
 )
-from bnnbench.reports.style.numbers import identifier
-from bnnbench.reports.style.palette import KNOWN, styles
+from bnnbench.reports.style.numbers import identifier, span
+from bnnbench.reports.style.palette import KNOWN, Style, styles
 
 SESSION, EARLIER = "benchmark.json", "benchmark_previous.json"
 """Files in a folder of results: the output of `make benchmark`, and its predecessor."""
@@ -37,6 +40,10 @@ class Timed:
     """Address and title of each page."""
     damage: tuple[str, ...]
     """The reasons why sessions could not be read."""
+
+
+WIDTH, LEFT, LINE = 4.4, 1.45, 0.16
+"""Sizes in inches."""
 
 
 def timing_page(session: Path, previous: Path | None, home: str = "") -> tuple[str, Changes | None]:
@@ -61,7 +68,7 @@ def render(now: Session, since: Changes | None, timed_groups: Sequence[Group], h
             for m, phases in group.rows.items()
         }
         where = f"{group.problem}, {group.device}"
-        drawings.append(figure.draw(seconds, method_styles, identifier("timing", k), where))
+        drawings.append(draw_timings(seconds, method_styles, identifier("timing", k), where))
     return page.timings(
         session=now,
         since=since,
@@ -96,3 +103,40 @@ def site_pages(results: Mapping[str, Path], home: str) -> Timed:
         else:
             links.append((address, "Timings" if len(folders) == 1 else f"Timings, {name}"))
     return Timed(pages, tuple(links), tuple(damage))
+
+
+def draw_timings(
+    seconds: Mapping[str, Mapping[str, float]],
+    styles: Mapping[str, Style],
+    identifier: str,
+    where: str,
+) -> Drawing:
+    """Return a row for each method in the given order; fits are filled, predictions hollow."""
+    with drawing(LINE * (len(seconds) + 1) + 0.4, left=LEFT, width=WIDTH) as figure:
+        axes = figure.subplots()
+        axes.grid(True, axis="x", color=FAINT, linewidth=0.5, alpha=0.6)
+        axes.set_axisbelow(True)
+        for k, (method, phases) in enumerate(seconds.items()):
+            pen: dict[str, Any] = {"color": OWN, "gid": gid(method)}
+            axes.axhline(k, color=FAINT, linewidth=0.4, zorder=0)
+            if len(phases) > 1:
+                axes.plot(list(phases.values()), [k, k], linewidth=0.8, alpha=0.5, **pen)
+            for phase, value in phases.items():
+                face = OWN if phase == "fit" else "none"
+                axes.plot(value, k, marker="o", markersize=4.5, linestyle="",
+                          markerfacecolor=face, **pen)  # fmt: skip
+        axes.set_yticks(range(len(seconds)), list(seconds), color=INK)
+        for text, method in zip(axes.get_yticklabels(), seconds, strict=True):
+            text.set_gid(gid(method, "row"))
+        axes.set_ylim(len(seconds) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0)
+        axes.set(xlabel="time for one example")
+        every = [value for phases in seconds.values() for value in phases.values()]
+        logarithmic(axes, every, text_of=span)
+        listed = "; ".join(
+            f"{m} " + ", ".join(f"{phase} {value:.2g} s" for phase, value in phases.items())
+            for m, phases in seconds.items()
+        )
+        description = f"Time for one example, {where}: {listed}."
+        order = best_first({m: min(phases.values()) for m, phases in seconds.items()})
+        return shared(figure, identifier, description, styles, order).under(where)

@@ -9,10 +9,10 @@ from bnnbench.reports.judge.statistics.moderation import (
     FEWEST_METHODS,
     winsorised_moments,
 )
-from bnnbench.reports.pages.site.layout import packed, slugs
+from bnnbench.reports.pages.layout import packed, slugs
 from bnnbench.reports.pages.site.run_pages import RunPages
-from bnnbench.reports.pages.site.shapes import OUTLINES
 from bnnbench.reports.pages.site.tasks import Ended, Task
+from bnnbench.reports.style.shapes import OUTLINES
 
 KEY_DIGITS = 8
 """Characters of a run's key on a page, enough for `bnnbench reproduce` to find the run."""

@@ -7,8 +7,8 @@ from typing import Any
 from bnnbench.engine.records.record import distance_from_official
 from bnnbench.reports.judge.measures import Judged
 from bnnbench.reports.judge.table import Cell
+from bnnbench.reports.pages.layout import page
 from bnnbench.reports.pages.methods.failures import Verdicts
-from bnnbench.reports.pages.site.layout import page
 from bnnbench.reports.pages.site.questions import QUESTIONS, question_of
 from bnnbench.reports.pages.site.run_pages import RunPages
 from bnnbench.reports.read.benchmarks import Benchmark

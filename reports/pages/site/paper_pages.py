@@ -5,14 +5,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bnnbench.reports.pages.site.layout import page
+from bnnbench.reports.pages.layout import page
 from bnnbench.reports.pages.site.printed_curves import Curve, curves
 from bnnbench.reports.pages.site.run_pages import RunPages
-from bnnbench.reports.pages.site.unit_figures import Gallery, gallery_of_units
+from bnnbench.reports.pages.site.units import gallery_of_units
 from bnnbench.reports.papers.arranged import arranged
 from bnnbench.reports.papers.coverage import Printed, PrintedTable
 from bnnbench.reports.papers.published import Published
 from bnnbench.reports.papers.verdicts import FAR, KINDS, NEAR, Kind
+from bnnbench.reports.sections.base import Gallery
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import typographic
 from bnnbench.reports.style.words import all_of, counted, joined

@@ -12,7 +12,7 @@ from bnnbench.datasets.conditions.traits import Traits
 from bnnbench.engine.records.record import COSTS, Record
 from bnnbench.reports.judge.columns import score_column
 from bnnbench.reports.judge.measures import main_metrics
-from bnnbench.reports.pages.site.layout import LIMIT, PageTooLarge, embedded, page, slugs
+from bnnbench.reports.pages.layout import LIMIT, PageTooLarge, embedded, page, slugs
 from bnnbench.reports.read.benchmarks import Benchmark, has_own_network, network_description
 from bnnbench.reports.read.chosen_settings import chosen_settings
 from bnnbench.reports.read.load import LONGEST_MESSAGE

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from jaxtyping import Float
 
 from bnnbench.metrics.credible import SIGMAS
-from bnnbench.reports.figures.canvas import Drawing
+from bnnbench.reports.figures.canvas import Drawing, diagonal, drawing, svg
 from bnnbench.reports.judge.columns import cell_of
 from bnnbench.reports.judge.summaries.coverage import (
     NOMINAL,
@@ -19,12 +20,14 @@ from bnnbench.reports.judge.table import Cell, Column, Entry, Row, Table
 from bnnbench.reports.papers.published import Published
 from bnnbench.reports.papers.together import SIDES
 from bnnbench.reports.sections.base import Block, Choice, Gallery, Material, Section, where_of
-from bnnbench.reports.sections.suites import coverage_figure as figure
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import LABELS, Style
 
 Values = Callable[[FoldCoverage], float]
+
+DASHES = {"negative": (3, 2), "positive": (None, None)}
+MARKERS = {"negative": "o", "positive": "s"}
 
 
 def sections(material: Material) -> Iterator[Section]:
@@ -126,9 +129,39 @@ def coverage_drawings(
         caption = "no correlation: constant" if np.isnan(both) else f"correlation {both:.2f}"
         caption += ", marks: printed" if printed["negative"] else ""
         drawings.append(
-            figure.draw(
+            draw_coverage(
                 *(method, folds[0].curve.mass, curves, printed, styles[method]),
                 *(f"{name}-{k}", where, caption),
             )
         )
     return tuple(drawings)
+
+
+def draw_coverage(
+    method: str,
+    mass: Float[np.ndarray, " masses"],
+    coverage: Mapping[str, Float[np.ndarray, " masses"]],
+    printed: Mapping[str, Sequence[tuple[float, float]]],
+    style: Style,
+    identifier: str,
+    where: str,
+    caption: str,
+) -> Drawing:
+    """Return a curve for each side, and hollow marks at printed pairs of mass and coverage."""
+    with drawing(2.14) as figure:
+        axes = figure.subplots()
+        diagonal(axes)
+        for side, values in coverage.items():
+            axes.plot(mass, values, color=style.colour, linewidth=1.4, dashes=DASHES[side])
+        for side, pairs in printed.items():
+            for pair in pairs:
+                axes.plot(*pair, color=style.colour, marker=MARKERS[side], markersize=4.5,
+                          markerfacecolor="none", linestyle="", clip_on=False)  # fmt: skip
+        axes.set(xlabel="mass of the interval", ylabel="coverage", aspect="equal")
+        middle = int(np.abs(mass - 0.5).argmin())
+        listed = "; ".join(f"{side} x {values[middle]:.2f}" for side, values in coverage.items())
+        description = (
+            f"Coverage of the true function by {method} on {where} against the mass of the "
+            f"intervals. At mass {mass[middle]:.2f}: {listed}."
+        )
+        return Drawing(svg(figure, identifier, description), method, caption)

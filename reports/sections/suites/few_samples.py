@@ -12,12 +12,12 @@ from numpy import ndarray
 from bnnbench.engine.records.record import Record
 from bnnbench.metrics import PROBED
 from bnnbench.reports.figures.canvas import Drawing
+from bnnbench.reports.figures.curves import draw_few_samples
 from bnnbench.reports.judge.columns import cell_of
 from bnnbench.reports.judge.table import Cell, Column, Entry, Row, Table
 from bnnbench.reports.papers.published import Published, table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.sections.base import Block, Choice, Material, Section, figures, origin_to_show
-from bnnbench.reports.sections.suites import few_samples_figure as figure
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
 
@@ -240,7 +240,7 @@ def count_drawings(
         curves = {m: c for m in few_draws.methods if len(c := few_draws.curves(m, metric))}
         if curves:
             place, axis = f"{name}-{metric}", labels.metric(metric)
-            drawings.append(figure.draw(curves, few_draws.counts, styles, place, where, axis))
+            drawings.append(draw_few_samples(curves, few_draws.counts, styles, place, where, axis))
     return tuple(drawings)
 
 

@@ -8,12 +8,12 @@ from bnnbench.engine.records.record import Record
 from bnnbench.metrics import PROBED
 from bnnbench.metrics.statistics import mean, replicates
 from bnnbench.reports.figures.canvas import Drawing
+from bnnbench.reports.figures.layers import Errors, draw_layers
 from bnnbench.reports.judge.columns import cell_of
 from bnnbench.reports.judge.table import Cell, Column, Entry, Row, Table
 from bnnbench.reports.papers.published import Published, table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.sections.base import Block, Choice, Material, Section, figures, origin_to_show
-from bnnbench.reports.sections.suites import layers_figure as figure
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
 
@@ -237,8 +237,8 @@ def layer_drawings(
         ]
         floor = mean(floors[0]) if metric == "eps_mu" and floors[0] else None
         if lines:
-            errors = figure.Errors(metric, lines, marks, floor)
-            drawings.append(figure.draw(errors, kinds, styles, f"{name}-{metric}", where))
+            errors = Errors(metric, lines, marks, floor)
+            drawings.append(draw_layers(errors, kinds, styles, f"{name}-{metric}", where))
     return tuple(drawings)
 
 

@@ -10,6 +10,7 @@ from bnnbench.engine.records.record import Record
 from bnnbench.metrics import METRICS
 from bnnbench.metrics.active_learning import area, final_value, share_of_wins
 from bnnbench.metrics.statistics import Samples, holm, replicates, wilcoxon
+from bnnbench.reports.figures.curves import draw_learning
 from bnnbench.reports.judge.columns import (
     Values,
     cell_of,
@@ -20,7 +21,6 @@ from bnnbench.reports.judge.columns import (
 from bnnbench.reports.judge.table import Cell, Column, Entry, Row, Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.sections.base import Block, Choice, Material, Section, figures
-from bnnbench.reports.sections.suites import learning_figure as figure
 from bnnbench.reports.style import labels
 
 MAIN = ("rmse", "accuracy")
@@ -113,7 +113,7 @@ def sections(material: Material) -> Iterator[Section]:
         if metric and (arm_curves := curves_by_arm(benchmark, metric)):
             axis = labels.metric(metric)
             higher = bool(METRICS[metric].higher_is_better)
-            drawings.append(figure.draw(arm_curves, material.styles, name, where, axis, higher))
+            drawings.append(draw_learning(arm_curves, material.styles, name, where, axis, higher))
     about = (
         "The score on test data after each acquisition, averaged over repeats; the band is one "
         "standard error. At every point the model was trained from scratch."

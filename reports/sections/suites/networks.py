@@ -1,19 +1,19 @@
 """Several networks on the same rows: a row of panels per method, a column per network."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.data_points.curves import Curve
 from bnnbench.engine.store.store import Store
-from bnnbench.reports.figures.canvas import Drawing
+from bnnbench.reports.figures.bands import DEVIATIONS, Band
+from bnnbench.reports.figures.canvas import INK, Drawing, dots, drawing, svg
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.predictions.points import points_of
 from bnnbench.reports.sections.base import Gallery, Material, Section, figures_alone
 from bnnbench.reports.sections.fits import band_of, first_runs
-from bnnbench.reports.sections.suites import networks_figure
-from bnnbench.reports.sections.suites.networks_figure import Panel
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import Style
@@ -21,6 +21,19 @@ from bnnbench.reports.style.palette import Style
 ROOM = 0.5
 """The margin of panels above and below the points and the truth, as a share of their range. Bands
 are ignored, because a wide one would flatten the others."""
+
+PANEL, LEFT, HEIGHT = 1.55, 0.46, 1.75
+"""Sizes in inches."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A method's prediction with one network; without a band if there is none."""
+
+    title: str
+    band: Band | None
+    note: str
+    """A score, or the reason for a missing band."""
 
 
 def sections(material: Material) -> Iterator[Section]:
@@ -51,7 +64,7 @@ def explanation(family: Sequence[Benchmark]) -> str:
     return (
         f"Fold {fold}, seed 0. Every network sees the same training points (dots). The thin line "
         "is the true function; the coloured line is each method's predictive mean with a band of "
-        f"± {networks_figure.DEVIATIONS} predictive standard deviations. The "
+        f"± {DEVIATIONS} predictive standard deviations. The "
         "number is the error of the mean "
         "against noisy targets inside the range of the training inputs, if it was scored."
     )
@@ -74,7 +87,7 @@ def drawings(
         if any(panel.band for panel in panels):
             place = f"{name}-multiples-{k}"
             drawn.append(
-                networks_figure.draw(method, points, panels, styles[method], place, _limits(points))
+                draw_networks(method, points, panels, styles[method], place, _limits(points))
             )
     return tuple(drawn)
 
@@ -102,3 +115,36 @@ def _limits(points: Curve) -> tuple[float, float]:
         values = np.concatenate([values, points.truth])
     room = ROOM * np.ptp(values)
     return float(values.min() - room), float(values.max() + room)
+
+
+def draw_networks(
+    method: str,
+    curve: Curve,
+    panels: Sequence[Panel],
+    style: Style,
+    identifier: str,
+    ylim: tuple[float, float],
+) -> Drawing:
+    """Return a row of panels over the same points, with the true function."""
+    x = curve.test_inputs
+    with drawing(HEIGHT, LEFT, LEFT + PANEL * len(panels), top=0.36) as figure:
+        row = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
+        figure.subplots_adjust(wspace=0.08)
+        listed = []
+        for axes, panel in zip(row, panels, strict=True):
+            if curve.truth is not None:
+                axes.plot(x, curve.truth, color=INK, linewidth=0.7, zorder=3)
+            dots(axes, curve.train_inputs, curve.train_targets, 1.8, alpha=0.8, zorder=1)
+            if panel.band is not None:
+                axes.fill_between(x, *panel.band.ends, color=style.colour, alpha=0.25, linewidth=0)
+                axes.plot(x, panel.band.mean, color=style.colour, linewidth=1.1, zorder=2)
+            axes.set_title(f"{panel.title}\n{panel.note}", fontsize=7.5, color=INK, linespacing=1.3)
+            axes.set(xlabel="x", xlim=(x.min(), x.max()), ylim=ylim)
+            axes.locator_params(axis="both", nbins=5)
+            listed.append(f"{panel.title}: {panel.note}")
+        row[0].set_ylabel("y")
+        description = (
+            f"{method}: predictive mean and ± {DEVIATIONS} standard deviations over "
+            f"{len(curve.train_inputs)} training points. {'; '.join(listed)}."
+        )
+        return Drawing(svg(figure, identifier, description), method)

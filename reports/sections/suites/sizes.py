@@ -12,13 +12,13 @@ from bnnbench.datasets.conditions import traits
 from bnnbench.engine.records.record import Record, distance_from_official
 from bnnbench.metrics import ATTACKED, METRICS
 from bnnbench.reports.figures.canvas import Drawing
+from bnnbench.reports.figures.curves import draw_sizes
 from bnnbench.reports.judge.columns import filled, score_column, score_under
 from bnnbench.reports.judge.comparisons import score_points
 from bnnbench.reports.judge.table import Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.sections.base import Material, Section, figures, figures_alone, where_of
 from bnnbench.reports.sections.condition_tables import ordered, table_of
-from bnnbench.reports.sections.suites import sizes_figure as figure
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import Style
@@ -206,7 +206,7 @@ def size_drawings(
         if name in family.metrics and curves:
             axes, place = (family.axis, labels.metric(name)), f"{identifier}-{name}"
             higher = bool(METRICS[name].higher_is_better)
-            drawings.append(figure.draw(curves, sizes, styles, place, where, axes, higher))
+            drawings.append(draw_sizes(curves, sizes, styles, place, where, axes, higher))
     return drawings
 
 

@@ -3,9 +3,13 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+
 from bnnbench.engine.records.record import Record
 from bnnbench.metrics import METRICS
-from bnnbench.reports.figures.canvas import Drawing
+from bnnbench.reports.figures.canvas import OWN, Drawing, gridded
+from bnnbench.reports.figures.methods import best_first, gid, shared
+from bnnbench.reports.figures.ticks import logarithmic
 from bnnbench.reports.judge.columns import (
     cost_column,
     diagnostic_column,
@@ -18,7 +22,6 @@ from bnnbench.reports.judge.table import Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.sections.base import Block, Choice, Material, Section, figures
 from bnnbench.reports.sections.condition_tables import ordered, table_of
-from bnnbench.reports.sections.suites import steps_figure as figure
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
 
@@ -26,6 +29,9 @@ STEPS, GUARDS = "serial_steps", "guard_events"
 """Names of the diagnostics."""
 SCORES = frozenset({"accuracy", "nll", "ece", "rmse"})
 DRAWN = ("nll", "accuracy", "rmse")
+
+Runs = Mapping[str, Sequence[tuple[float, float]]]
+"""method → serial steps and finite score of each run"""
 
 
 def compares_steps(benchmark: Benchmark) -> bool:
@@ -113,9 +119,48 @@ def step_drawings(
         if points:
             prefix, axis = f"{identifier}-{name}", labels.metric(name)
             higher = bool(METRICS[name].higher_is_better)
-            drawings.append(figure.draw(points, levels, styles, prefix, where, axis, higher))
+            drawings.append(draw_steps(points, levels, styles, prefix, where, axis, higher))
     return drawings
 
 
 def _counts_steps(record: Record) -> bool:
     return record.status == "completed" and record.diagnostics.get(STEPS, 0) > 0
+
+
+def draw_steps(
+    runs: Runs,
+    levels: Mapping[str, Sequence[float]],
+    styles: Mapping[str, Style],
+    identifier: str,
+    where: str,
+    axis: str,
+    higher_is_better: bool,
+) -> Drawing:
+    """Return a scatter plot of runs against the logarithm of their steps.
+
+    `levels` are scores of methods that count no steps, drawn as a line at their mean.
+    """
+    with gridded() as (figure, axes):
+        listed, average = [], {}
+        for method, scores in levels.items():
+            style, mean = styles[method], float(np.mean(scores))
+            axes.axhline(mean, color=OWN, dashes=style.dash or (None, None), linewidth=1.3,
+                         gid=gid(method))  # fmt: skip
+            average[method] = mean
+            listed.append(f"{method} {mean:.3f} at the line")
+        for method, points in runs.items():
+            style, (steps, scores) = styles[method], zip(*points, strict=True)
+            axes.plot(steps, scores, style.marker, color=OWN, markersize=4.5,
+                      markeredgewidth=0, alpha=0.75, gid=gid(method))  # fmt: skip
+            average[method] = float(np.mean(scores))
+            listed.append(f"{method} {np.mean(scores):.3f} at {np.mean(steps):,.0f}")
+        axes.set(xlabel="serial steps of a fit", ylabel=axis)
+        axes.margins(0.12)
+        axes.locator_params(axis="y", nbins=5)
+        logarithmic(axes, [steps for points in runs.values() for steps, _ in points])
+        description = (
+            f"{axis} against serial steps on {where}, means over runs: {'; '.join(listed)}."
+        )
+        order = best_first(average, higher_is_better)
+        drawn = shared(figure, identifier, description, styles, order)
+        return drawn.under(f"{axis}, {where}")

@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterator, Mapping
 
 from bnnbench.reports.figures.canvas import Drawing
+from bnnbench.reports.figures.truth import draw_bias, draw_cloud, draw_density, draw_truth_ranks
 from bnnbench.reports.judge.statistics.rank_bars import agreement
 from bnnbench.reports.read.predictions.truths import FLOORED, Comparison, Standing, comparison
 from bnnbench.reports.sections.base import Choice, Listing, Material, Section, figures
-from bnnbench.reports.sections.suites import truth_figure
 from bnnbench.reports.style.palette import Style
 
 NOTE = (
@@ -90,22 +90,22 @@ def _drawings(
 ) -> Iterator[tuple[str, Drawing]]:
     """Yield a gallery's name and a figure for it; figures of rows need stored predictions."""
     places = {s.method: (s.mean("std_ratio"), s.mean("mean_error")) for s in compared.standings}
-    yield BIAS, truth_figure.bias_and_width(places, styles, f"{identifier}-bias", where)
+    yield BIAS, draw_bias(places, styles, f"{identifier}-bias", where)
     rows = compared.rows
     if len(rows) > 2:
         losses = {method: -of_method.log_likelihood for method, of_method in rows.items()}
         ranks = agreement(losses, {method: of_method.kl for method, of_method in rows.items()})
-        yield RANKS, truth_figure.ranks(ranks, styles, f"{identifier}-ranks", where)
+        yield RANKS, draw_truth_ranks(ranks, styles, f"{identifier}-ranks", where)
     functions = compared.truth.functions.means.numpy()
     shown = {method: rows[method] for method in _nearest(compared) if method in rows}
     for row in _spread_out(functions.shape[1], DENSITIES):
         name = f"{identifier}-density-{row}"
-        yield DENSITY, truth_figure.density(functions, shown, row, styles, name, where)
+        yield DENSITY, draw_density(functions, shown, row, styles, name, where)
     drawn = {method: of_method for method, of_method in shown.items() if of_method.are_draws}
     first, *others = _spread_out(functions.shape[1], PAIRS + 1)
     for row in others:
         name = f"{identifier}-cloud-{row}"
-        yield CLOUDS, truth_figure.cloud(functions, drawn, (first, row), styles, name, where)
+        yield CLOUDS, draw_cloud(functions, drawn, (first, row), styles, name, where)
 
 
 def _nearest(compared: Comparison) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from bnnbench.reports.judge.ranks import ranks
 from bnnbench.reports.read.benchmarks import benchmarks
-from bnnbench.reports.sections import ranking_figure as figure
+from bnnbench.reports.sections.ranking import draw_ranks, packed
 from bnnbench.reports.style.palette import styles
 from tests.reports.synthetic import record
 
@@ -155,7 +155,7 @@ def test_a_set_that_most_methods_lack_is_left_out_and_named():
 def test_the_figure_names_every_method_and_says_what_it_shows():
     many = tuple(f"Method number {i} <b>" for i in range(20))
     found = ranked(store(6, methods=many, gap=0.02))
-    drawing = figure.draw(found, styles(many), "here")
+    drawing = draw_ranks(found, styles(many), "here")
     for name in many:
         assert name.replace("<", "&lt;").replace(">", "&gt;") in drawing.svg
     assert re.search(r'aria-label="Mean ranks by RMSE over 6 data sets: ', drawing.svg)
@@ -164,6 +164,6 @@ def test_the_figure_names_every_method_and_says_what_it_shows():
 
 
 def test_bars_share_columns_without_touching():
-    assert figure.packed([(0, 1, 2), (1, 2, 3), (4, 5)]) == [[(0, 1, 2), (4, 5)], [(1, 2, 3)]]
-    assert figure.packed([(0, 1), (1, 2)]) == [[(0, 1)], [(1, 2)]]
-    assert figure.packed([]) == []
+    assert packed([(0, 1, 2), (1, 2, 3), (4, 5)]) == [[(0, 1, 2), (4, 5)], [(1, 2, 3)]]
+    assert packed([(0, 1), (1, 2)]) == [[(0, 1)], [(1, 2)]]
+    assert packed([]) == []

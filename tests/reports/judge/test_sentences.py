@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from bnnbench.reports.pages.report.captions import (
+from bnnbench.reports.pages.captions import (
     caption,
     column_captions,
     headed,

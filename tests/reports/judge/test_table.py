@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from bnnbench.reports.judge.table import Cell
-from bnnbench.reports.pages.report.captions import column_captions
+from bnnbench.reports.pages.captions import column_captions
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.facts import networks
 from bnnbench.reports.sections.condition_tables import condition_table, overview

@@ -14,11 +14,11 @@ from bnnbench.engine.declare.case import Case, cases_of
 from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.engine.store.data_points.curves import Curve
 from bnnbench.engine.store.store import Store
+from bnnbench.reports.figures.bands import Band, draw_band, limits
 from bnnbench.reports.pages.report.content import content
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
 from bnnbench.reports.sections.fits import panels
-from bnnbench.reports.sections.fits_figure import Band, draw, limits
 from bnnbench.reports.style.palette import Style, styles
 from tests.suites.fakes import Diverging, Line, Mean, Together
 
@@ -135,8 +135,8 @@ def test_a_drawing_has_the_band_at_three_standard_deviations():
     band = Band(X.copy(), np.full(7, 2.0))
     np.testing.assert_array_equal(band.ends[0], X - 6)
     np.testing.assert_array_equal(band.ends[1], X + 6)
-    one = draw("A", CURVE, band, None, Style("#123456"), "a", "cubic", (-9.0, 9.0), "")
-    two = draw("A", CURVE, band, band, Style("#123456"), "a", "cubic", (-9.0, 9.0), "")
+    one = draw_band("A", CURVE, band, None, Style("#123456"), "a", "cubic", (-9.0, 9.0), "")
+    two = draw_band("A", CURVE, band, band, Style("#123456"), "a", "cubic", (-9.0, 9.0), "")
     assert one.svg.count("stroke-dasharray") == 0
     assert two.svg.count("stroke-dasharray") == 2
 
@@ -144,4 +144,4 @@ def test_a_drawing_has_the_band_at_three_standard_deviations():
 def test_an_input_that_is_the_same_in_every_row_is_drawn_without_a_warning():
     curve = replace(CURVE, test_inputs=np.zeros(7))
     band = Band(X**3, np.ones(7))
-    assert draw("A", curve, band, None, Style("#123456"), "a", "cubic", (-9.0, 9.0), "").svg
+    assert draw_band("A", curve, band, None, Style("#123456"), "a", "cubic", (-9.0, 9.0), "").svg

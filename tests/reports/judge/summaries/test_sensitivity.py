@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from markupsafe import Markup
 
+from bnnbench.reports.figures import sensitivity as figures
+from bnnbench.reports.figures.sensitivity import draw_sensitivity, line
 from bnnbench.reports.judge.summaries.sensitivity import sensitivities
 from bnnbench.reports.judge.summaries.tuning import Tuning, choices
-from bnnbench.reports.sections import sensitivity_figure
-from bnnbench.reports.sections.sensitivity_figure import draw, line
 from bnnbench.reports.style.palette import styles
 from tests.reports.judge.summaries.test_tuning import a_run
 
@@ -55,7 +55,7 @@ def test_trials_that_diverged_leave_gaps_only_where_no_other_is_near():
     scores = [[math.nan], [math.nan], [math.nan], *([-1.0] for _ in range(13))]
     (found,) = sensitivities(tuning(scores))
     assert np.isnan(found.envelope()).tolist() == [True, *[False] * 7]
-    drawn = draw("SGD", {"boston": [found]}, styles(["SGD"])["SGD"], "figure")
+    drawn = draw_sensitivity("SGD", {"boston": [found]}, styles(["SGD"])["SGD"], "figure")
     assert "on boston, rate from diverged at 0.0011 to 0 at 0.0093" in drawn.svg
 
 
@@ -75,7 +75,9 @@ def test_values_that_are_no_numbers_are_named():
 def test_data_sets_share_a_figure_each_at_its_own_scale():
     (small,) = sensitivities(tuning([[-((u - 0.7) ** 2)] for u in PLACES]))
     (large,) = sensitivities(tuning([[-50 * (u - 0.7) ** 2] for u in PLACES]))
-    drawn = draw("SGD", {"boston": [small], "yacht": [large]}, styles(["SGD"])["SGD"], "figure")
+    drawn = draw_sensitivity(
+        "SGD", {"boston": [small], "yacht": [large]}, styles(["SGD"])["SGD"], "figure"
+    )
     assert ">boston<" in drawn.svg
     assert ">yacht<" in drawn.svg  # the legend
     deficits = np.sort(large.deficits.ravel())
@@ -95,8 +97,8 @@ def test_large_settings_are_written_without_powers_of_ten():
 
 def test_the_ends_of_an_axis_are_where_the_outermost_trials_lie():
     (one,) = sensitivities(tuning([[-((u - 0.7) ** 2)] for u in PLACES]))
-    with patch.object(sensitivity_figure, "svg", return_value=Markup("")) as written:
-        draw("SGD", {"boston": [one]}, styles(["SGD"])["SGD"], "figure")
+    with patch.object(figures, "svg", return_value=Markup("")) as written:
+        draw_sensitivity("SGD", {"boston": [one]}, styles(["SGD"])["SGD"], "figure")
     (axes,) = written.call_args[0][0].axes
     ticks = zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
     assert [(place, label.get_text()) for place, label in ticks] == [
@@ -108,7 +110,7 @@ def test_the_ends_of_an_axis_are_where_the_outermost_trials_lie():
 def test_lengths_of_other_ladders_are_not_named_as_if_they_were_one():
     (_, length) = sensitivities(tuning([[-2.0, -1.0]] * 16))
     other = replace(length, ends=("5", "20"))
-    drawn = draw("SGD", {"a": [length], "b": [other]}, styles(["SGD"])["SGD"], "figure")
+    drawn = draw_sensitivity("SGD", {"a": [length], "b": [other]}, styles(["SGD"])["SGD"], "figure")
     assert ">shortest<" in drawn.svg
     assert ">longest<" in drawn.svg
 

@@ -15,7 +15,7 @@ from bnnbench.commands.report import main as report
 from bnnbench.commands.site import main as site
 from bnnbench.reports.pages.examples.book import MOST_METHODS
 from bnnbench.reports.pages.examples.pages import Setting, example_pages, spans
-from bnnbench.reports.pages.site.layout import LIMIT
+from bnnbench.reports.pages.layout import LIMIT
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.predictions.bundled import spans_in
 from tests.reports.pages.examples.stores import (

@@ -14,10 +14,10 @@ from bnnbench.engine.records.record import Cost
 from bnnbench.engine.records.record_json import to_json
 from bnnbench.methods import METHODS
 from bnnbench.methods.card import FAMILIES, card_of
+from bnnbench.reports.pages.layout import LIMIT
 from bnnbench.reports.pages.report import page as pages_of
 from bnnbench.reports.pages.report.content import content
 from bnnbench.reports.pages.report.drilldown import Drilldown, size
-from bnnbench.reports.pages.site.layout import LIMIT
 from bnnbench.reports.read.load import read, store_names
 from bnnbench.reports.read.merge import MergedStore, merged, store_of
 from bnnbench.reports.style.families import family_of
@@ -34,7 +34,8 @@ def rng():
 
 
 def data_of(page):
-    packed = re.search(r'<script type="text/plain" id="drilldown">(.*?)</script>', page)[1]
+    data = re.search(r'id="page-data">(.*?)</script>', page)[1]
+    packed = json.loads(data)["drilldown"]
     return json.loads(zlib.decompress(base64.b64decode(packed)))
 
 

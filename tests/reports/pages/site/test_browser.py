@@ -389,7 +389,7 @@ def test_without_a_script_the_usual_answer_is_there(browser, site):
 
 
 @pytest.mark.parametrize(
-    "damage", [('id="data">{', 'id="data">{{'), ('"tasks":"eN', '"tasks":"eM')]
+    "damage", [('id="page-data">{', 'id="page-data">{{'), ('"tasks":"eN', '"tasks":"eM')]
 )
 def test_a_page_with_damaged_data_says_so(browser, site, tmp_path, damage):
     text = (site / "index.html").read_text()

@@ -5,7 +5,7 @@ import re
 
 from bnnbench.engine.declare.description import describe
 from bnnbench.methods.ivon import Ivon
-from bnnbench.reports.pages.site.layout import LIMIT
+from bnnbench.reports.pages.layout import LIMIT
 from bnnbench.reports.pages.site.run_pages import run_addresses, run_data, run_pages
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.chosen_settings import chosen_settings
@@ -18,7 +18,7 @@ COMMON = {"methodPages": [], "search": []}
 
 def data_of(page):
     """Return the data that a page gives to its script."""
-    (text,) = re.findall(r'id="data">(.*?)</script>', page, re.DOTALL)
+    (text,) = re.findall(r'id="page-data">(.*?)</script>', page, re.DOTALL)
     return json.loads(text)
 
 

@@ -32,7 +32,7 @@ def numbers(text: str) -> set[str]:
 
 def parted(page: str) -> tuple[str, str]:
     """Return the generated sentences below the heading of a page, and all that it shows else."""
-    body = page[page.index("<main>") : page.index("</main>")]
+    body = page[page.index('<main id="main">') : page.index("</main>")]
     match = re.search(r"</h1>\s*<p>(.*?)</p>", body, re.DOTALL)
     assert match
     return match[1], body.replace(match[0], "")

@@ -8,7 +8,7 @@ import torch
 from sklearn.metrics import roc_auc_score
 
 from bnnbench.metrics import METRICS, value
-from bnnbench.reports.pages.report.captions import caption
+from bnnbench.reports.pages.captions import caption
 from bnnbench.reports.pages.report.content import content
 from bnnbench.reports.read.load import read
 from bnnbench.reports.read.predictions import point_scores

@@ -19,8 +19,11 @@ from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.metrics.credible import MASSES
 from bnnbench.reports.judge.summaries.coverage import covered
 from bnnbench.reports.read.benchmarks import benchmarks
-from bnnbench.reports.sections.suites import coverage_figure as figure
-from bnnbench.reports.sections.suites.coverage import coverage_drawings, coverage_table
+from bnnbench.reports.sections.suites.coverage import (
+    coverage_drawings,
+    coverage_table,
+    draw_coverage,
+)
 from bnnbench.reports.style.palette import Style, styles
 from tests.reports.synthetic import keep, record
 from tests.suites.fakes import Mean
@@ -166,8 +169,8 @@ def test_a_drawing_has_a_line_for_each_side_and_marks_where_something_is_printed
     curves = {"negative": MASSES**2, "positive": MASSES}
     marks = {"negative": [(0.68, 0.61)], "positive": []}
     style = Style("#123456")
-    plain = figure.draw("A", MASSES, curves, {}, style, "a", "sine", "")
-    marked = figure.draw("A", MASSES, curves, marks, style, "a", "sine", "")
+    plain = draw_coverage("A", MASSES, curves, {}, style, "a", "sine", "")
+    marked = draw_coverage("A", MASSES, curves, marks, style, "a", "sine", "")
     assert plain.svg.count("stroke-dasharray") == 1
     assert "At mass 0.50: negative x 0.25; positive x 0.50" in plain.svg
     assert len(marked.svg) > len(plain.svg)

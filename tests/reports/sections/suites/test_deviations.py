@@ -7,8 +7,7 @@ import pytest
 from bnnbench.reports.pages.report.content import content
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
-from bnnbench.reports.sections.suites import deviations_figure as figure
-from bnnbench.reports.sections.suites.deviations import RATIO, ratios_of
+from bnnbench.reports.sections.suites.deviations import RATIO, draw_deviations, ratios_of
 from tests.reports.first_pages import render
 from tests.reports.synthetic import keep, record
 
@@ -37,7 +36,7 @@ def test_runs_without_a_ratio_are_no_points(changes):
 
 
 def test_the_figure_says_the_means_in_words():
-    drawn = figure.draw({m: RATIOS[m] for m in ("PBP 2 layers", "PBP 3 layers")}, "f", "Boston")
+    drawn = draw_deviations({m: RATIOS[m] for m in ("PBP 2 layers", "PBP 3 layers")}, "f", "Boston")
     assert "PBP 2 layers 0.75; PBP 3 layers 0.45" in drawn.svg
     assert drawn.heading == "Boston"
 

@@ -16,10 +16,15 @@ from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.engine.store.data_points.curves import Curve
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.networks.architectures import Linear
+from bnnbench.reports.figures.bands import Band
 from bnnbench.reports.read.benchmarks import benchmarks
-from bnnbench.reports.sections.fits_figure import Band
-from bnnbench.reports.sections.suites.networks import drawings, explanation, families
-from bnnbench.reports.sections.suites.networks_figure import Panel, draw
+from bnnbench.reports.sections.suites.networks import (
+    Panel,
+    draw_networks,
+    drawings,
+    explanation,
+    families,
+)
 from bnnbench.reports.style.palette import Style, styles
 from tests.suites.fakes import Diverging, Line, Mean
 
@@ -101,7 +106,7 @@ def test_panels_share_their_range_and_a_missing_band_leaves_one_empty():
     curve = Curve(np.array([-0.5, 0.5]), np.array([0.0, 1.0]), x, x**2)
     band = Band(x, np.full(9, 0.1))
     panels = [Panel("one", band, ""), Panel("two", None, "failed")]
-    drawing = draw("A", curve, panels, Style("#123456"), "a", (-2.0, 2.0))
+    drawing = draw_networks("A", curve, panels, Style("#123456"), "a", (-2.0, 2.0))
     assert drawing.svg.count("#123456") == 2  # a band and a mean
     for text in ("one", "two", "failed"):
         assert text in drawing.svg
@@ -111,5 +116,5 @@ def test_training_points_are_one_path_in_every_panel():
     x, inputs = np.linspace(-1, 1, 9), np.random.default_rng(0).uniform(-1, 1, 200)
     panels = [Panel(name, None, "") for name in ("one", "two")]
     curve = Curve(inputs, inputs, x, x**2)
-    drawing = draw("A", curve, panels, Style("#123456"), "a", (-2.0, 2.0))
+    drawing = draw_networks("A", curve, panels, Style("#123456"), "a", (-2.0, 2.0))
     assert [path.count("h0") for path in drawing.svg.split("<path") if "h0" in path] == [200, 200]

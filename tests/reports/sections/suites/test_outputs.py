@@ -8,9 +8,7 @@ from bnnbench.datasets.conditions.traits import Traits
 from bnnbench.reports.pages.report.content import content
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
-from bnnbench.reports.sections.suites import outputs_figure as figure
-from bnnbench.reports.sections.suites.outputs import outputs_of
-from bnnbench.reports.sections.suites.outputs_figure import Output
+from bnnbench.reports.sections.suites.outputs import Output, draw_outputs, outputs_of
 from bnnbench.reports.style.palette import styles
 from tests.reports.first_pages import render
 from tests.reports.synthetic import keep, record
@@ -64,7 +62,7 @@ def test_runs_that_failed_have_no_part():
 
 def test_the_figure_says_samples_and_moments_in_words():
     output = Output(3, LEVELS, np.array([-1.0, 0.25, 2.0]), {"AP1": (0.5, None), "AP2": (0.2, 1.1)})
-    drawn = figure.draw([output], styles(["AP1", "AP2"]), "f", "LeNet, seed 0")
+    drawn = draw_outputs([output], styles(["AP1", "AP2"]), "f", "LeNet, seed 0")
     said = "3 sampled -1.00 to 2.00, median 0.25; AP1 0.50, AP2 0.20 ± 1.10"
     assert said in drawn.svg
     assert drawn.heading == "LeNet, seed 0"
@@ -72,7 +70,7 @@ def test_the_figure_says_samples_and_moments_in_words():
 
 def test_samples_that_are_all_alike_have_no_bars_but_a_figure():
     output = Output(0, LEVELS, np.zeros(3), {"AP1": (0.5, None)})
-    assert "sampled 0.00 to 0.00" in figure.draw([output], styles(["AP1"]), "f", "here").svg
+    assert "sampled 0.00 to 0.00" in draw_outputs([output], styles(["AP1"]), "f", "here").svg
 
 
 def test_the_page_has_a_figure_for_each_seed(tmp_path):

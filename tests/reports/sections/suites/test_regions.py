@@ -26,8 +26,7 @@ from bnnbench.methods.predictions.predictive import CategoricalPredictive
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
 from bnnbench.reports.read.merge import merged
-from bnnbench.reports.sections.suites.regions import region_drawings
-from bnnbench.reports.sections.suites.regions_figure import draw, shades
+from bnnbench.reports.sections.suites.regions import draw_regions, region_drawings, shades
 from tests.suites.fakes import Coins
 
 PLANE = Plane((-2.0, -1.5), (3.0, 2.0), 0.5, distance=0.5)
@@ -97,7 +96,7 @@ def test_the_raster_shows_the_sure_half_of_the_plane():
         np.array([[0.0, 0.0], [2.0, 1.0]]), np.array([0, 1]), np.arange(3.0), np.arange(2.0)
     )
     probability = np.repeat([0.0, 0.5, 1.0], 2)
-    drawn = draw("A", points, probability, "x", "moons", "")
+    drawn = draw_regions("A", points, probability, "x", "moons", "")
     (data,) = re.findall(r'data:image/png;base64,([^"]+)"', str(drawn.svg))
     pixels = matplotlib.image.imread(io.BytesIO(base64.b64decode(data)))
     assert pixels.shape == (2, 3, 4)
