@@ -1,71 +1,21 @@
-"""Settings chosen by Bayesian optimisation on held-out training rows.
-
-A Gaussian process models the validation loss, and the next trial maximises the expected
-improvement. Source: Snoek, Larochelle and Adams (2012), "Practical Bayesian Optimization of
-Machine Learning Algorithms"; optuna's GPSampler does the optimisation.
-"""
+"""Rows held out for validation, and settings chosen by Bayesian optimisation on them."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
-from threading import Lock
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 import torch
 from torch import Generator
 
 from bnnbench.datasets.base import Split
-from bnnbench.methods.base import InferenceDiverged, PackageMissing, Problem, Unsupported
+from bnnbench.methods.base import InferenceDiverged, Problem, Unsupported
 from bnnbench.methods.fitting import progress
+from bnnbench.methods.fitting.expected_improvement import Range, Settings, Trial, minimise
 from bnnbench.methods.fitting.targets import require_output_per_target
 
-Settings = dict[str, float]
 Fitted = TypeVar("Fitted")
-
-_OPTUNA = Lock()
-"""Held while optuna's sampler runs, since it sets the thread count of the whole process."""
-
-
-@dataclass(frozen=True)
-class Range:
-    """The range of a setting: from `low` to `high`, uniform in its logarithm if `log`."""
-
-    low: float
-    high: float
-    log: bool = False
-
-
-class Trial(NamedTuple):
-    """Settings and their validation loss, which is infinite if the fit diverged."""
-
-    settings: Settings
-    loss: float
-
-
-def minimise(
-    objective: Callable[[Settings], float],
-    ranges: Mapping[str, Range],
-    trials: int,
-    rng: Generator,
-    ceiling: float,
-) -> list[Trial]:
-    """Return the trials of a sequential search, best first.
-
-    The optimiser sees losses capped at `ceiling`, so that one exploding trial does not flatten its
-    model of the others. Raises `PackageMissing` without optuna.
-    """
-    study, distributions = _study(ranges, rng)
-    done = []
-    for _ in range(trials):
-        with _optuna_alone():
-            asked = study.ask({**distributions})
-        value = objective(dict(asked.params))
-        done.append(Trial(dict(asked.params), math.inf if math.isnan(value) else value))
-        with _optuna_alone():
-            study.tell(asked, min(done[-1].loss, ceiling))
-    return sorted(done, key=lambda trial: trial.loss)
 
 
 def held_out(train: Split, share: float, rng: Generator) -> tuple[Split, Split]:
@@ -146,33 +96,3 @@ def tuned(
             continue
         return Tuned(fitted, trial, trials - len(usable), skipped)
     raise InferenceDiverged(f"each of {trials} trials diverged, on held-in rows or on all")
-
-
-def _study(ranges: Mapping[str, Range], rng: Generator):
-    """Return optuna's study and its distributions by name; imports optuna on first use."""
-    try:
-        import optuna
-    except ImportError as missing:
-        raise PackageMissing("needed optuna to choose settings: pip install optuna") from missing
-    (seed,) = torch.randint(2**31, (1,), generator=rng, device=rng.device).tolist()
-    distributions = {
-        name: optuna.distributions.FloatDistribution(span.low, span.high, log=span.log)
-        for name, span in ranges.items()
-    }
-    with _optuna_alone():
-        sampler = optuna.samplers.GPSampler(seed=seed)
-        return optuna.create_study(sampler=sampler), distributions
-
-
-@contextmanager
-def _optuna_alone() -> Iterator[None]:
-    """Let one thread use optuna inside the block, with its log off."""
-    import optuna
-
-    with _OPTUNA:
-        before = optuna.logging.get_verbosity()
-        optuna.logging.set_verbosity(optuna.logging.ERROR)
-        try:
-            yield
-        finally:
-            optuna.logging.set_verbosity(before)

@@ -14,7 +14,7 @@ import torch
 from bnnbench.methods.base import Posterior, PriorUse, Problem
 from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.settings import require_count
-from bnnbench.methods.gp.package import import_models, lacking
+from bnnbench.methods.gp.package import lacking
 from bnnbench.methods.gp.training import GpPosterior, GpTraining, random_rows, require_single_target
 from bnnbench.methods.tuning.space import Choice, Space, compose
 
@@ -51,8 +51,9 @@ class DeepGp:
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
         """Return the posterior; raises `PackageMissing` without gpytorch."""
+        from bnnbench.methods.gp import models
+
         noise_std = require_single_target(problem, self)
-        models = import_models()
         width = min(self.width, problem.train.inputs.shape[1])
         places = random_rows(problem, self.inducing, rng)
         model = models.two_layers(places, width, noise_std)

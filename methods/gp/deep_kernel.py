@@ -13,7 +13,7 @@ import torch
 from bnnbench.methods.base import Posterior, PriorUse, Problem, Unsupported
 from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.settings import require_count
-from bnnbench.methods.gp.package import import_models, lacking
+from bnnbench.methods.gp.package import lacking
 from bnnbench.methods.gp.training import GpPosterior, GpTraining, random_rows, require_single_target
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.methods.networks.torch_network import TorchNetwork
@@ -42,6 +42,8 @@ class DeepKernel:
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
         """Return the posterior; raises `PackageMissing` without gpytorch."""
+        from bnnbench.methods.gp import models
+
         noise_std = require_single_target(problem, self)
         *body, last = problem.architecture
         if not body or not isinstance(last, Linear):
@@ -49,7 +51,6 @@ class DeepKernel:
                 "DeepKernel needed hidden layers before a linear one; got "
                 f"{len(problem.architecture)} layers ending in {last}"
             )
-        models = import_models()
         network = TorchNetwork(tuple(body), problem.input_shape)
         weights = network.initial_weights([rng], dtype=torch.float64)
         places = random_rows(problem, self.inducing, rng)

@@ -13,7 +13,7 @@ import torch
 from bnnbench.methods.base import Posterior, PriorUse, Problem
 from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.settings import require_count
-from bnnbench.methods.gp.package import import_models, lacking
+from bnnbench.methods.gp.package import lacking
 from bnnbench.methods.gp.training import GpPosterior, GpTraining, random_rows, require_single_target
 from bnnbench.methods.tuning.space import Choice, Space, compose
 
@@ -45,8 +45,9 @@ class OrthogonalGp:
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
         """Return the posterior; raises `PackageMissing` without gpytorch."""
+        from bnnbench.methods.gp import models
+
         noise_std = require_single_target(problem, self)
-        models = import_models()
         gp = models.SparseGp(random_rows(problem, self.inducing, rng))
         mean = models.OrthogonalMean(gp, random_rows(problem, self.mean_inducing, rng))
         model = models.GpRegression(gp, noise_std, further_mean=mean)

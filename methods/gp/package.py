@@ -24,9 +24,3 @@ def import_gpytorch() -> ModuleType:
             return importlib.import_module("gpytorch")
     except ImportError as missing:
         raise PackageMissing(f"needed gpytorch for Gaussian processes: {CURE}") from missing
-
-
-def import_models() -> ModuleType:
-    """Return `bnnbench.methods.gp.models`; raises `PackageMissing` without gpytorch."""
-    import_gpytorch()
-    return importlib.import_module("bnnbench.methods.gp.models")

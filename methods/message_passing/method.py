@@ -356,8 +356,8 @@ class MessagePassing(Stacked):
         self, trainer: Trainer, problem: Problem, member: int, shared: Mapping[str, float]
     ) -> MessagePassingPosterior | InferenceDiverged:
         index = torch.tensor([member], device=trainer.inputs.device)
-        weights = tuple(layer.of_members(index) for layer in trainer.marginal)
-        if trainer.lost[member] or not bool(all_proper(weights)):
+        weights = tuple(layer.of_members(index) for layer in trainer.stored.marginal)
+        if trainer.retries.lost[member] or not bool(all_proper(weights)):
             return InferenceDiverged("no calmer schedule keeps messages finite and plausible")
         noise_std = getattr(problem.likelihood, "noise_std", None)
         known_noise = {} if noise_std is None else {"noise_std": noise_std}
@@ -367,7 +367,7 @@ class MessagePassing(Stacked):
             problem.input_shape,
             weights,
             trainer.head.of_members(index),
-            None if trainer.noise is None else trainer.noise[index],
+            None if trainer.stored.noise is None else trainer.stored.noise[index],
             self.backend,
             self.predictive_draws,
             self.max_pool,

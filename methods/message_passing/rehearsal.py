@@ -86,7 +86,9 @@ def _difference(replayed: Trainer, passed: Trainer) -> float:
     for rounds in COMPARED:
         for trainer in (replayed, passed):
             _visit(trainer, (rounds,))
-        pairs = zip(numbers_of(replayed.marginal), numbers_of(passed.marginal), strict=True)
+        pairs = zip(
+            numbers_of(replayed.stored.marginal), numbers_of(passed.stored.marginal), strict=True
+        )
         difference = torch.stack([(a - b).abs().max() / b.abs().max() for a, b in pairs]).max()
         largest = max(largest, float(difference)) if bool(difference.isfinite()) else torch.inf
     return largest
@@ -108,7 +110,7 @@ def _visit(trainer: Trainer, rounds: Sequence[int]) -> int:
 
 
 def _bytes_of_an_aggregate(trainer: Trainer) -> int:
-    aggregate = next(each for each in trainer.aggregates if each is not None)
+    aggregate = next(each for each in trainer.stored.aggregates if each is not None)
     return sum(t.numel() * t.element_size() for t in numbers_of(aggregate))
 
 

@@ -1,4 +1,7 @@
-"""The storage of aggregates between visits, and counts of events."""
+"""The storage of aggregates between visits, counts of events, and operations on all layers."""
+
+# pyright: reportPrivateImportUsage=false
+# Torch exports its multi-tensor functions only under private names.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,6 +10,7 @@ import torch
 from torch import Tensor
 
 from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.layers.base import Visit
 from bnnbench.methods.message_passing.layers.weighted import Weights
 
 LEAST_SHARE = 1e-6
@@ -52,6 +56,15 @@ class Tally:
         """Return a tally of zeros."""
         return cls(*(torch.zeros(count, dtype=torch.int64, device=device) for _ in range(6)))
 
+    def add(self, visit: Visit, index: Tensor) -> None:
+        """Count the messages of some members in one iteration of a visit."""
+        self.serial_steps[index] += visit.groups
+        self.forwards[index] += visit.sent
+        if visit.replaced is not None:
+            self.replaced[index] += visit.replaced
+        if visit.floored is not None:
+            self.floored[index] += visit.floored
+
 
 def numbers(layers: Sequence[Weights]) -> list[list[list[Tensor]]]:
     """Return the natural parameters of each layer's weights and of its biases, if any."""
@@ -90,3 +103,20 @@ def mapped(weights: Weights, function: Callable[[Tensor], Tensor]) -> Weights:
     """Return the weights with the function applied to all natural parameters."""
     parts = [Gaussian(function(part.tau), function(part.rho)) for part in weights.parts()]
     return Weights(parts[0], parts[1] if len(parts) == 2 else None)
+
+
+def products(left: Sequence[Weights], right: Sequence[Weights]) -> list[Weights]:
+    """Return the products of all layers' messages."""
+    return arranged(left, torch._foreach_add(numbers_of(left), numbers_of(right)))
+
+
+def quotients(left: Sequence[Weights], right: Sequence[Weights]) -> list[Weights]:
+    """Return the quotients of all layers' messages."""
+    return arranged(left, torch._foreach_sub(numbers_of(left), numbers_of(right)))
+
+
+def damped(old: list[Weights] | None, new: list[Weights], step: float) -> list[Weights]:
+    """Return messages moved `step` of the way from the old ones to the new, in new memory."""
+    if old is None:
+        return arranged(new, torch._foreach_mul(numbers_of(new), step))
+    return arranged(new, torch._foreach_lerp(numbers_of(old), numbers_of(new), step))

@@ -1,8 +1,8 @@
 """Visits of one member with a single read by the host, at the end.
 
 A visit divides the batch's aggregate out of the marginals, runs its rounds, and sets a flag on
-the device that says whether all succeeded. The caller reads the flag and repeats a failed visit
-by the general path (trainer.py). Operations on all layers at once are one library call each. On a
+the device that says whether all succeeded. The flag is read once, and a failed visit is repeated
+by the general path (retries.py). Operations on all layers at once are one library call each. On a
 GPU, rounds are captured and replayed (captured.py).
 """
 
@@ -10,21 +10,29 @@ GPU, rounds are captured and replayed (captured.py).
 # Torch exports its multi-tensor functions only under private names.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from bnnbench.methods.fitting import work
 from bnnbench.methods.message_passing.captured import CapturedRounds
-from bnnbench.methods.message_passing.gaussian import Gaussian
 from bnnbench.methods.message_passing.guard import MOST_REPLACED, Watch, is_hopeless
 from bnnbench.methods.message_passing.heads import Head, Noise
 from bnnbench.methods.message_passing.layers.base import Visit
 from bnnbench.methods.message_passing.layers.weighted import Weights
 from bnnbench.methods.message_passing.network import Network
+from bnnbench.methods.message_passing.passing import Examples, Visited, joined, pass_groups, start
 from bnnbench.methods.message_passing.schedule import Schedule
-from bnnbench.methods.message_passing.state import LEAST_SHARE, arranged, numbers_of
+from bnnbench.methods.message_passing.state import (
+    LEAST_SHARE,
+    Tally,
+    arranged,
+    products,
+    quotients,
+)
 
 
 @dataclass(frozen=True)
@@ -46,19 +54,6 @@ class Round:
         return replace(self, sound=self.sound.clone(), counters=self.counters.clone())
 
 
-@dataclass(frozen=True)
-class Visited:
-    """The outcome of a visit; the host knows only numbers that follow from shapes."""
-
-    aggregates: list[Weights]
-    noise: Noise | None
-    sound: Bool[Tensor, " members"]
-    loss: Float[Tensor, " members"]
-    counters: Int[Tensor, "2 members"]
-    sent: int
-    serial_steps: int
-
-
 class StraightVisits:
     """Visits of one member's batches, one after another."""
 
@@ -68,7 +63,38 @@ class StraightVisits:
         self.network, self.head, self.watch = network, head, watch
         self._floors = [LEAST_SHARE * part.rho for layer in prior for part in layer.parts()]
         device = prior[0].weight.rho.device
+        self._start = partial(start, network, head)
         self._captured = CapturedRounds(network, head) if device.type == "cuda" else None
+
+    def visit(
+        self,
+        schedule: Schedule,
+        marginal: list[Weights],
+        examples: Examples,
+        old: list[Weights] | None,
+        watched: bool,
+        tally: Tally,
+    ) -> Visited | None:
+        """Return a visit of a batch, with a single host read; None if it failed, without effect."""
+        cavity, clamped = self.cavity(marginal, old)
+        visit = examples.visit(schedule)
+        rounds = self.rounds(cavity, examples, visit)
+        last, sound = rounds[-1], torch.stack([each.sound for each in rounds]).all(0)
+        if watched:
+            index = torch.zeros(1, dtype=torch.int64, device=sound.device)
+            sound = sound & ~self.watch.worse(index, examples.noise_with(last.noise), sound)
+        work.count("message_rows", visit.examples * examples.iterations)
+        if not bool(sound):
+            return None
+        replaced, floored = torch.stack([each.counters for each in rounds]).sum(0)
+        tally.clamped += clamped
+        tally.replaced += replaced
+        tally.floored += floored
+        tally.forwards += visit.sent * examples.iterations
+        tally.serial_steps += visit.groups * examples.iterations
+        assert last.aggregates is not None
+        assert last.loss is not None
+        return Visited(cavity, last.aggregates, last.noise, last.loss)
 
     def cavity(
         self, marginal: list[Weights], old: list[Weights] | None
@@ -86,56 +112,17 @@ class StraightVisits:
         pairs = zip(taus, floored, strict=True)
         return arranged(rest, [t for pair in pairs for t in pair]), count[None]
 
-    def visit(
-        self,
-        cavity: list[Weights],
-        inputs: Tensor,
-        targets: Tensor,
-        rest: Noise | None,
-        schedule: Schedule,
-        iterations: int,
-    ) -> Visited:
-        """Pass the messages of a batch; `rest` is the noise without the batch's increments."""
-        visit = Visit(schedule, 1, inputs.shape[1], iterations)
+    def rounds(self, cavity: list[Weights], examples: Examples, visit: Visit) -> list[Round]:
+        """Pass the messages of a batch without a host read."""
+        inputs, targets, rest = examples.inputs, examples.targets, examples.noise
         if self._captured and rest is None:
-            rounds = self._captured.rounds(cavity, inputs, targets, visit, self._open, self._round)
-        else:
-            self._open(cavity, targets, rest, visit)
-            rounds = [self._round(inputs, visit, number) for number in range(iterations)]
-        last = rounds[-1]
-        assert last.aggregates is not None
-        assert last.loss is not None
-        return Visited(
-            last.aggregates,
-            last.noise,
-            torch.stack([each.sound for each in rounds]).all(0),
-            last.loss,
-            torch.stack([each.counters for each in rounds]).sum(0),
-            visit.sent * iterations,
-            visit.groups * iterations,
-        )
-
-    def damped(self, old: list[Weights] | None, new: list[Weights], step: float) -> list[Weights]:
-        """Return aggregates moved `step` of the way from the old ones to the new."""
-        if old is not None:
-            return arranged(new, torch._foreach_lerp(numbers_of(old), numbers_of(new), step))
-        return arranged(new, torch._foreach_mul(numbers_of(new), step))  # a graph overwrites `new`
-
-    def _open(
-        self, cavity: list[Weights], targets: Tensor, rest: Noise | None, visit: Visit
-    ) -> None:
-        self.network.start_from(cavity)
-        self.network.open(visit)
-        self.head.open(targets, rest, self.network.kernels)
+            return self._captured.rounds(cavity, inputs, targets, visit, self._start, self._round)
+        self._start(cavity, targets, rest, visit)
+        return [self._round(inputs, visit, number) for number in range(examples.iterations)]
 
     def _round(self, inputs: Tensor, visit: Visit, number: int) -> Round:
         visit.start(number)
-        outputs = []
-        for group in range(visit.groups):
-            visit.group = group
-            z, residues = self.network.forward(inputs[:, visit.rows], visit)
-            outputs.append(z)
-            self.network.backward(residues, self.head.message(z, visit.rows), visit)
+        outputs = pass_groups(self.network, self.head, inputs, visit)
         aggregates = self._refresh(visit)
         sound, counters = self._is_sound(), visit.counters
         if counters is None:
@@ -145,7 +132,7 @@ class StraightVisits:
         marginals = [layer.marginal for layer in self.network.weighted]
         if not visit.is_last:
             return Round(sound, counters, marginals, None, None, None)
-        z = Gaussian(*(torch.cat([getattr(z, n) for z in outputs], 1) for n in ("tau", "rho")))
+        z = joined(outputs)
         loss = self.head.loss(z, slice(None))
         sound = sound & ~is_hopeless(self.head, z, loss)
         return Round(sound, counters, marginals, aggregates, loss, self.head.added())
@@ -169,13 +156,3 @@ class StraightVisits:
         largest = torch.stack(torch._foreach_norm(numbers, inf)).amax(0, keepdim=True)
         least = torch.stack(torch._foreach_max(torch._foreach_neg(precisions)))
         return (largest < inf) & (least.amax(0, keepdim=True) < 0)  # for NaN both are false
-
-
-def products(left: Sequence[Weights], right: Sequence[Weights]) -> list[Weights]:
-    """Return the products of all layers' messages."""
-    return arranged(left, torch._foreach_add(numbers_of(left), numbers_of(right)))
-
-
-def quotients(left: Sequence[Weights], right: Sequence[Weights]) -> list[Weights]:
-    """Return the quotients of all layers' messages."""
-    return arranged(left, torch._foreach_sub(numbers_of(left), numbers_of(right)))

@@ -21,10 +21,11 @@ from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Proble
 from bnnbench.methods.card import Card
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting.batched import Batched
+from bnnbench.methods.fitting.expected_improvement import Range, Settings
 from bnnbench.methods.fitting.members import in_threads
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
 from bnnbench.methods.fitting.settings import require_between, require_count
-from bnnbench.methods.fitting.validation_search import Range, Settings, tuned
+from bnnbench.methods.fitting.validation_search import tuned
 from bnnbench.methods.predictions.base import HasLogProb
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.methods.row_by_row.perceptron import RowPerceptron

@@ -38,6 +38,7 @@ from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Proble
 from bnnbench.methods.card import Card
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting.batched import Batched
+from bnnbench.methods.fitting.expected_improvement import Settings
 from bnnbench.methods.fitting.members import in_threads
 from bnnbench.methods.fitting.network_posterior import DiagonalGaussianPosterior
 from bnnbench.methods.fitting.settings import (
@@ -47,7 +48,7 @@ from bnnbench.methods.fitting.settings import (
     require_count,
     require_positive,
 )
-from bnnbench.methods.fitting.validation_search import Settings, tuned
+from bnnbench.methods.fitting.validation_search import tuned
 from bnnbench.methods.predictions.base import HasLogProb
 from bnnbench.methods.row_by_row.backprop import LEAST_VARIANCE, RANGES
 from bnnbench.methods.row_by_row.perceptron import RowPerceptron

@@ -82,7 +82,7 @@ def test_an_epoch_beside_one_of_adamw(network, order, schedule, benchmark):
     times = [[seconds(work) for work in works] for _ in range(REPEATS)]
     step, once, thrice = (median(each) for each in zip(*times, strict=True))
     step /= adamw.epochs
-    assert not trainer.lost.any(), "members that are lost cost nothing"
+    assert not trainer.retries.lost.any(), "members that are lost cost nothing"
     benchmark.pedantic(visits(1), rounds=1)
     peak = growth(repr(replace(method, iterations=(2,))), WORDS[network])
     peak_of_adamw = growth("AdamW(epochs=2)", WORDS[network])

@@ -36,7 +36,7 @@ class Refuse:
 
 sys.meta_path.insert(0, Refuse())
 """
-ABSENT = {"pooch", "beartype", "optuna", "ray", "submitit", "playwright", "arviz", "pyro"}
+ABSENT = {"pooch", "beartype", "ray", "submitit", "playwright", "arviz", "pyro"}
 """Packages that a machine with PyTorch and CuPy alone lacks."""
 
 

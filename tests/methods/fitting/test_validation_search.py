@@ -1,93 +1,13 @@
-"""Settings chosen on held-out rows: the optimiser, the rows, the refit."""
+"""Settings chosen on held-out rows: the rows, the refit."""
 
-import math
-import sys
-
-import numpy as np
-import optuna
 import pytest
 import torch
 
 from bnnbench.methods.base import InferenceDiverged, Unsupported
 from bnnbench.methods.fitting import progress
-from bnnbench.methods.fitting.validation_search import Range, held_out, minimise, tuned
-from bnnbench.suites.check.fits import global_generators
+from bnnbench.methods.fitting.validation_search import held_out, tuned
+from tests.methods.fitting.test_expected_improvement import RANGES, bowl
 from tests.methods.problems import regression, stream
-
-RANGES = {"rate": Range(1e-5, 1e-1, log=True), "momentum": Range(0.0, 1.0)}
-
-
-def bowl(settings) -> float:
-    """A function whose least value is 0 at rate 1e-2 and momentum 0.7."""
-    return math.log10(settings["rate"] / 1e-2) ** 2 + 4 * (settings["momentum"] - 0.7) ** 2
-
-
-def search(objective=bowl, trials=16, seed=0, ceiling=10.0):
-    return minimise(objective, RANGES, trials, stream(seed), ceiling)
-
-
-def test_the_search_finds_a_minimum_that_random_trials_miss():
-    best = search(trials=30)[0]
-    rng = np.random.default_rng(0)
-    at_random = [
-        min(bowl({"rate": 10 ** rng.uniform(-5, -1), "momentum": rng.uniform()}) for _ in range(30))
-        for _ in range(200)
-    ]
-    assert best.loss == bowl(best.settings)
-    assert best.loss < np.quantile(at_random, 0.02)
-
-
-def test_trials_lie_in_their_ranges_and_come_best_first():
-    trials = search()
-    assert len(trials) == 16
-    assert [trial.loss for trial in trials] == sorted(trial.loss for trial in trials)
-    for trial in trials:
-        assert 1e-5 <= trial.settings["rate"] <= 1e-1
-        assert 0 <= trial.settings["momentum"] <= 1
-
-
-def test_the_first_trials_are_even_in_the_logarithm():
-    rates = [t.settings["rate"] for seed in range(20) for t in search(trials=10, seed=seed)]
-    below = sum(rate < 1e-3 for rate in rates)  # half of the range in logarithms, 1 % otherwise
-    assert abs(below - 100) < 4 * math.sqrt(50)
-
-
-def test_equal_streams_give_equal_trials_and_others_do_not():
-    assert search(trials=12) == search(trials=12)
-    assert search(trials=12) != search(trials=12, seed=1)
-
-
-def test_a_trial_that_explodes_or_fails_is_last_and_does_not_mislead_the_others():
-    def cliff(settings):
-        if settings["momentum"] > 0.8:
-            return math.nan if settings["rate"] > 1e-3 else 1e300
-        return bowl(settings)
-
-    trials = search(cliff, trials=30)
-    assert trials[0].loss < 0.05
-    assert all(trial.loss in (math.inf, 1e300) for trial in trials if trial.loss > 100)
-    assert trials[-1].loss in (math.inf, 1e300)
-
-
-def test_generators_threads_and_optunas_verbosity_are_left_as_they_were():
-    optuna.logging.set_verbosity(optuna.logging.INFO)
-    before = global_generators()
-    threads = torch.get_num_threads()
-    search(trials=12)
-    assert global_generators() == before
-    assert torch.get_num_threads() == threads
-    assert optuna.logging.get_verbosity() == optuna.logging.INFO
-
-
-def test_the_search_says_nothing(capfd):
-    search(trials=12)
-    assert capfd.readouterr() == ("", "")
-
-
-def test_without_optuna_the_cure_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(ImportError, match="pip install optuna"):
-        search(trials=1)
 
 
 @pytest.mark.parametrize(("rows", "expected"), [(2, 1), (3, 1), (10, 2), (37, 7), (101, 20)])

@@ -14,7 +14,7 @@ from bnnbench.methods.base import InferenceDiverged, Method, PackageMissing, Pro
 from bnnbench.methods.gp.deep import DeepGp
 from bnnbench.methods.gp.deep_kernel import DeepKernel
 from bnnbench.methods.gp.orthogonal import OrthogonalGp
-from bnnbench.methods.gp.package import CURE, import_gpytorch, import_models
+from bnnbench.methods.gp.package import CURE, import_gpytorch
 from bnnbench.methods.gp.training import GpPosterior, GpTraining, deterministic, random_rows
 from bnnbench.methods.networks.architectures import Linear
 from tests.methods.problems import classification, regression, stream
@@ -95,7 +95,9 @@ def fitted_values_alone(model, problem: Problem) -> GpPosterior:
 @needs_gpytorch
 @pytest.mark.parametrize("kind", ["plain", "embedded", "decoupled"])
 def test_with_all_rows_as_inducing_points_it_is_the_exact_process(kind):
-    problem, models = curve(), import_models()
+    from bnnbench.methods.gp import models
+
+    problem = curve()
     x = problem.train.inputs
     options = {}
     if kind == "embedded":
@@ -117,7 +119,9 @@ def test_with_all_rows_as_inducing_points_it_is_the_exact_process(kind):
 
 def least_loss(inducing: int, mean_inducing: int) -> float:
     """Return the loss with optimal inducing values, of a kernel and noise that stay."""
-    problem, models = curve(), import_models()
+    from bnnbench.methods.gp import models
+
+    problem = curve()
     gp = models.SparseGp(random_rows(problem, inducing, stream(5)))
     mean = models.OrthogonalMean(gp, random_rows(problem, mean_inducing, stream(6)))
     model = models.GpRegression(gp, 0.3, further_mean=mean if mean_inducing else None)
@@ -129,7 +133,9 @@ def least_loss(inducing: int, mean_inducing: int) -> float:
 
 @needs_gpytorch
 def test_losses_bound_the_evidence_and_reach_it_with_all_rows():
-    problem, models = curve(), import_models()
+    from bnnbench.methods.gp import models
+
+    problem = curve()
     x = problem.train.inputs
     covariance = models.SparseGp(x).covariance(x, x).detach()
     covariance = covariance + 0.09 * torch.eye(ROWS, dtype=torch.float64)
@@ -146,7 +152,9 @@ def test_losses_bound_the_evidence_and_reach_it_with_all_rows():
 
 @needs_gpytorch
 def test_the_further_mean_is_what_inducing_points_leave_of_the_kernel():
-    problem, models = curve(), import_models()
+    from bnnbench.methods.gp import models
+
+    problem = curve()
     x = problem.train.inputs
     gp = models.SparseGp(x[:5])
     mean = models.OrthogonalMean(gp, x[5:9])
@@ -163,7 +171,9 @@ def test_the_further_mean_is_what_inducing_points_leave_of_the_kernel():
 
 @needs_gpytorch
 def test_a_deep_process_of_certain_hidden_ones_is_that_of_its_inputs():
-    problem, models = curve(), import_models()
+    from bnnbench.methods.gp import models
+
+    problem = curve()
     x = problem.train.inputs
     deep = models.two_layers(x, 2, 0.3)
     deep.inner.covar_module.outputscale = 1e-8
@@ -179,7 +189,9 @@ def test_a_deep_process_of_certain_hidden_ones_is_that_of_its_inputs():
 
 @needs_gpytorch
 def test_the_bound_of_a_deep_process_averages_over_draws():
-    problem, models = curve(), import_models()
+    from bnnbench.methods.gp import models
+
+    problem = curve()
     x, y = problem.train.inputs, problem.train.targets[:, 0]
     deep = models.two_layers(x[:8], 2, 0.3)
     inner, outer = (

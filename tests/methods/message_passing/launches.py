@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from bnnbench.methods.base import Problem
-from bnnbench.methods.message_passing import guard, heads, straight, trainer
+from bnnbench.methods.message_passing import guard, heads, state, stored, straight, trainer
 from bnnbench.methods.message_passing.gaussian import Gaussian
 from bnnbench.methods.message_passing.kernels import fused
 from bnnbench.methods.message_passing.kernels.compiled import Compiled
@@ -54,8 +54,9 @@ PARTS: Mapping[str, tuple[tuple[type, str], ...]] = {
             for name in ("_send_to_weights", "_old_and_room", "_store", "refresh")
         ),
         (first.FirstLayerOfExamples, "_send_to_weights"),
-        *((trainer.Trainer, name) for name in ("_cavity", "_store", "_count")),
-        *((straight.StraightVisits, name) for name in ("cavity", "damped", "_refresh")),
+        *((stored.Stored, name) for name in ("cavity", "put")),
+        *((straight.StraightVisits, name) for name in ("cavity", "_refresh")),
+        (state.Tally, "add"),
     ),
 }
 """Functions whose launches belong to a part, but for those of a part that they call."""

@@ -63,10 +63,10 @@ def test_the_published_schedule_equals_the_oracle_after_epochs_of_several_iterat
         visits = twins.visits(rng, (5, 5, 2))
         slow.epoch(number, visits, iterations)
         twins.epoch(ours, number, visits, iterations)
-        assert twins.apart(ours.marginal, slow.marginals) < 1e-8
-    assert not ours.lost.any()
+        assert twins.apart(ours.stored.marginal, slow.marginals) < 1e-8
+    assert not ours.retries.lost.any()
     inputs = rng.normal(size=(5, *slow.inputs.shape[1:]))
-    ours.network.start_from(ours.marginal)
+    ours.network.start_from(ours.stored.marginal)
     prediction = ours.head.predictive(ours.network.predict(torch.tensor(inputs)[None]), None)
     expected = torch.tensor(slow.predict(inputs))
     if isinstance(slow.head, Argmax):
@@ -89,7 +89,7 @@ def test_a_group_of_one_row_is_the_published_schedule(schedule):
         visits = twins.visits(rng, (5, 5, 2))
         slow.epoch(number, visits, 2)
         twins.epoch(ours, number, visits, 2)
-    assert twins.apart(ours.marginal, slow.marginals) < 1e-8
+    assert twins.apart(ours.stored.marginal, slow.marginals) < 1e-8
 
 
 @pytest.mark.parametrize("case", ["classifier", "max-pooling"])
@@ -100,11 +100,11 @@ def test_two_numbers_an_output_rebuild_cavities_exactly_in_the_first_iteration(c
         visits = twins.visits(rng, (5, 5, 2))
         slow.epoch(number, visits, 1)
         twins.epoch(ours, number, visits, 1)
-    assert twins.apart(ours.marginal, slow.marginals) < 1e-8
+    assert twins.apart(ours.stored.marginal, slow.marginals) < 1e-8
     visits = twins.visits(rng, (5, 5, 2))
     slow.epoch(3, visits, 3)
     twins.epoch(ours, 3, visits, 3)
-    assert 1e-4 < twins.apart(ours.marginal, slow.marginals) < 0.5
+    assert 1e-4 < twins.apart(ours.stored.marginal, slow.marginals) < 0.5
 
 
 @pytest.mark.parametrize(("noise", "same"), [(4.0, True), (0.1, False)])
@@ -121,7 +121,7 @@ def test_rebuilt_cavities_have_the_fixed_point_of_stored_ones_where_no_weight_do
     ours = twins.trainer_of((Linear(1),), (5,), priors, *problem, 8, accuracy=rebuilt)
     slow.visit(0, batch, 50, 1.0)
     ours.visit(0, torch.tensor(batch)[None], 50, 1.0)
-    assert (twins.apart(ours.marginal, slow.marginals) < 1e-8) == same
+    assert (twins.apart(ours.stored.marginal, slow.marginals) < 1e-8) == same
 
 
 def test_sums_to_first_order_are_nearer_to_the_exact_ones_than_to_zeroth():
@@ -132,5 +132,5 @@ def test_sums_to_first_order_are_nearer_to_the_exact_ones_than_to_zeroth():
         visits = twins.visits(rng, (5, 5, 2))
         slow.epoch(1, visits, 1)
         twins.epoch(ours, 1, visits, 1)
-        apart[order] = twins.apart(ours.marginal, slow.marginals)
+        apart[order] = twins.apart(ours.stored.marginal, slow.marginals)
     assert 1e-8 < apart["first"] < 0.5 * apart["zeroth"]

@@ -205,11 +205,11 @@ def test_coupled_groups_converge_to_the_fixed_point_of_single_examples(cavity):
     slow.visit(0, range(40), 60, 1.0)
     accuracy = MessageAccuracy("exact", cavity)
     trainer = grouped(prior, problem, 40, Coupled(40, 1.0, 8), 80, accuracy)
-    (marginal,) = trainer.marginal
+    (marginal,) = trainer.stored.marginal
     assert marginal.bias is not None
     found = np.append(marginal.weight.mean[0, 0], marginal.bias.mean[0])
     assert (np.abs(found - mean) / deviation).max() < 1e-9
-    assert twins.apart(trainer.marginal, slow.marginals) < 1e-9
+    assert twins.apart(trainer.stored.marginal, slow.marginals) < 1e-9
 
 
 def test_copies_of_an_example_share_one_correction():

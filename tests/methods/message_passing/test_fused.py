@@ -67,7 +67,7 @@ def distance(one: Trainer, other: Trainer) -> float:
     """Return the largest difference of marginals, relative to the largest of their layer."""
     parts = [
         pair
-        for left, right in zip(one.marginal, other.marginal, strict=True)
+        for left, right in zip(one.stored.marginal, other.stored.marginal, strict=True)
         for a, b in zip(left.parts(), right.parts(), strict=True)
         for pair in ((a.tau, b.tau), (a.rho, b.rho))
     ]
@@ -84,7 +84,7 @@ def test_visits_agree_with_those_of_the_kernels_in_c(schedule, dtype, make, gpu,
     expected, found = (visited(problem, schedule, name, rounds) for name in ("compiled", "fused"))
     # Kernels agree to 1e-13 and 1e-6; six visits of three rounds add up their differences.
     assert distance(found, expected) < (1e-12 if dtype is torch.float64 else 5e-5)
-    assert not found.lost.any()
+    assert not found.retries.lost.any()
     assert found.tally.serial_steps.equal(expected.tally.serial_steps)
     assert found.tally.forwards.equal(expected.tally.forwards)
     assert found.tally.guard_events.equal(expected.tally.guard_events)

@@ -12,8 +12,9 @@ from bnnbench.methods.message_passing.guard import is_hopeless
 from bnnbench.methods.message_passing.heads import Regression
 from bnnbench.methods.message_passing.kernels import reference
 from bnnbench.methods.message_passing.method import MessagePassing
+from bnnbench.methods.message_passing.retries import Attempt, Retries
 from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential, Schedule, Sequential
-from bnnbench.methods.message_passing.trainer import Attempt, Trainer
+from bnnbench.methods.message_passing.trainer import Trainer
 from tests.methods.message_passing.test_learning import MLP, splits
 from tests.methods.problems import stream
 
@@ -33,26 +34,29 @@ def trained(seeds: tuple[int, ...] = (0,)) -> Trainer:
 
 def spoil(monkeypatch, member: int, when: Callable[[Schedule], bool]) -> list[Schedule]:
     """Let a member's visits end with opposite weights, and return the schedules that are tried."""
-    attempt, tried = Trainer._attempt, []
+    attempt, tried = Retries._attempt, []
 
-    def spoiled(self, cavity, index, batch, order, iterations, schedule) -> Attempt:
-        found = attempt(self, cavity, index, batch, order, iterations, schedule)
+    def spoiled(self, schedule, cavity, examples, index) -> Attempt:
+        found = attempt(self, schedule, cavity, examples, index)
         tried.append(schedule)
         if when(schedule):
             rows = index == member
             last = self.network.weighted[-1].marginal.weight
             last.tau[rows] *= -1
-            rest = cavity[-1].weight.tau
+            rest = cavity[-1].weight.tau[index]
             found.aggregates[-1].weight.tau[rows] = (last.tau - rest)[rows]
         return found
 
-    monkeypatch.setattr(Trainer, "_attempt", spoiled)
+    monkeypatch.setattr(Retries, "_attempt", spoiled)
     return tried
 
 
 def numbers(trainer: Trainer, member: int) -> list[torch.Tensor]:
     """Return the natural parameters of a member's marginals and aggregates."""
-    layers = [*trainer.marginal, *(own for kept in trainer.aggregates for own in kept or ())]
+    layers = [
+        *trainer.stored.marginal,
+        *(own for kept in trainer.stored.aggregates for own in kept or ()),
+    ]
     return [x[member] for own in layers for part in own.parts() for x in (part.tau, part.rho)]
 
 
@@ -80,7 +84,7 @@ def test_where_no_group_helps_a_batch_keeps_what_it_said(monkeypatch):
     tried = spoil(monkeypatch, 0, lambda schedule: True)
     trainer.visit(0, ORDER, 2, 1.0)
     assert tried == [Coupled(16), Coupled(8), Coupled(4)]
-    assert not trainer.lost.any()
+    assert not trainer.retries.lost.any()
     for old, new in zip(before, numbers(trainer, 0), strict=True):
         torch.testing.assert_close(new, old, rtol=1e-4, atol=1e-4)  # divided out and put back
     trainer.visit(1, ORDER, 2, 1.0)
@@ -156,7 +160,7 @@ def test_a_fit_that_predicts_absurdly_in_the_end_has_diverged(wrong, monkeypatch
 
     def spoiled(self, *arguments) -> float:
         loss = epoch(self, *arguments)
-        self.marginal[-1].bias.tau[1, 0] = wrong  # of one class of one member
+        self.stored.marginal[-1].bias.tau[1, 0] = wrong  # of one class of one member
         return loss
 
     monkeypatch.setattr(Trainer, "epoch", spoiled)

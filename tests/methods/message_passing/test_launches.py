@@ -48,7 +48,7 @@ def test_a_step_of_the_papers_network_launches_no_more_than_it_needs(backend, mo
     counts.clear()
     with counts:
         trainer.visit(0, places, ROUNDS, 0.97)
-    assert not trainer.lost.any()
+    assert not trainer.retries.lost.any()
     assert not trainer.tally.guard_events.any()
     table = counts.table(STEPS)
     assert counts.total() <= MOST[backend] * STEPS, table

@@ -14,6 +14,7 @@ from bnnbench.methods.message_passing.gaussian import Gaussian
 from bnnbench.methods.message_passing.kernels import reference
 from bnnbench.methods.message_passing.method import MessagePassing
 from bnnbench.methods.message_passing.network import Network
+from bnnbench.methods.message_passing.retries import Retries
 from bnnbench.methods.message_passing.schedule import (
     Coupled,
     GroupSequential,
@@ -104,7 +105,7 @@ def test_the_closed_form_of_a_residual_block_is_that_of_sampled_networks(block):
         architecture=(Conv2d(4, 1), block, AvgPool2d(2), Flatten(), Linear(3)),
     )
     trainer = QUICK._trainer([problem], [stream(0)], QUICK.prior)
-    first, *others, last = trainer.marginal
+    first, *others, last = trainer.stored.marginal
     sure = [replace(own, weight=narrow(own.weight), bias=narrow(own.bias)) for own in (first, last)]
     posterior = replace(QUICK.fit(problem, stream(0)), weights=(sure[0], *others, sure[1]))
     network = Network(problem.architecture, problem.input_shape, reference)
@@ -155,11 +156,11 @@ def test_marginals_contain_what_is_stored_in_however_few_digits(storage):
     trainer = method._trainer([problem], rngs, method.prior)
     for epoch in (1, 2, 3):
         trainer.epoch(epoch, 1, rngs)
-        before = [own.weight.rho.clone() for own in trainer.marginal]
-        trainer.recompute()
-        for old, own in zip(before, trainer.marginal, strict=True):
+        before = [own.weight.rho.clone() for own in trainer.stored.marginal]
+        trainer.stored.recompute()
+        for old, own in zip(before, trainer.stored.marginal, strict=True):
             assert torch.allclose(old, own.weight.rho, rtol=1e-12)
-    assert trainer.aggregates[0][0].weight.rho.dtype == getattr(torch, storage)
+    assert trainer.stored.aggregates[0][0].weight.rho.dtype == getattr(torch, storage)
 
 
 def test_known_noise_is_taken_as_it_is_and_unknown_noise_is_learned():
@@ -215,24 +216,24 @@ def test_a_visit_that_goes_wrong_is_discarded_and_repeated_more_calmly(monkeypat
     method = replace(QUICK, batch_size=32, schedule=Coupled(8))
     trainer = method._trainer([problem], rngs, method.prior)
     tried = []
-    attempt = type(trainer)._attempt
+    attempt = Retries._attempt
 
-    def spoiled(self, cavity, index, batch, order, iterations, schedule):
-        found = attempt(self, cavity, index, batch, order, iterations, schedule)
+    def spoiled(self, schedule, cavity, examples, index):
+        found = attempt(self, schedule, cavity, examples, index)
         tried.append(schedule)
         if len(tried) < 3:  # as if messages had overflowed
             found.aggregates[0].weight.tau.fill_(torch.inf)
             return replace(found, sound=torch.zeros_like(found.sound))
         return found
 
-    monkeypatch.setattr(type(trainer), "_attempt", spoiled)
+    monkeypatch.setattr(Retries, "_attempt", spoiled)
     trainer.visit(0, torch.arange(32)[None], 2, 1.0)
     assert tried == [Coupled(8), Coupled(4), Coupled(2)]
     assert trainer.tally.guard_events.tolist() == [2]
-    assert not trainer.lost.any()
+    assert not trainer.retries.lost.any()
     alone = replace(method, schedule=Coupled(2))._trainer([problem], [stream(0)], method.prior)
     alone.visit(0, torch.arange(32)[None], 2, 1.0)
-    for own, other in zip(trainer.marginal, alone.marginal, strict=True):
+    for own, other in zip(trainer.stored.marginal, alone.stored.marginal, strict=True):
         assert torch.equal(own.weight.tau, other.weight.tau)
 
 

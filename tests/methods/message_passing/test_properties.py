@@ -90,8 +90,8 @@ def test_features_units_and_classes_have_no_order(schedule):
         inputs_permuted(outputs_permuted(first, units), features),
         inputs_permuted(outputs_permuted(last, classes), units),
     )
-    found = trained(priors, inputs[:, features], renamed, schedule).marginal
-    expected = trained((first, last), inputs, labels, schedule).marginal
+    found = trained(priors, inputs[:, features], renamed, schedule).stored.marginal
+    expected = trained((first, last), inputs, labels, schedule).stored.marginal
     permuted = (
         both_permuted(expected[0], units, features),
         both_permuted(expected[1], classes, units),
@@ -102,8 +102,8 @@ def test_features_units_and_classes_have_no_order(schedule):
 @pytest.mark.parametrize("schedule", [GroupSequential(ROWS), Coupled(ROWS)])
 def test_a_group_does_not_depend_on_the_order_of_its_examples(schedule):
     order = np.random.default_rng(2).permutation(ROWS)
-    found = trained(*problem(), schedule, order).marginal
-    assert_same(found, trained(*problem(), schedule).marginal)
+    found = trained(*problem(), schedule, order).stored.marginal
+    assert_same(found, trained(*problem(), schedule).stored.marginal)
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
@@ -111,7 +111,7 @@ def test_rows_in_another_place_are_the_same_rows(schedule):
     priors, inputs, labels = problem()
     order = np.random.default_rng(3).permutation(ROWS)
     found = trained(priors, inputs[order], labels[order], schedule, np.argsort(order))
-    assert_same(found.marginal, trained(priors, inputs, labels, schedule).marginal)
+    assert_same(found.stored.marginal, trained(priors, inputs, labels, schedule).stored.marginal)
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
@@ -122,7 +122,7 @@ def test_nothing_is_learned_about_a_feature_that_is_always_zero(schedule, order)
     accuracy = MessageAccuracy(order, "row")
     trainer = trainer_of(NETWORK, (5,), priors, Argmax(), inputs, labels, ROWS, schedule, accuracy)
     twins.epoch(trainer, 1, [(0, np.arange(ROWS))], 2)
-    weight, prior = trainer.marginal[0].weight, trainer.prior[0].weight
+    weight, prior = trainer.stored.marginal[0].weight, trainer.stored.prior[0].weight
     assert_close(weight[..., 2].tau, prior[..., 2].tau, rtol=0, atol=0)
     assert_close(weight[..., 2].rho, prior[..., 2].rho, rtol=0, atol=0)
     assert (weight[..., 1].rho > prior[..., 1].rho).all()
@@ -158,11 +158,11 @@ def test_marginals_are_prior_times_all_messages_after_any_number_of_swaps(schedu
         batch = int(rng.integers(3))
         order = rng.permutation(trainer.batches[batch].shape[1])
         trainer.visit(batch, torch.tensor(order)[None], int(rng.integers(1, 4)), rng.uniform())
-    swapped = trainer.marginal[:]
-    trainer.recompute()
-    assert_same(swapped, trainer.marginal)
-    expected = list(trainer.prior)
-    for said in trainer.aggregates:
+    swapped = trainer.stored.marginal[:]
+    trainer.stored.recompute()
+    assert_same(swapped, trainer.stored.marginal)
+    expected = list(trainer.stored.prior)
+    for said in trainer.stored.aggregates:
         assert said is not None
         expected = [own * part for own, part in zip(expected, said, strict=True)]
     assert_same(swapped, expected)
@@ -219,7 +219,7 @@ def test_a_kernel_as_large_as_the_image_is_a_linear_layer(schedule):
             architecture, (2, 3, 3), [prior, last], Argmax(), inputs, labels, ROWS, schedule
         )
         twins.epoch(trainer, 1, [(0, np.arange(ROWS))], 2)
-        found.append(trainer.marginal)
+        found.append(trainer.stored.marginal)
     assert_close(found[0][0].weight.rho.flatten(2), found[1][0].weight.rho, rtol=1e-9, atol=0)
     assert_close(found[0][0].weight.tau.flatten(2), found[1][0].weight.tau, rtol=1e-9, atol=1e-9)
     assert_same(found[0][1:], found[1][1:])

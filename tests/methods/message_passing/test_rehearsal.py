@@ -60,10 +60,10 @@ def test_messages_of_batches_that_are_not_visited_are_counted(problem):
     few, many = (rehearse(METHOD, each).peak_bytes for each in (problem, whole))
     fit = METHOD._trainer([whole], [stream(0)], SpectralPrior())
     fit.epoch(1, 1, [stream(0)])
-    assert len(fit.aggregates) == 9
+    assert len(fit.stored.aggregates) == 9
     stored = [
         t.numel() * t.element_size()
-        for aggregate in fit.aggregates
+        for aggregate in fit.stored.aggregates
         for layer in aggregate or ()
         for part in layer.parts()
         for t in (part.tau, part.rho)

@@ -55,7 +55,7 @@ def test_a_visit_is_read_once_and_none_of_its_rounds(gpu, monkeypatch):
     monkeypatch.setattr(base, "as_on_a_gpu", lambda values: gpu)
     trainer, rounds = fit(), []
     visit_all(trainer, 1)
-    passed = StraightVisits.visit
+    passed = StraightVisits.rounds
 
     def watching(self, *arguments):
         with Reads() as reads:
@@ -63,7 +63,7 @@ def test_a_visit_is_read_once_and_none_of_its_rounds(gpu, monkeypatch):
         rounds.append(reads.found)
         return out
 
-    monkeypatch.setattr(StraightVisits, "visit", watching)
+    monkeypatch.setattr(StraightVisits, "rounds", watching)
     with Reads() as reads:
         visit_all(trainer, 2)
     assert rounds == [[], []]
@@ -94,7 +94,7 @@ def test_a_visit_that_goes_wrong_is_repeated_by_the_general_path(monkeypatch):
         visit_all(each, 2)
     assert distance(trainer, general) == 0
     assert torch.equal(trainer.loss, general.loss)
-    assert not trainer.lost.any()
+    assert not trainer.retries.lost.any()
 
 
 @pytest.mark.parametrize("number", [torch.nan, torch.inf, -1.0])

@@ -69,7 +69,7 @@ def epoch(
     """Visit batches in this order, each with its examples in an order, as the oracle does."""
     for batch, order in visits:
         trainer.visit(int(batch), torch.tensor(order)[None], iterations, published_step(number))
-    trainer.recompute()
+    trainer.stored.recompute()
 
 
 def visits(rng: np.random.Generator, sizes: Sequence[int]) -> list[tuple[int, np.ndarray]]:

@@ -63,7 +63,7 @@ def test_a_group_with_gaussian_targets_has_the_exact_marginals(rows):
         MessageAccuracy("exact", "row"),
     )
     trainer.visit(0, torch.arange(rows)[None], 150, 1.0)
-    (marginal,) = trainer.marginal
+    (marginal,) = trainer.stored.marginal
     assert marginal.bias is not None
     found = np.append(marginal.weight.rho[0, 0], marginal.bias.rho[0])
     assert_allclose(found, 1 / np.diag(covariance), rtol=1e-9)
