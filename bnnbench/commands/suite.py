@@ -24,8 +24,8 @@ from bnnbench.commands.planning.share import Share
 from bnnbench.commands.running.arguments import Options, parse
 from bnnbench.commands.running.running import carry_out
 from bnnbench.commands.running.sources import Provided, left_out, not_installed, provided, resolved
-from bnnbench.commands.running.summary import print_failures, print_tables
 from bnnbench.commands.terminal.display import SECONDS_BETWEEN_LINES, display
+from bnnbench.commands.terminal.failures import print_failures
 from bnnbench.commands.terminal.interrupts import Terminated, ending_cleanly
 from bnnbench.commands.terminal.terminal import console_of, say
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable, NothingToLearn, PoolTooSmall
@@ -246,6 +246,9 @@ def _submit(
 
 def _conclude(suite: Suite, planned: Plan, store: Store, console: Console, not_tried: int) -> int:
     """Print the tables and failures of the suite's data sets, and return the exit code."""
+    # The report is slow to load, and workers, which import what this process has, do not need it.
+    from bnnbench.commands.running.summary import print_tables
+
     sources = {case.name: describe(case.source) for case in suite.cases}
     console.print()
     current = [r for r in store.current() if belongs(r, suite, sources)]

@@ -20,7 +20,7 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.metrics import accuracy_score, log_loss, root_mean_squared_error
 from sklearn.naive_bayes import GaussianNB
 
-from bnnbench.commands import reproduce
+from bnnbench.commands import repeat
 from bnnbench.commands import store as stores
 from bnnbench.commands.score import command
 from bnnbench.datasets.export import export
@@ -83,7 +83,7 @@ def test_a_fold_predicted_elsewhere_stands_beside_runs_in_the_report(tmp_path):
         given=pd.concat(tables).to_csv(index=False),
     )
     assert told.returncode == 0, told.stderr
-    assert "external predictions on diabetes: GP of sklearn" in told.stdout
+    assert "External predictions: GP of sklearn, by Ada on " in told.stdout
     truth = [DiabetesAsUci().table(fold).test_targets for fold in range(3)]
     errors = [
         root_mean_squared_error(y, table["mean"]) for y, table in zip(truth, tables, strict=True)
@@ -115,7 +115,7 @@ def check_records(tables: list[pd.DataFrame], truth: list[np.ndarray]) -> None:
     own = [record for record in store.records() if record.elsewhere is None]
     assert {r.data_sha256 for r in own} == {r.data_sha256 for r in records}
     assert stores.command(["verify", "--rescore", "results"]) == 0
-    assert reproduce.command([records[0].key]) == 2
+    assert repeat.main([records[0].key]) == 2
 
 
 def test_classes_score_as_with_scikit_learn_and_other_conditions_say_why_not(tmp_path, capsys):

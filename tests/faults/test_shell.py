@@ -17,9 +17,10 @@ from bnnbench.__main__ import main as one_command
 from bnnbench.commands import store as stores
 from bnnbench.commands.planning.forecast import Forecast
 from bnnbench.commands.report import main
-from bnnbench.commands.running.summary import print_failures, print_tables
+from bnnbench.commands.running.summary import print_tables
 from bnnbench.commands.suite import now_and_then
 from bnnbench.commands.terminal.display import Lines, Live
+from bnnbench.commands.terminal.failures import print_failures
 from bnnbench.commands.terminal.terminal import say
 from bnnbench.datasets.reading.third_party_text import FORMULA, cell, legible
 from bnnbench.engine.run.task import Outcome, Task

@@ -1,5 +1,10 @@
-"""The end of a failure's message, as a terminal shows it."""
+"""Failures as a terminal shows them: one line each, and the end of the message."""
 
+from collections.abc import Iterable, Iterator, Mapping
+
+from rich.console import Console
+
+from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.records.record import Record
 
 LINES, CHARACTERS = 12, 500
@@ -15,3 +20,53 @@ def frames_of(record: Record) -> tuple[str, ...]:
     """Return the lines before the reason, with the innermost frames; none without frames."""
     lines = (record.error or "").strip().splitlines()
     return tuple(line[:CHARACTERS] for line in lines[-LINES - 1 : -1]) if record.failed_at else ()
+
+
+def _together(
+    missing: Mapping[tuple[str, str, str], Iterable[str]],
+) -> Iterator[tuple[str, str, str, str]]:
+    """Yield methods, data sets, conditions and reason; lines with equal reasons are merged."""
+    methods: dict[tuple[str, str, str], list[str]] = {}
+    for (method, dataset, reason), conditions in missing.items():
+        methods.setdefault((dataset, ", ".join(conditions), reason), []).append(method)
+    datasets: dict[tuple[str, str, str], list[str]] = {}
+    for (dataset, conditions, reason), names in methods.items():
+        datasets.setdefault((", ".join(names), conditions, reason), []).append(dataset)
+    for (names, conditions, reason), sets in datasets.items():
+        yield names, ", ".join(sets), conditions, reason
+
+
+def print_failures(records: Iterable[Record], console: Console) -> None:
+    """Print one line for each run that failed or diverged, with the reason.
+
+    The last frames of a traceback follow its first occurrence. Completed runs without some scores
+    come first, one line for each reason.
+    """
+    records = list(records)
+    missing: dict[tuple[str, str, str], dict[str, None]] = {}
+    for record in records:
+        for condition, reason in record.not_scored.items():
+            missing.setdefault((record.method, record.dataset, reason), {})[condition] = None
+        for condition, reasons in record.unanswered.items():
+            for metric, reason in reasons.items():
+                missing_key = record.method, record.dataset, reason
+                missing.setdefault(missing_key, {})[f"{condition} ({metric})"] = None
+    for methods, datasets, conditions, reason in _together(missing):
+        console.print(
+            legible(f"not scored: {methods} on {datasets} under {conditions}: {reason}"),
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+    shown: set[tuple[str, ...]] = set()
+    for record in records:
+        if record.status != "completed":
+            lines = [
+                f"{record.status}: {record.method} on {record.dataset}, fold {record.fold}, "
+                f"seed {record.seed}: {reason_of(record)}"
+            ]
+            if (frames := frames_of(record)) not in shown:
+                shown.add(frames)
+                lines += frames
+            text = "\n".join(map(legible, lines))
+            console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -29,9 +29,9 @@ def markdown(tables: Tables) -> str:
             entries = zip(row.cells, table.columns, strict=True)
             cells = [_marked(e, c, MARKDOWN, escaped_markdown) for e, c in entries]
             parts.append(
-                _markdown_row([escaped_markdown(row.method), *cells, _runs(row)], plain=True)
+                _markdown_row([escaped_markdown(row.method), *cells, runs_of(row)], plain=True)
             )
-        parts += [f"\n{escaped_markdown(line)}" for line in _notes(table)]
+        parts += [f"\n{escaped_markdown(line)}" for line in notes(table)]
         parts.append("")
     return "\n".join(parts)
 
@@ -53,9 +53,9 @@ def latex(tables: Tables) -> str:
         for row in table.rows:
             entries = zip(row.cells, table.columns, strict=True)
             cells = [_marked(e, c, LATEX, _latex) for e, c in entries]
-            parts.append(" & ".join([_latex(row.method), *cells, _latex(_runs(row))]) + " \\\\")
+            parts.append(" & ".join([_latex(row.method), *cells, _latex(runs_of(row))]) + " \\\\")
         parts += ["\\bottomrule", "\\end{tabular}"]
-        parts += [f"\\par {_latex(line)}" for line in _notes(table)]
+        parts += [f"\\par {_latex(line)}" for line in notes(table)]
         parts += ["\\end{table}", ""]
     return "\n".join(parts)
 
@@ -87,6 +87,8 @@ LATEX: Style = {
     "not eligible": "({})$^{{{letter}}}$",
     "±": " $\\pm$ ",
 }
+
+PLAIN: Style = {"": "{}", "±": " ± "}
 
 UNSCALED = {"peak_bytes": "bytes", "fit_joules": "joules"}
 """Units in the files for values that a page shows in another unit; percentages are fractions."""
@@ -146,6 +148,11 @@ def printed(cell: Cell, column: Column) -> tuple[str, str]:
     return number(value, column.decimals), number(cell.half_width * column.scale, column.decimals)
 
 
+def plain(entry: Cell | str, column: Column) -> str:
+    """Return a cell of a column whose methods are not compared, in plain text."""
+    return _marked(entry, column, PLAIN, str)
+
+
 def _marked(entry: Cell | str, column: Column, style: Style, escape: Callable[[str], str]) -> str:
     if isinstance(entry, str):
         return escape(entry)
@@ -157,7 +164,7 @@ def _marked(entry: Cell | str, column: Column, style: Style, escape: Callable[[s
     return style[entry.standing.state].format(text, letter=letter)
 
 
-def _notes(table: Table) -> list[str]:
+def notes(table: Table) -> list[str]:
     """Return the notes below a table."""
     lines = table.unconverged
     notes = [*headed(table), *filter(None, [not_compared(table), caption(table)])]
@@ -181,7 +188,8 @@ def _caption(profile: str, table: Table) -> str:
     return f"{table.title}{origin}, profile {profile}"
 
 
-def _runs(row: Row) -> str:
+def runs_of(row: Row) -> str:
+    """Return the number of completed runs, and of all runs if some were not completed."""
     return str(row.runs) if row.completed == row.runs else f"{row.completed} of {row.runs}"
 
 

@@ -7,14 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from rich.console import Console
-from scipy.stats import sem
+from scipy.stats import sem, t
 
-from bnnbench.commands.running.summary import HEADLINES, print_failures, print_tables
+from bnnbench.commands.running.summary import print_tables
+from bnnbench.commands.terminal.failures import print_failures
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.pool import ActivePool
 from bnnbench.engine.declare.acquisition import Acquisition
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation
+from bnnbench.reports.sections.terminal import HEADLINES
+from bnnbench.reports.style import labels
 from tests.engine.records.test_record import RECORD
 from tests.suites.fakes import Line
 from tests.suites.miniature import QUICK
@@ -24,10 +27,21 @@ SUITE = replace(QUICK, evaluations=(Evaluation(Clean(), METRICS),))
 VALUES = np.random.default_rng(0).normal(1.0, 0.3, size=(7, len(METRICS)))
 
 
+FACTS = {"train_rows": 90, "test_rows": 10}
+
+
+def half_width(values):
+    """Return half of the interval over folds that share rows, by SciPy's Student's t."""
+    shared = (1 + len(values) * 10 / 90) ** 0.5
+    return t.ppf(0.975, len(values) - 1) * sem(values) * shared
+
+
 def records(method="Mean"):
     for fold, row in enumerate(VALUES):
         scores = {"clean": dict(zip(METRICS, map(float, row), strict=True))}
-        yield replace(RECORD, key=f"{method}{fold}", method=method, fold=fold, scores=scores)
+        yield replace(
+            RECORD, key=f"{method}{fold}", method=method, fold=fold, scores=scores, facts=FACTS
+        )
 
 
 def printed(records, width=200, show=print_tables):
@@ -36,29 +50,31 @@ def printed(records, width=200, show=print_tables):
     return console.file.getvalue()
 
 
-def test_a_cell_is_mean_and_standard_error():
-    cells = re.findall(r"(\d+\.\d+) ± (\d+\.\d+)", printed(records()))
+def test_a_cell_is_mean_and_half_of_the_reports_interval():
+    text = printed(records())
+    cells = re.findall(r"(\d+\.\d+) ± (\d+\.\d+)", text)
     for (mean, error), values in zip(cells, VALUES.T, strict=False):
         assert float(mean) == pytest.approx(values.mean(), abs=0.0051)
-        assert float(error) == pytest.approx(sem(values), abs=0.0051)
+        assert float(error) == pytest.approx(half_width(values), abs=0.0051)
     assert len(cells) == HEADLINES
+    assert "± is half of a 95 % interval over seven splits." in text
 
 
 def test_seeds_of_a_fold_count_as_one_value():
     values = {(0, 0): 1.0, (0, 1): 3.0, (1, 0): 5.0, (1, 1): 5.0, (2, 0): 0.0, (2, 1): 1.0}
     text = printed(
-        replace(RECORD, fold=fold, seed=seed, scores={"clean": {"rmse": value}})
+        replace(RECORD, fold=fold, seed=seed, scores={"clean": {"rmse": value}}, facts=FACTS)
         for (fold, seed), value in values.items()
     )
-    assert f"2.50 ± {sem([2.0, 5.0, 0.5]):.2f}" in text
+    assert f"2.5 ± {half_width([2.0, 5.0, 0.5]):.1f}" in text
 
 
 def test_numbers_of_all_sizes_share_a_column():
     small = [replace(r, scores={"clean": {"rmse": 0.5 + 0.01 * r.fold}}) for r in records("Small")]
     large = [replace(r, scores={"clean": {"rmse": 90.0 + r.fold}}) for r in records("Large")]
     text = printed([*small, *large])
-    assert "0.53 ± 0.01" in text
-    assert "93.00 ± 0.82" in text
+    assert re.search(r"\b0\.53\d* ± 0\.02", text)
+    assert re.search(r"\b93\.0+ ± 2\.66", text)
 
 
 def test_one_run_has_no_error_rather_than_none_at_all():
@@ -71,7 +87,9 @@ def test_one_run_has_no_error_rather_than_none_at_all():
 def test_no_line_is_wider_than_the_console_and_no_column_is_lost(width):
     text = printed(records(), width)
     assert all(len(line.rstrip()) <= width for line in text.splitlines())
-    assert all(len(re.findall(rf"\b{metric}\b", text)) == 1 for metric in METRICS[:HEADLINES])
+    for metric in METRICS[:HEADLINES]:
+        heading = rf"^method.*\b{labels.metric(metric)}\b"
+        assert len(re.findall(heading, text, re.MULTILINE)) == 1
     assert "…" not in text
 
 
@@ -109,7 +127,7 @@ def test_scores_of_runs_that_did_not_converge_are_marked_and_counted():
     marked = [line for line in text.splitlines() if "†" in line]
     assert [line.split()[0] for line in marked] == ["HMC", "†"]
     assert marked[0].count("†") == HEADLINES
-    assert marked[1] == "† HMC: 2 of 7 runs did not converge"
+    assert marked[1] == "† Runs that did not converge: HMC 2 of 7."
     assert "†" not in printed([replace(r, diagnostics={"converged": 1.0}) for r in sampled])
 
 

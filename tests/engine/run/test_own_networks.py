@@ -116,7 +116,7 @@ def test_a_terminal_sets_it_apart(store):
     )
     console = Console(file=io.StringIO(), width=120)
     print_tables(suite, store.current(), console)
-    assert "with their own networks on line: Own\n" in console.file.getvalue()
+    assert "Custom networks: Own (Slope, 2 parameters" in console.file.getvalue()
 
 
 def test_it_is_not_the_network_of_a_paper(store):

@@ -11,7 +11,8 @@ import torch
 from rich.console import Console
 
 from bnnbench.commands.report import main as report
-from bnnbench.commands.running.summary import print_failures, print_tables
+from bnnbench.commands.running.summary import print_tables
+from bnnbench.commands.terminal.failures import print_failures
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run, Suite
