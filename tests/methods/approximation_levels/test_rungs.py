@@ -1,4 +1,4 @@
-"""The rungs of the ladder, beside those of another program, closed forms and quadrature."""
+"""The rungs, compared with those of another program, closed forms and quadrature."""
 
 import functools
 
@@ -101,8 +101,8 @@ def test_a_rung_is_that_of_another_program(known, rung):
     approximation = approximation_of(rung, model, found)
     of_truth = Drawn(found).function(model, TEST, stream(0))
     here = scores(approximation.function(model, TEST, stream(1)), of_truth, model.noise_variance)
-    # The moments behind rungs 1 are of some 200,000 effective draws, here and there: a function's
-    # deviation by them has an error of half a percent. Fixed points have none.
+    # The moments behind rungs 1 come from some 200,000 effective draws in both programs, so that a
+    # function's deviation has an error of half a percent. Fixed points have none.
     tolerance = 0.005 if rung.startswith("1") else 0.003
     np.testing.assert_allclose(here, PRINTED[rung][draw], rtol=0, atol=tolerance)
     if draw == 0 and rung in WEIGHT_STDS:
@@ -135,7 +135,7 @@ def test_too_few_draws_are_no_posterior():
 
 
 def test_tilted_moments_of_a_row_are_those_of_weighted_points():
-    """QMC: a million points of a Sobol sequence from the cavity, weighted by the row."""
+    """QMC: a million Sobol points from the cavity, weighted by the row's likelihood."""
     mean = np.array([0.7, -0.4, 0.2, -0.1, 0.5, -0.8, 0.1])
     variance = np.array([1.2, 0.5, 0.4, 0.3, 0.6, 0.9, 0.2])
     row = Row(x=0.6, y=1.1, noise_variance=0.16, slope=0.1)
@@ -222,7 +222,7 @@ def test_the_nearest_gaussian_to_a_gaussian_is_itself():
 
 
 def test_the_nearest_independent_gaussian_has_the_conditional_variances_of_a_gaussian():
-    """Bishop (2006), section 10.1.2: the diagonal of the precision, inverted."""
+    """Bishop (2006), section 10.1.2: the inverse of the diagonal of the precision."""
     model, mean, covariance = linear()
     found = nearest(model, model.prior_mean, model.prior_variance, "none")
     conditional = 1 / torch.linalg.inv(covariance).diagonal()

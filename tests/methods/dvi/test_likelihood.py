@@ -1,4 +1,4 @@
-"""Expected log likelihoods against quadrature."""
+"""Expected log likelihoods, compared with quadrature."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ CASES = [
     (-1.2, 1.5, 0.8, 0.9, -1.0, 2.0),
     (0.0, 1e-4, 0.0, 1e-4, 5e-5, 0.0),
 ]
-"""Mean and variance of m, those of l, their covariance, target."""
+"""Mean and variance of m and of l, their covariance, and the target."""
 
 
 def quadrature(case):

@@ -1,4 +1,4 @@
-"""DVI against sampled weights, finite differences and a conjugate model."""
+"""DVI, compared with sampled weights, finite differences and a conjugate model."""
 
 import numpy as np
 import pytest

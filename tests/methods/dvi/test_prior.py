@@ -1,4 +1,4 @@
-"""The prior of least penalty against numerical minimisation and torch's distributions."""
+"""The prior of smallest penalty, by numerical minimisation and torch's distributions."""
 
 import pytest
 import torch

@@ -39,7 +39,7 @@ def fitted(of, seed=1, **settings):
 
 
 def on_a_grid(of, points):
-    """Return the exact mean and deviation of a network of one unit, v integrated in closed form."""
+    """Return the exact mean and deviation of a network of one unit; v is integrated exactly."""
     side = np.linspace(-5, 5, 161)
     grid = np.stack(np.meshgrid(side, side), -1).reshape(-1, 2) / math.sqrt(2)
     x, y = of.train.inputs[:, 0].numpy(), of.train.targets[:, 0].numpy()
@@ -70,14 +70,14 @@ def test_moments_of_units_are_those_of_closed_form(mean, std):
     first, variance, _ = solver.moments(centre, spread, CDF)
     h = mean / math.sqrt(1 + std**2)
     second = special.ndtr(h) - 2 * special.owens_t(h, 1 / math.sqrt(1 + 2 * std**2))
-    # 32 nodes resolve a step that is narrower than the law of its input less well.
+    # 32 nodes resolve a step less well if it is narrower than the distribution of its input.
     tolerance = 1e-6 if std <= 1 else 2e-5
     assert float(first) == pytest.approx(special.ndtr(h), abs=tolerance)
     assert float(variance) == pytest.approx(second - special.ndtr(h) ** 2, abs=tolerance)
 
 
 def known_hidden_weights():
-    """Return rows, sums of known hidden weights, and a state whose sites hold them fast."""
+    """Return rows, sums of known hidden weights, and a state whose sites fix them."""
     rng = stream(3)
     inputs = torch.randn(12, 3, generator=rng, dtype=torch.float64)
     rows = Rows(solver.with_one(inputs), torch.randn(12, generator=rng, dtype=torch.float64))
@@ -140,7 +140,7 @@ def test_predictions_of_one_unit_come_near_the_exact_posterior(seed, power):
     prediction = posterior.predict(torch.from_numpy(points)[:, None], stream(0))
     mean, std = on_a_grid(of, points)
     deviations = (prediction.variance[:, 0] - 0.3**2).sqrt().numpy()
-    # EP is not exact: q knows no dependence between layers, which widens it where rows are dense.
+    # EP is not exact: q has no dependence between layers, which widens it where rows are dense.
     np.testing.assert_allclose(prediction.mean[:, 0], mean, atol=0.7 * std.max())
     assert (deviations / std > 0.75).all()
     assert (deviations / std < 1.65).all()

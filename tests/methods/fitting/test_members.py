@@ -25,7 +25,7 @@ def two_threads():
 
 @dataclass(frozen=True)
 class Number:
-    """A posterior that is a number drawn from the stream of its fit."""
+    """A posterior that consists of a number drawn from the stream of its fit."""
 
     drawn: int
 

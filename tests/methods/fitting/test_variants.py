@@ -1,4 +1,4 @@
-"""Several settings of a method in one stack: each as if it were alone, bit for bit."""
+"""Several settings of a method in one stack: each equals its separate fit, bit for bit."""
 
 import math
 from dataclasses import replace
@@ -33,7 +33,7 @@ IDS = [type(method).__name__ for method in METHODS]
 
 
 def variants_of(method: Any) -> list[Any]:
-    """Return several settings, with lengths in no order."""
+    """Return several settings, with unordered lengths."""
     space = space_of(method)
     assert space.length
     lengths = (3, 5, 1, 5, 2, 4)

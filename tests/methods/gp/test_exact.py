@@ -1,4 +1,4 @@
-"""The exact Gaussian process against formulas, conjugate regression and its own claims."""
+"""The exact Gaussian process, by formulas, conjugate regression and its calibration."""
 
 import math
 

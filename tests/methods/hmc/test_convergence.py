@@ -1,4 +1,4 @@
-"""Convergence diagnostics against arviz and against processes of known autocorrelation."""
+"""Convergence diagnostics, compared with arviz and processes of known autocorrelation."""
 
 import warnings
 
@@ -10,7 +10,7 @@ from bnnbench.methods.hmc.convergence import ess_bulk, ess_tail, split_r_hat
 
 @pytest.fixture(scope="module")
 def arviz(tmp_path_factory):
-    """arviz; its import renames a file in the user's cache, which fails beside another import."""
+    """arviz; its import renames a file in the user's cache, which fails during another import."""
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(action="ignore"):
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         import arviz
@@ -18,7 +18,7 @@ def arviz(tmp_path_factory):
 
 
 def autoregressive(correlation, chains, draws, quantities=1, seed=0):
-    """Return stationary chains x' = r x + noise of variance 1."""
+    """Return stationary chains x' = r x + noise with variance 1."""
     noise = np.random.default_rng(seed).standard_normal((chains, draws, quantities))
     states = noise.copy()
     for t in range(1, draws):

@@ -1,4 +1,4 @@
-"""Networks in the common scale of their weights: outputs, losses, gradients and trajectories."""
+"""Networks in the common scale of their weights: outputs, losses, gradients, trajectories."""
 
 import pytest
 import torch
@@ -150,7 +150,7 @@ def test_zero_is_a_fixed_point_of_padding():
     assert len(network.free) % 32 == 0
     states = states_of(network)
     loss = loss_of(network, given, states)
-    assert loss.gradients[:, ~network.free].abs().max() > 0  # mean nothing, so must not matter
+    assert loss.gradients[:, ~network.free].abs().max() > 0  # unused, so must have no effect
     one = torch.ones(MEMBERS, 1, dtype=torch.float64)
     steps = torch.full((MEMBERS,), 9)
     loss.leapfrog(states_of(network, 2), 0.1 * network.free * one, -0.1 * one, -0.1 * one, steps)

@@ -1,4 +1,4 @@
-"""Functions of boxes: ReLUs against rational arithmetic and sampling, weights against both."""
+"""Functions of boxes: ReLUs by rational arithmetic and sampling, weights by both."""
 
 import math
 from fractions import Fraction
@@ -100,7 +100,7 @@ def test_the_slope_of_a_rectified_cdf_is_its_density(units):
 def test_volume_of_a_box_and_of_the_part_where_a_unit_is_on():
     box = Box(real(0, 0), real(2, 1))
     assert float(volume(box)) == 2
-    # x + y > 1 leaves a triangle of area 1/2 out.
+    # x + y > 1 excludes a triangle of area 1/2.
     assert float(volume(box, Affine(real(-1)[0], real(1, 1)))) == pytest.approx(1.5, rel=1e-15)
 
 

@@ -1,4 +1,4 @@
-"""Antiderivatives of densities of sums of uniforms against rational arithmetic, and sampling."""
+"""Antiderivatives of densities of sums of uniforms, by rational arithmetic and sampling."""
 
 import math
 from fractions import Fraction
@@ -19,7 +19,7 @@ def uniform(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.rand(*shape, generator=stream(seed), dtype=torch.float64)
 
 
-# Up to twelve orders of magnitude apart, equal to one another, and 0.
+# Up to twelve orders of magnitude apart, equal, and 0.
 WIDTHS = st.lists(
     st.one_of(
         st.sampled_from([0.0, 1.0, 0.5, 1e-3, 1e-12]),
@@ -38,7 +38,7 @@ def test_antiderivatives_are_those_of_rational_arithmetic(widths, place, order):
     t = torch.tensor(widths, dtype=torch.float64)
     found = float(antiderivative(torch.tensor(x, dtype=torch.float64), t, order))
     wanted = float(exact(Fraction(x), [Fraction(w) for w in widths], order))
-    # Where two widths dominate the density is steep: rounding x moves it that much.
+    # If two widths dominate, the density is steep: rounding x has this effect.
     second = sorted(widths)[-2]
     slack = 2e-12 + 1e-16 * reach / second
     peak = 1 / max(widths) if order == 0 else max(reach, 1e-300) ** (order - 1)

@@ -1,4 +1,4 @@
-"""Blocks of pairs of units against the Jacobian that they spare."""
+"""Blocks of pairs of units, compared with the Jacobian that they replace."""
 
 import pytest
 import torch

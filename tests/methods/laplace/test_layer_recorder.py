@@ -1,4 +1,4 @@
-"""Jacobians from what layers see, against automatic differentiation."""
+"""Jacobians from the inputs of layers, compared with automatic differentiation."""
 
 import pytest
 import torch
