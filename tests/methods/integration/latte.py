@@ -34,8 +34,8 @@ class Latte:
     def integrate(self, problem: Problem) -> Fraction:
         """Return the integral of the problem.
 
-        Raises `PackageMissing` without the executable, and `RuntimeError` with its output if it gives no
-        answer.
+        Raises `PackageMissing` without the executable, and `RuntimeError` with its output if it
+        gives no answer.
         """
         return sum((self._piece(piece) for piece in problem), Fraction(0))
 

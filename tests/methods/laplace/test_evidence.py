@@ -76,7 +76,7 @@ def test_of_a_sharp_logistic_regression_it_is_near_the_integral_by_quadrature():
     network = TorchNetwork(problem.architecture, (1,))
 
     def log_joint(weight: float) -> float:
-        # Only the difference of both weights matters; its prior is N(0, 2) if a weight's is N(0, 1).
+        # Only the difference of both weights matters; its prior is N(0, 2) for N(0, 1).
         sign = 2 * targets.double() - 1
         likely = torch.nn.functional.logsigmoid(sign * weight * inputs[:, 0]).sum()
         return float(likely) + norm.logpdf(weight, 0, math.sqrt(2.0))

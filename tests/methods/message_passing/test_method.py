@@ -1,4 +1,4 @@
-"""The method as users see it: settings, what is covered, what is kept, what is reported."""
+"""The method as users see it: settings, coverage, stored parts, diagnostics."""
 
 import pickle
 from dataclasses import replace
@@ -98,7 +98,7 @@ def as_split(inputs, labels):
     ],
 )
 def test_the_closed_form_of_a_residual_block_is_that_of_sampled_networks(block):
-    # The block's inputs are all but certain, so that its branches are independent.
+    # The block's inputs are almost certain, so that its branches are independent.
     problem = replace(
         images(0, dtype=torch.float64),
         architecture=(Conv2d(4, 1), block, AvgPool2d(2), Flatten(), Linear(3)),
@@ -203,7 +203,7 @@ def test_without_a_sound_candidate_of_the_noise_the_fit_has_diverged():
 
 
 def line(noise_std: float) -> Problem:
-    """Return a linear law with noise."""
+    """Return a linear relation with noise."""
     rng = stream(5)
     inputs = torch.randn(300, 2, generator=rng)
     targets = inputs.sum(1, keepdim=True) + noise_std * torch.randn(300, 1, generator=rng)

@@ -1,4 +1,4 @@
-"""Visits that the host reads once, and their rounds as graphs, which a recorder replays here."""
+"""Visits that the host reads once, and their rounds as graphs, replayed here by a recorder."""
 
 import pytest
 import torch
@@ -23,7 +23,7 @@ READS = {"nonzero", "_local_scalar_dense", "item", "is_nonzero", "masked_select"
 
 
 class Reads(TorchDispatchMode):
-    """Collects operations whose result the host waits for."""
+    """Collects operations for whose result the host waits."""
 
     def __init__(self) -> None:
         super().__init__()

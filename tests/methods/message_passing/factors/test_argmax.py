@@ -1,4 +1,4 @@
-"""Truth: pairwise exact marginals by quadrature, enumeration of classes, invariants."""
+"""Compared with pairwise exact marginals by quadrature, enumeration of classes, invariants."""
 
 import math
 
@@ -101,7 +101,7 @@ def test_each_pair_sends_the_exact_marginals_quotient(noise):
         (mean, variance) = z.mean[row].tolist(), z.variance[row].tolist()
         out = argmax.backward(z[row], torch.tensor(0), noise_variance=noise, target_variance=None)
         tau, rho = pair_message((mean[0], variance[0]), (mean[1], variance[1]), noise)
-        # Quadrature loses the digits in which a weak message differs from nothing.
+        # Quadrature loses the digits in which a weak message differs from a uniform one.
         scale = 1 / variance[0]
         assert out.rho[0].item() == pytest.approx(rho, rel=1e-8, abs=1e-10 * scale)
         assert out.tau[0].item() == pytest.approx(tau, rel=1e-8, abs=1e-9 * scale)
@@ -223,7 +223,7 @@ def test_two_classes_have_the_same_probabilities_by_either_rule():
 
 
 def test_pairs_as_if_independent_are_too_sure():
-    """Outputs at the values that fit a class probability of 0.35 best, pair by pair."""
+    """Outputs at the values that best fit a class probability of 0.35, pair by pair."""
     mean = torch.tensor([ndtri(0.35 / (0.35 + 0.65 / 9)) * 0.3**0.5, *[0.0] * 9])
     pairs, largest = (
         float(rule(mean, torch.zeros(10))[0].exp())

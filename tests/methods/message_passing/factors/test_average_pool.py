@@ -1,4 +1,4 @@
-"""Truth: the joint Gaussian of a window."""
+"""Compared with the joint Gaussian of a window."""
 
 import pytest
 import torch

@@ -1,6 +1,6 @@
-"""The kernels for CUDA. Where there is a GPU they run on it, and everywhere on an emulation.
+"""The CUDA kernels, on a GPU if there is one, and everywhere on an emulation.
 
-Truth: the kernels in C, of which no bit may differ where nothing is split, and the reference.
+They are compared with the kernels in C, bit for bit if nothing is split, and with the reference.
 """
 
 import subprocess
@@ -181,7 +181,7 @@ def test_elementwise_kernels_on_a_gpu_agree_with_the_reference(name, dtype):
 
 
 def flushed(message: Gaussian) -> Gaussian:
-    """Return a message without the smallest numbers of float32: CuPy has them computed as 0."""
+    """Return a message without the smallest numbers of float32, which CuPy computes as 0."""
     if message.rho.dtype is torch.float64:
         return message
     return Gaussian(*(torch.where(t.abs() < 1e-36, 0, t) for t in (message.tau, message.rho)))

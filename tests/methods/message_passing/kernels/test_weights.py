@@ -1,4 +1,4 @@
-"""What becomes of a layer's weights. Truth: Gaussians multiplied out, and sums written out."""
+"""Updates of a layer's weights, compared with products of Gaussians and sums, written out."""
 
 import pytest
 import torch
@@ -41,7 +41,7 @@ def copied(message: Gaussian) -> Gaussian:
 
 
 class Layer:
-    """A dense layer's numbers, those of a group of rows, and books for its messages."""
+    """A dense layer's parameters, those of a group of rows, and buffers for its messages."""
 
     def __init__(self, lengths: tuple[int, ...], dtype: torch.dtype = torch.float64) -> None:
         members, rows, inputs, outputs = lengths
@@ -69,7 +69,7 @@ class Layer:
     def sent(
         self, kernels, with_old: bool = True, kept: bool = True, in_place: bool = False
     ) -> list[Tensor]:
-        """Return all that an exchange of messages returns or changes."""
+        """Return everything that an exchange of messages returns or changes."""
         books = copied(self.weight), self.total and copied(self.total)
         room = copied(self.kept)
         old = room if in_place else self.old
@@ -167,7 +167,7 @@ def test_messages_of_rows_are_those_of_products_to_zeroth_order(kernels, with_ol
     layer = Layer(lengths)
     w, s_w, a, s_a = layer.weight.mean, layer.weight.variance, layer.a.mean, layer.a.variance
     to_inputs, tau, rho, total_tau, total_rho, kept_tau, kept_rho = layer.sent(kernels, with_old)
-    # Of every row: precision g E[a²], and tau = E[a] (h + g E[a] E[w]).
+    # For every row: precision g E[a²], and tau = E[a] (h + g E[a] E[w]).
     precision = torch.einsum("mno,mni->moi", layer.g, a.square() + s_a)
     pull = torch.einsum("mno,mni->moi", layer.h, a)
     pull += w * torch.einsum("mno,mni->moi", layer.g, a.square())
@@ -223,7 +223,7 @@ def test_what_nobody_keeps_changes_nothing_else():
 
 
 def a_visit(kernels, schedule, monkeypatch, few_rows: int) -> list[Tensor]:
-    """Return what two iterations of a layer send and leave, of seven examples."""
+    """Return the messages and the state of a layer after two iterations, for seven examples."""
     monkeypatch.setattr(kernels, "FEW_ROWS", few_rows)
     layer = LaterLayer(Dense(Linear(5), 21), "zeroth", kernels)
     layer.start_from(Weights(marginals(2, 5, 21, seed=1), marginals(2, 5, seed=2)))

@@ -61,7 +61,7 @@ def test_members_side_by_side_are_those_alone(map):
 @each_map
 @pytest.mark.parametrize("members", [1, 3])
 def test_sums_over_examples_as_a_gpu_makes_them_are_gradients(map, members, monkeypatch):
-    """Few channels are products of rows there; the truth is autograd through the forward map."""
+    """Few channels are products of rows there; compared with autograd through the forward map."""
     x, w, z = tensors(map, members)
     w.requires_grad_()
     (truth,) = torch.autograd.grad(map.forward(x, w), w, z)
