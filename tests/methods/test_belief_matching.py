@@ -1,4 +1,4 @@
-"""Belief matching against quadrature, torch's Dirichlet, and the exact posterior of counts."""
+"""Belief matching, by quadrature, torch's Dirichlet, and the exact posterior of counts."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_the_divergence_is_that_of_torch():
 
 @pytest.mark.parametrize(("weight", "prior"), [(0.25, 1.0), (1.0, 0.5)])
 def test_at_the_optimum_the_belief_is_the_prior_plus_counts(weight, prior):
-    """Rows that are alike but for their class: the exact posterior of 1/λ of them."""
+    """Rows that differ only in their class: the exact posterior of 1/λ of them."""
     inputs = torch.eye(2, dtype=torch.float64).repeat_interleave(4, 0)
     targets = torch.tensor([0, 0, 0, 1, 2, 2, 2, 2])
     problem = Problem(Split(inputs, targets), Categorical(3), (Linear(3),))

@@ -1,4 +1,4 @@
-"""Deep ensembles: the mixture of members fitted alone."""
+"""Deep ensembles: the mixture of separately fitted members."""
 
 from dataclasses import dataclass
 
@@ -47,7 +47,7 @@ def test_members_that_draw_contribute_all_their_draws():
 
 @dataclass(frozen=True)
 class SecondFails(Marginal):
-    """A method of which every second fit fails."""
+    """A method whose every second fit fails."""
 
     def fit_many(self, problems, rngs):
         fits = super().fit_many(problems, rngs)

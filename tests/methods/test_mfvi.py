@@ -1,4 +1,4 @@
-"""Mean-field VI against closed forms and against sampling weights."""
+"""Mean-field VI, compared with closed forms and sampled weights."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The neural linear model against joint densities, quadrature and the network's features."""
+"""The neural linear model, by joint densities, quadrature and the network's features."""
 
 import math
 
@@ -30,7 +30,7 @@ SHAPE, RATE = 1.5, 0.3
 
 
 def model(rows: int = 12, features: int = 3, outputs: int = 1) -> tuple[Regression, np.ndarray]:
-    """Return a conjugate model and the features that it is of, with their targets behind."""
+    """Return a conjugate model and its features, with their targets in the last column."""
     seen = torch.randn(rows, features, generator=stream(1), dtype=torch.float64)
     targets = torch.randn(rows, outputs, generator=stream(2), dtype=torch.float64)
     both = torch.cat([seen, targets], 1).numpy()

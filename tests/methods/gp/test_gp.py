@@ -1,4 +1,4 @@
-"""Gaussian processes with inducing points against exact ones, if gpytorch is installed."""
+"""Gaussian processes of inducing points against exact ones, where gpytorch is installed."""
 
 import dataclasses
 import sys
@@ -46,7 +46,7 @@ def curve() -> Problem:
 
 
 def exact(problem: Problem, gp, noise: float, new: Tensor) -> tuple[Tensor, Tensor]:
-    """Return predictive means and variances of the exact process, by direct formulas."""
+    """Return predictive means and variances of the exact process, by formulas of our own."""
     lengths = gp.covar_module.base_kernel.lengthscale.detach()[0]
     scale = float(gp.covar_module.outputscale.detach())
     mean = float(gp.mean_module.constant.detach())
@@ -66,7 +66,7 @@ def exact(problem: Problem, gp, noise: float, new: Tensor) -> tuple[Tensor, Tens
 
 
 def fitted_values_alone(model, problem: Problem) -> GpPosterior:
-    """Return the posterior in which only the inducing values are at the optimum."""
+    """Return the posterior whose inducing values alone are at the optimum."""
     model.requires_grad_(False)
     values = list(model.outer.variational_strategy._variational_distribution.parameters())
     if model.further_mean:
@@ -116,7 +116,7 @@ def test_with_all_rows_as_inducing_points_it_is_the_exact_process(kind):
 
 
 def least_loss(inducing: int, mean_inducing: int) -> float:
-    """Return the loss with optimal inducing values, for a fixed kernel and fixed noise."""
+    """Return the loss with optimal inducing values, of a kernel and noise that stay."""
     problem, models = curve(), import_models()
     gp = models.SparseGp(random_rows(problem, inducing, stream(5)))
     mean = models.OrthogonalMean(gp, random_rows(problem, mean_inducing, stream(6)))

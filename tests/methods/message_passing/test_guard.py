@@ -1,4 +1,4 @@
-"""Visits that fail although their messages are valid."""
+"""Visits that go wrong although their messages are sound."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +22,7 @@ ORDER = torch.arange(64)[None]
 
 
 def trained(seeds: tuple[int, ...] = (0,)) -> Trainer:
-    """Return members that have visited 128 digits twice."""
+    """Return members that have read 128 digits twice."""
     rngs = [stream(seed) for seed in seeds]
     trainer = METHOD._trainer([splits(MLP, 128)[0] for _ in seeds], rngs, METHOD.prior)
     with torch.no_grad():
@@ -32,7 +32,7 @@ def trained(seeds: tuple[int, ...] = (0,)) -> Trainer:
 
 
 def spoil(monkeypatch, member: int, when: Callable[[Schedule], bool]) -> list[Schedule]:
-    """Make a member's visits end with opposite weights, and return the schedules that are tried."""
+    """Let a member's visits end with opposite weights, and return the schedules that are tried."""
     attempt, tried = Trainer._attempt, []
 
     def spoiled(self, cavity, index, batch, order, iterations, schedule) -> Attempt:
@@ -156,7 +156,7 @@ def test_a_fit_that_predicts_absurdly_in_the_end_has_diverged(wrong, monkeypatch
 
     def spoiled(self, *arguments) -> float:
         loss = epoch(self, *arguments)
-        self.marginal[-1].bias.tau[1, 0] = wrong  # one class of one member
+        self.marginal[-1].bias.tau[1, 0] = wrong  # of one class of one member
         return loss
 
     monkeypatch.setattr(Trainer, "epoch", spoiled)

@@ -1,4 +1,4 @@
-"""One trained network, and the ways to propagate through it."""
+"""One trained network, and the ways to propagate moments through it."""
 
 from dataclasses import replace
 
@@ -89,7 +89,7 @@ def test_the_ways_differ_in_what_they_carry():
     layers = {name: posterior.layers(inputs) for name, posterior in posteriors.items()}
     assert all(layer.variance is None for layer in layers["AP1"])
     first = layers["AP2"][1]
-    # Of one linear layer the variance is known: 0.3 times the squared weights.
+    # The variance of one linear layer is known: 0.3 times the squared weights.
     (weights,) = posteriors["AP2"].trained.weights
     expected = 0.3 * weights[:20].view(5, 4).square().sum(1)
     assert torch.allclose(first.variance, expected.expand(24, 5), rtol=1e-5)

@@ -1,4 +1,4 @@
-"""Layers by name, and what flows behind each."""
+"""Layers by name, and the values behind each."""
 
 import pytest
 import torch

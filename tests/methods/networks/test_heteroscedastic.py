@@ -1,4 +1,4 @@
-"""Networks that give mean and variance against plain ones and torch's distributions."""
+"""Networks with mean and variance, compared with plain ones and torch's distributions."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The truth is torch.nn, numpy's padding, and each member computed alone."""
+"""Networks compared with torch.nn, numpy's padding, and each member computed separately."""
 
 import subprocess
 

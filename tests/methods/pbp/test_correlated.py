@@ -1,4 +1,4 @@
-"""Covariances of rectified units, and what they do to the moments of networks."""
+"""Covariances of rectified units, and their effect on the moments of networks."""
 
 import dataclasses
 import math
@@ -60,7 +60,7 @@ def test_nothing_changes_up_to_one_hidden_layer(hidden):
 @pytest.mark.long
 @pytest.mark.parametrize("widths", [(4, 20, 20, 1), (4, 20, 20, 20, 1)])
 def test_deviations_of_deep_networks_come_near_those_of_draws(widths):
-    """Errors of the logarithm fall to a fifth where units rise and fall together."""
+    """Errors of the logarithm fall to a fifth if units rise and fall together."""
     state = random_state(widths, seed=2)
     state.mean.abs_()  # units that rise and fall together
     state.variance.mul_(0.3)

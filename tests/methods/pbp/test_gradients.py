@@ -1,4 +1,4 @@
-"""Gradients of log Z against finite differences, and the compiled step against the plain one."""
+"""Gradients of log Z by finite differences; the compiled step equals the plain one."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Class probabilities of Gaussian logits, against sampling, quadrature and finite differences."""
+"""Class probabilities of Gaussian logits, by sampling, quadrature and finite differences."""
 
 import math
 

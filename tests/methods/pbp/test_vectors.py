@@ -1,4 +1,4 @@
-"""Steps whose results were computed to thirty digits and more, from the model's definition."""
+"""Steps whose results were computed to thirty digits and more from the model's definition."""
 
 import numpy as np
 import pytest
@@ -263,7 +263,7 @@ def test_predictions_after_three_epochs(backend):
     assert_close(state.noise_variance * scale**2, [1.003931677])
 
 
-# Shape and rate after one factor of a Gaussian of variance v and residual r.
+# Shape and rate after one factor of a Gaussian with variance v and residual r.
 GAMMAS = [
     (6, 6, 0.7, 0.5, 6.474127458, 6.19937176),
     (6, 6, -2.5, 0.03, 6.416069404, 9.615805783),

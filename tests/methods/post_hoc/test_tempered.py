@@ -1,4 +1,4 @@
-"""Temperatures against logistic regression, and what they leave as it is."""
+"""Temperatures, compared with logistic regression; ranks and accuracy stay the same."""
 
 import math
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ def test_the_fit_to_all_rows_is_that_of_the_method_alone(method):
 
 
 def test_rows_that_choose_the_temperature_were_not_fitted():
-    """A table of the training rows is sure of them and of nothing else; held-out rows see that."""
+    """A table of the training rows is certain about them only; held-out rows show this."""
     posterior = Tempered(Memory()).fit(classification(rows=200), stream(0))
     assert isinstance(posterior, TemperedPosterior)
     assert posterior.temperature > 5
@@ -73,7 +73,7 @@ def test_rows_that_choose_the_temperature_were_not_fitted():
 
 @dataclass(frozen=True)
 class Memory:
-    """Nearest neighbour with all but certainty."""
+    """Nearest neighbour with near certainty."""
 
     diagnostics: ClassVar = {}
 

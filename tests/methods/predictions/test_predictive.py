@@ -1,4 +1,4 @@
-"""Predictive distributions against SciPy."""
+"""Predictive distributions, compared with SciPy."""
 
 import numpy as np
 import pytest

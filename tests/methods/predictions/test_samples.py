@@ -1,4 +1,4 @@
-"""Samples as a predictive, against NumPy and scipy."""
+"""Samples as a predictive, compared with NumPy and SciPy."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Student's t as a predictive, against scipy and quadrature."""
+"""Student's t as a predictive, compared with SciPy and quadrature."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def student(draws: int = 1, points: int = 6, outputs: int = 1) -> StudentPredict
 
 
 def as_scipy(prediction: StudentPredictive):
-    """Return scipy's distributions of the components."""
+    """Return SciPy's distributions of the components."""
     return scipy.stats.t(
         prediction.degrees.double(), prediction.locations.double(), prediction.scales.double()
     )

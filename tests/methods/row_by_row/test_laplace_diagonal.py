@@ -1,4 +1,4 @@
-"""The diagonal Laplace approximation against closed forms and its own equations."""
+"""The diagonal Laplace approximation, by closed forms and its own equations."""
 
 import math
 
@@ -154,7 +154,7 @@ def test_more_effective_parameters_than_rows_are_counted_and_precisions_stay_in_
 
 
 def test_a_network_that_the_evidence_switches_off_is_marked_as_not_converged():
-    """Targets that have nothing to do with the inputs: the prior precision has no fixed point."""
+    """Targets independent of the inputs: the prior precision has no fixed point."""
     inputs = regression(rows=20).train.inputs.double()
     targets = torch.randn(20, 1, generator=stream(6), dtype=torch.float64)
     problem = Problem(Split(inputs, targets - targets.mean()), Gaussian(), mlp([10], 1))

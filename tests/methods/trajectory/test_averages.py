@@ -1,4 +1,4 @@
-"""SWA and SWAG against numpy, torch and theory, from the iterates that a collector keeps."""
+"""SWA and SWAG, by numpy, torch and theory, from the iterates of a collector."""
 
 import math
 
@@ -125,7 +125,7 @@ def test_too_few_iterates_are_refused():
 
 
 def sequential(network, weights):
-    """Return torch's own network of the same weights."""
+    """Return torch's own network with the same weights."""
     module = nn.Sequential(
         *(nn.Linear(4, 5), nn.BatchNorm1d(5), nn.Tanh()),
         *(nn.Linear(5, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 3)),

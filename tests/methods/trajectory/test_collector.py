@@ -1,4 +1,4 @@
-"""Iterates against torch's own optimiser and schedules on the same batches."""
+"""Iterates, compared with torch's own optimiser and schedules on the same batches."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""SGLD on Bayesian linear regression, where the law of the discretised chain is known."""
+"""SGLD on Bayesian linear regression, with the known distribution of the discretised chain."""
 
 import math
 
@@ -63,7 +63,7 @@ def test_without_temperature_it_descends_on_the_penalised_loss(decay):
     penalty = 1 / (len(problem.train) * PRIOR**2)
     optimiser = torch.optim.SGD([weights], lr=0.02, weight_decay=penalty)
     for step in range(4):
-        optimiser.param_groups[0]["lr"] = 0.02 * (1 + step / 2) ** -decay  # two steps are burnt
+        optimiser.param_groups[0]["lr"] = 0.02 * (1 + step / 2) ** -decay  # two steps are burn-in
         optimiser.zero_grad()
         inputs, targets = problem.train.inputs[None], problem.train.targets[None]
         stack.loss(weights, inputs, targets).sum().backward()

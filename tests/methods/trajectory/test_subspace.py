@@ -1,4 +1,4 @@
-"""Principal directions against numpy, inference in them against conjugate models."""
+"""Principal directions by numpy; inference in them, compared with conjugate models."""
 
 import math
 
@@ -30,7 +30,7 @@ DESCENT = Descent(0.02, 0.9, 1e-3, epochs=10, batch_size=8)
 
 
 def assert_moments(states, mean, covariance):
-    """Compare with five standard errors, those of means of a hundred blocks."""
+    """Compare within five standard errors of means of a hundred blocks."""
     white = torch.linalg.solve_triangular(
         torch.linalg.cholesky(covariance), (states - mean).T, upper=False
     ).T

@@ -1,4 +1,4 @@
-"""Searches as a whole: they find what is best, see no other row, and are repeatable."""
+"""Whole searches: they find the best setting, use no other row, and are repeatable."""
 
 import math
 from dataclasses import dataclass, replace
@@ -249,7 +249,7 @@ def test_it_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
         resumed = whole.fit(problem, stream(1))
     assert checkpoint.resumed == 1
     fits = 4 * 3 * 2 + 4
-    assert len(calls) == fits + 2  # those of the step that was interrupted, again
+    assert len(calls) == fits + 2  # the calls of the interrupted step, again
     assert isinstance(resumed, TunedPosterior)
     assert isinstance(expected, TunedPosterior)
     assert np.array_equal(resumed.search.scores, expected.search.scores)

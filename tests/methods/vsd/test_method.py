@@ -1,4 +1,4 @@
-"""Variational structured dropout against drawn weights and a bound in closed form."""
+"""Variational structured dropout, compared with drawn weights and a closed-form bound."""
 
 import math
 

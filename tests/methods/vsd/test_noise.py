@@ -1,4 +1,4 @@
-"""Rotated noise against explicit matrices, and its divergence against torch and sampling."""
+"""Rotated noise by explicit matrices, and its divergence by torch and sampling."""
 
 import numpy as np
 import pytest

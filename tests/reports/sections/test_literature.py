@@ -1,4 +1,4 @@
-"""Our folds beside a publication's: paired differences against scipy, and what is left out."""
+"""Our folds and a publication's: paired differences by SciPy, and exclusions."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Expansions of unitwise functions, beside quadrature in one dimension and in two."""
+"""Expansions of unitwise functions, by quadrature in one and two dimensions."""
 
 from math import factorial
 
@@ -38,7 +38,7 @@ def coefficients(expansion, x):
 
 
 def by_quadrature(function, mean, variance, order):
-    """Return E[f(X) H_k(Z)] of k = 1, ..., order."""
+    """Return E[f(X) H_k(Z)] for k = 1, ..., order."""
     std = variance**0.5
     return [
         truth.expectation(

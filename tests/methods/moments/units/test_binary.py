@@ -1,4 +1,4 @@
-"""Moments of units between 0 and 1, against quadrature, Owen's function and finite differences."""
+"""Moments of units between 0 and 1, by quadrature, Owen's function and finite differences."""
 
 from collections.abc import Callable
 from math import pi
@@ -107,7 +107,7 @@ def test_piecewise_exponential_mean_of_wide_and_known_units_is_finite():
         Moments(torch.tensor([3.0, -1.0, 0.0]), torch.tensor([1e8, 0.0, 1e8]))
     )
     assert found.tolist() == pytest.approx([ndtr(3e-4), 0.25, 0.5], abs=1e-4)
-    assert log_ndtr(-1e4) < -1e7  # what it is made of
+    assert log_ndtr(-1e4) < -1e7  # the sum of its terms
 
 
 def test_logistic_function_is_right_in_both_tails():

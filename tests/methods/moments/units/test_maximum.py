@@ -1,4 +1,4 @@
-"""Moments of maxima against quadrature, finite differences and deterministic pooling."""
+"""Moments of maxima, by quadrature, finite differences and deterministic pooling."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Moments of smooth units, beside scipy's adaptive quadrature and finite differences."""
+"""Moments of smooth units, by SciPy's adaptive quadrature and finite differences."""
 
 import numpy as np
 import pytest
@@ -88,7 +88,7 @@ def test_sigmoids_are_exact_however_wide_the_unit(variance, dtype, error):
 @pytest.mark.parametrize("mean", [-20.0, 20.0])
 def test_deviations_of_saturated_sigmoids_keep_their_digits_in_float32(mean):
     y = sigmoid(Moments(torch.tensor([mean]), torch.tensor([1.0])))
-    exact = np.exp(-40) * (np.exp(2) - np.exp(1))  # of a lognormal, as S is exp in its tail
+    exact = np.exp(-40) * (np.exp(2) - np.exp(1))  # lognormal, since S is exp in its tail
     assert float(y.variance) == pytest.approx(exact, rel=1e-4)
 
 

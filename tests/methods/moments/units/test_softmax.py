@@ -1,4 +1,4 @@
-"""Class probabilities against two classes in closed form, simulation and the softmax itself."""
+"""Class probabilities, by closed forms for two classes, simulation and the softmax itself."""
 
 import pytest
 import torch

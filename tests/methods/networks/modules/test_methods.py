@@ -1,4 +1,4 @@
-"""Methods on networks of one's own: those that need gradients alone, and those that say no."""
+"""Methods on custom networks: those that need only gradients, and those that refuse."""
 
 import math
 from dataclasses import replace
@@ -56,7 +56,7 @@ def pictures(seed: int = 0, architecture=RESNET, rows: int = 60) -> Problem:
 
 
 def test_a_module_and_the_same_network_of_ours_have_equal_scores(tmp_path, monkeypatch):
-    """Both start at the same weights and see all rows in every batch."""
+    """Both start at the same weights and use all rows in every batch."""
     module = Mlp()
     torch.save(module.state_dict(), tmp_path / "start.pt")
     start = torch.cat([p.detach().flatten() for p in module.parameters()])
@@ -120,7 +120,7 @@ def test_fits_together_equal_fits_alone_bit_for_bit(name):
 
 
 def test_training_is_that_of_a_plain_loop_with_batch_norm(tmp_path):
-    """One batch an epoch, so that the order of rows does not matter."""
+    """One batch per epoch, so that the order of rows has no effect."""
     torch.manual_seed(2)
     module = ResNet()
     torch.save(module.state_dict(), tmp_path / "start.pt")
@@ -156,7 +156,7 @@ def test_a_frozen_part_is_not_trained_and_not_counted(name):
 
 
 def test_a_pretrained_network_with_a_new_head_predicts_as_its_features_do(tmp_path):
-    """The backbone's features with a linear head of ours: AdamW on either gives one answer."""
+    """The backbone's features with our linear head: AdamW gives the same answer on either."""
     torch.manual_seed(4)
     backbone = ResNet().eval()
     for norm in [m for m in backbone.modules() if isinstance(m, torch.nn.BatchNorm2d)]:
@@ -231,7 +231,7 @@ def test_hamiltonian_monte_carlo_of_a_small_module_is_that_of_our_network():
 
 @pytest.mark.parametrize("structure", [Kfac(), Diagonal(), Full("last")], ids=str)
 def test_laplace_around_a_module_is_that_around_our_network(structure):
-    """At the same weights, the curvature seen by hooks is that seen by our layers."""
+    """At the same weights, hooks and our layers give the same curvature."""
     problem = classification(0, 40, architecture=CLASSIFIER)
     mode = AdamW(0.02, epochs=20).fit(problem, stream(0))
     ours = replace(mode, network=TorchNetwork(mlp([16, 8], outputs=3), (4,)))

@@ -1,4 +1,4 @@
-"""A module run by our weights, against the module itself."""
+"""A module run with our weights, compared with the module itself."""
 
 import copy
 
@@ -27,7 +27,7 @@ ROWS = torch.randn(9, 4, generator=stream(5))
 
 
 def module_with(network, weights, buffers, module):
-    """Return the module with a member's weights and statistics, as torch has them."""
+    """Return the module with a member's weights and statistics, as in torch."""
     state = {}
     for flat, slices in ((weights, network.parameters), (buffers, network.buffers)):
         for part in slices:
@@ -85,7 +85,7 @@ def test_evaluation_changes_no_statistics():
 
 
 def test_recomputed_statistics_are_those_of_torch_over_all_points():
-    """`torch.optim.swa_utils.update_bn` averages batches of equal size alike."""
+    """`torch.optim.swa_utils.update_bn` averages batches of equal size in the same way."""
     network = TorchNetwork(RESNET, (2, 8, 8))
     weights, buffers = at_random(network, 2)
     points = torch.randn(12, 2, 8, 8, generator=stream(6))

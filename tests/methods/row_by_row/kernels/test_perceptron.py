@@ -1,4 +1,4 @@
-"""The compiled loss, gradient and Gauss-Newton diagonal against torch's autograd."""
+"""The compiled loss, gradient and Gauss-Newton diagonal, compared with torch's autograd."""
 
 import numpy as np
 import pytest

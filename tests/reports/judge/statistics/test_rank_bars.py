@@ -34,7 +34,7 @@ def test_clear_gaps_have_no_bars_and_equal_methods_have_wide_ones():
 
 
 def test_rows_are_resampled_together():
-    """Differences that are the same at every row are certain, whatever the rows."""
+    """Differences that are equal at every row are certain, for any rows."""
     common = RNG.normal(size=40) * 100
     shifted = {f"m{k}": common + k for k in range(4)}
     found = agreement(shifted, shifted)

@@ -1,4 +1,4 @@
-"""How many runs would decide, against the vectors of the specification and simulation."""
+"""The number of runs needed to decide, by the specification's vectors and simulation."""
 
 import math
 
@@ -54,5 +54,5 @@ def test_the_power_is_that_of_a_simulation():
     draws = 0.1 + std * rng.normal(size=(40_000, runs))
     t = draws.mean(1) / (draws.std(1, ddof=1) / math.sqrt(runs))
     found = (t > special.stdtrit(runs - 1, 0.99)).mean()
-    # A variance of n - 1 degrees of freedom, whose number grows with the runs.
+    # A variance with n - 1 degrees of freedom, whose number grows with the runs.
     assert power(Pair(0.1, std**2, 2, 3), runs, 0.01) == pytest.approx(found, abs=0.01)

@@ -1,4 +1,4 @@
-"""Expected best of n trials and what follows from searches, against arithmetic and enumeration."""
+"""The expected best of n trials and its consequences, by arithmetic and enumeration."""
 
 from dataclasses import replace
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""The choice of examples, against loops over all of them."""
+"""The choice of examples, compared with loops over all of them."""
 
 import itertools
 

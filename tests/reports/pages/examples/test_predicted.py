@@ -1,4 +1,4 @@
-"""Means over seeds, against sums written out and against draws of the mixture."""
+"""Means over seeds, compared with sums written out and draws of the mixture."""
 
 import numpy as np
 import pytest

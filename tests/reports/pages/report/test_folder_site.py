@@ -1,4 +1,4 @@
-"""The site: stores of several machines merged, a front page, files that stay small."""
+"""The site: merged stores of several machines, a front page, files of limited size."""
 
 import base64
 import json
