@@ -1,4 +1,4 @@
-"""Mistakes on the command line are named before anything runs."""
+"""Usage errors are reported before anything runs."""
 
 from dataclasses import replace
 

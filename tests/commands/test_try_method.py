@@ -1,4 +1,4 @@
-"""`bnnbench try`: one method beside finished runs."""
+"""`bnnbench try`: one method compared with finished runs."""
 
 from dataclasses import replace
 

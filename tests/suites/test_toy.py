@@ -35,8 +35,8 @@ COMPARED = {
     *("mfvi", "dvi", "vsd", "ivon", "graves_vi", "pbp", "message_passing", "moment_propagation"),
     *("hmc", "sgld", "cyclical_sgld"),
 }
-"""Methods of this project that fit networks of any depth with known noise, except checks of others,
-wrappers, and methods of a stated prior."""
+"""Methods of this project for networks of any depth with known noise, without wrappers, checks of
+other methods, and methods of a stated prior."""
 
 
 @pytest.mark.parametrize("profile", ["depth", "coverage", "coverage_paper"])

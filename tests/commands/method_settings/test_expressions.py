@@ -1,4 +1,4 @@
-"""Methods with settings as text, against what Python reads."""
+"""Methods with settings as text, compared with Python's evaluation."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""The rows that `--methods` and `--settings` ask for."""
+"""The rows that `--methods` and `--settings` request."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""Active learning: which rows are acquired, and how runs of several fits are carried out."""
+"""Active learning: the acquired rows, and how runs of several fits are carried out."""
 
 import math
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ SEEN: list[Problem] = []
 
 @dataclass(frozen=True)
 class Spy:
-    """Remembers every problem that it was given."""
+    """Records every problem that it receives."""
 
     def fit(self, problem, rng):
         SEEN.append(problem)
@@ -144,7 +144,7 @@ def test_repeats_fitted_together_equal_repeats_fitted_alone():
 
 @dataclass(frozen=True)
 class Fragile:
-    """Diverges once it sees a tenth row, where the first target is negative."""
+    """Diverges at the tenth row, if the first target is negative."""
 
     def fit(self, problem, rng):
         (posterior,) = self.fit_many([problem], [rng])
@@ -202,7 +202,7 @@ def test_a_pool_that_is_too_small_stops_the_suite_with_the_cure():
 
 
 def test_mutual_information_and_entropy_of_two_draws_by_hand():
-    # Draws that agree on certainty, disagree about certainty, agree on a coin.
+    # Draws that agree on certainty, disagree about certainty, and agree on even odds.
     draws = torch.tensor(
         [[[0.9, 0.1], [1.0, 0.0], [0.5, 0.5]], [[0.9, 0.1], [0.0, 1.0], [0.5, 0.5]]]
     )

@@ -1,4 +1,4 @@
-"""Cases by what they are called."""
+"""Names of cases."""
 
 from bnnbench.engine.declare.case import Case, cases_of
 from bnnbench.methods.networks.architectures import Linear

@@ -1,4 +1,4 @@
-"""`bnnbench.score` on arrays, against scikit-learn, scipy and closed forms."""
+"""`bnnbench.score` on arrays, compared with scikit-learn, SciPy and closed forms."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ RNG = np.random.default_rng(1)
 LABELS = RNG.integers(0, 10, 10_000)
 LOGITS = RNG.normal(size=(10_000, 10)) + 2 * np.eye(10)[LABELS]
 PROBABILITIES = np.exp(LOGITS - logsumexp(LOGITS, 1, keepdims=True))
-"""Of the shape of HMC's published predictions for CIFAR-10."""
+"""The shape of HMC's published predictions for CIFAR-10."""
 
 HEIGHTS = RNG.normal(3, 2, size=200)
 MEANS, VARIANCES = HEIGHTS + RNG.normal(size=200), RNG.gamma(2.0, size=200) + 0.1

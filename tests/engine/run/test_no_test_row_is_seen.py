@@ -1,4 +1,4 @@
-"""Other test rows change no bit of what is fitted, searched or recorded of it."""
+"""Other test rows change no bit of a fit, a search or their record."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Runs whose methods differ in settings of prediction alone are fitted once."""
+"""Runs whose methods differ only in settings of prediction are fitted once."""
 
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -102,7 +102,7 @@ def test_a_shared_fit_gives_what_each_would_have_alone_and_is_charged_to_both_in
 
 @dataclass(frozen=True)
 class Fails(Together):
-    """A method that shares fits, of which none succeeds."""
+    """A method that shares fits, none of which succeeds."""
 
     of_predictions: ClassVar = ("draws",)
     fits: ClassVar[list[int]] = []

@@ -79,7 +79,7 @@ def test_many_conditions_share_the_bytes_of_a_run_alike(monkeypatch):
 
 @dataclass(frozen=True)
 class Notes:
-    """A stranger's predictive: two arrays under names of its own, one of them NumPy's."""
+    """A third-party predictive: two arrays under other names, one of them NumPy's."""
 
     text: str
 

@@ -1,4 +1,4 @@
-"""Workers on one machine share its GPUs: so many for each, and none sees two."""
+"""Workers on one machine share its GPUs: a number for each, and none sees two."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from tests.suites.fakes import Mean
 
 @dataclass(frozen=True)
 class Telling:
-    """Writes down the environment of its process."""
+    """Writes the environment of its process to a file."""
 
     file: str
 

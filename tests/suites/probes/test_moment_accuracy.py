@@ -54,7 +54,7 @@ def measured(found, **settings):
 
 def test_exact_moments_of_a_linear_network_err_by_no_more_than_its_samples():
     scores = measured(posterior(LINEAR))["layer_1_F"]
-    # 160 units whose errors are those of 6 noises: means of |normals| scatter by half.
+    # 160 units with the errors of 6 noises: means of |normals| vary by half.
     assert scores["eps_mu"] == pytest.approx(FLOOR, rel=0.6)
     assert scores["eps_mu_floor"] == pytest.approx(FLOOR)
     assert scores["eps_sigma"] == pytest.approx(1, abs=3 / (2 * SAMPLES) ** 0.5)
@@ -69,7 +69,7 @@ def test_means_alone_of_a_linear_network_are_as_good():
 
 
 def test_means_alone_behind_a_rectifier_err_by_the_integral():
-    """The mean of max(X, 0) less max(mean, 0), over the mean standard deviation."""
+    """The mean of max(X, 0) minus max(mean, 0), over the mean standard deviation."""
     network = (GaussianNoise(0.5), Linear(40), ReLU(), Linear(2))
     found = posterior(network, "ap1")
     (weights,) = found.trained.weights.double()

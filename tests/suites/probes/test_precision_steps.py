@@ -1,4 +1,4 @@
-"""Steps of fits of precisions: counts against a loop over single points."""
+"""Steps of precision fits: counts, compared with a loop over single points."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ def rows(count: int) -> Split:
 
 
 class Drawn:
-    """A posterior whose draws are given."""
+    """A posterior with given draws."""
 
     diagnostics: Mapping[str, float] = {}
 

@@ -1,4 +1,4 @@
-"""Where a number comes from."""
+"""Provenance of results."""
 
 import subprocess
 import sys

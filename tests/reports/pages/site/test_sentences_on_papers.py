@@ -1,6 +1,6 @@
 """Every number in a generated sentence on papers is in a table of its page.
 
-It may be a sum of columns: the compared numbers are those that agree and those that differ.
+It may be the sum of columns: those compared are those that agree and those that differ.
 """
 
 import re
@@ -31,7 +31,7 @@ def numbers(text: str) -> set[str]:
 
 
 def parted(page: str) -> tuple[str, str]:
-    """Return the generated sentences below the heading of a page, and its other content."""
+    """Return the generated sentences below the heading of a page, and all that it shows else."""
     body = page[page.index("<main>") : page.index("</main>")]
     match = re.search(r"</h1>\s*<p>(.*?)</p>", body, re.DOTALL)
     assert match
