@@ -102,7 +102,7 @@ def test_a_class_of_this_project_without_a_name_is_refused():
         names.name_of(Task)
 
 
-def test_a_strangers_class_goes_by_its_path():
+def test_a_third_party_class_goes_by_its_path():
     from tests.suites.fakes import Mean
 
     assert names.name_of(Mean) == "tests.suites.fakes:Mean"

@@ -63,7 +63,7 @@ def test_edges_count_what_the_searches_chose():
     assert row[1] == f"0 and {longest} of {len(of_folds)}"
 
 
-def test_places_are_those_of_sorted_means():
+def test_places_agree_with_sorted_means():
     options = {"suite": "uci", "before": "quick", "after": "tuned_quick", "datasets": "energy"}
     _, _, *rows = places_table(options | {"metric": "log_likelihood"})
     before, after = zip(*(map(int, cell.split(" → ")) for _, cell in rows), strict=True)

@@ -21,7 +21,7 @@ WITH_TABLES = [n for n in DOCUMENTS if BLOCK.search((ROOT / n).read_text(encodin
 
 
 @pytest.mark.parametrize("name", WITH_TABLES)
-def test_tables_are_those_of_the_bundle(name):
+def test_tables_agree_with_the_bundle(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     assert rewritten(text) == text, "run python -m docs.generate.tables"
 

@@ -79,7 +79,7 @@ def test_equal_runs_are_equal_to_the_last_bit(name):
 
 
 @EXECUTORS
-def test_a_library_that_crashes_fails_its_run_alone(name):
+def test_a_library_that_crashes_fails_only_its_run(name):
     crashed, sound = results(name, of("crash"), of("exit")), results(name, of())
     for found in crashed:
         assert record(found).status == "failed"

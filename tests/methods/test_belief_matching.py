@@ -29,7 +29,7 @@ def test_the_loss_of_two_classes_is_the_bound_by_quadrature(alpha, weight):
     assert loss == pytest.approx(weight * divergence - fit, abs=1e-6)
 
 
-def test_the_divergence_is_that_of_torch():
+def test_the_divergence_agrees_with_torch():
     outputs = torch.randn(2, 5, 4, generator=stream(0), dtype=torch.float64)
     targets = torch.randint(4, (2, 5), generator=stream(1))
     belief, prior = Dirichlet(outputs.exp()), Dirichlet(torch.full((4,), 0.6).double())

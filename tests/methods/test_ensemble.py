@@ -17,7 +17,7 @@ MEMBER = AdamW(epochs=3, batch_size=8)
 
 
 @pytest.mark.parametrize("make", [regression, classification, images])
-def test_it_is_the_mixture_of_its_members_fitted_alone(make):
+def test_it_is_the_mixture_of_its_members_fitted_separately(make):
     problem = make()
     prediction = (
         Ensemble(3, MEMBER).fit(problem, stream(0)).predict(problem.train.inputs, stream(1))

@@ -79,7 +79,7 @@ def test_the_slope_of_the_evidence_is_its_difference(log_precision, outputs):
     assert slope == pytest.approx((ahead - behind) / 2e-5, rel=1e-4, abs=1e-6)
 
 
-def test_the_most_evident_precision_is_that_of_a_grid():
+def test_the_most_evident_precision_agrees_with_a_grid():
     seen = torch.randn(40, 3, generator=stream(1), dtype=torch.float64)
     targets = seen @ torch.tensor([[0.5], [-0.3], [0.8]], dtype=torch.float64)
     targets += 0.2 * torch.randn(40, 1, generator=stream(2), dtype=torch.float64)

@@ -51,7 +51,7 @@ def exact(linear):
 
 
 @pytest.mark.parametrize("name", POINTS)
-def test_a_mode_is_that_of_the_prior(linear, name):
+def test_a_mode_agrees_with_the_prior(linear, name):
     problem = replace(linear, prior=PRIOR)
     predicted = AIMING[name].fit(problem, stream(0)).predict(linear.train.inputs, stream(1))
     torch.testing.assert_close(predicted.mean[:, 0], exact(linear)[0], atol=1e-4, rtol=0)

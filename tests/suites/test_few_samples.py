@@ -32,7 +32,7 @@ def posterior(integral, source=SOURCE) -> DrawsPosterior:
 @pytest.mark.long
 @pytest.mark.parametrize("integral", [MonteCarlo(), Collapsed("minmax"), Collapsed("moment")])
 @pytest.mark.parametrize("correlation", [0.0, 0.9])
-def test_divergences_are_those_of_adaptive_quadrature(integral, correlation):
+def test_divergences_agree_with_adaptive_quadrature(integral, correlation):
     source = LinearTruth(correlation)
     data, own = source.load(0), posterior(integral, source)
     measured = FewSamples((2, 6)).measure(own, data, stream(1))
@@ -74,7 +74,7 @@ def test_densities_of_bounded_support_have_no_divergence_back():
     }
 
 
-def test_the_first_draws_are_those_of_every_count():
+def test_the_first_draws_agree_with_every_count():
     own = posterior(MonteCarlo())
     few, more = (FewSamples(c).measure(own, DATA, stream(1)) for c in ((5, 40), (5, 10, 40)))
     assert few["samples_5"] == more["samples_5"]

@@ -44,7 +44,7 @@ def test_methods_for_networks_of_any_depth_meet_the_sines(profile):
     assert {name_of(type(method)) for method in SUITES[profile].methods.values()} >= COMPARED
 
 
-def test_depths_are_those_of_the_paper_on_the_same_rows():
+def test_depths_agree_with_the_paper_on_the_same_rows():
     suite = SUITES["depth"]
     for label in suite.methods:
         for case, layers in zip(suite.cases, range(2, 7), strict=True):

@@ -132,7 +132,7 @@ def test_arms_share_the_partition_and_everything_before_the_first_acquisition():
         assert one.record.scores["acquired_3"] != other.record.scores["acquired_3"]
 
 
-def test_repeats_fitted_together_equal_repeats_fitted_alone():
+def test_repeats_fitted_together_equal_repeats_fitted_separately():
     network = mlp([3], outputs=1)
     method = Ensemble(size=2)
     together = outcomes(method, folds=(0, 1, 2), case=Case(POOL, network))
@@ -212,7 +212,7 @@ def test_mutual_information_and_entropy_of_two_draws_by_hand():
     assert RULES["entropy"](prediction).tolist() == pytest.approx([certain, coin, coin])
 
 
-def test_the_variance_is_that_of_the_mixture_summed_over_outputs():
+def test_the_variance_agrees_with_the_mixture_summed_over_outputs():
     means = torch.tensor([[[0.0, 1.0]], [[2.0, 1.0]]])
     variances = torch.tensor([[[1.0, 2.0]], [[3.0, 4.0]]])
     # Output 1: mean variance 2, variance of means 1; output 2: 3 and 0.

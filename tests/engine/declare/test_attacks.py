@@ -63,7 +63,7 @@ def perturbed(attack, posterior, split, scaling=PLAIN, seed=5):
     return attack.perturbed(posterior, split, scaling, stream(seed)).inputs
 
 
-def test_the_loss_is_that_of_the_mean_probability():
+def test_the_loss_agrees_with_the_mean_probability():
     first, second = (
         torch.softmax(torch.tensor(logits, dtype=torch.float64), 0)[0]
         for logits in ([0.9, -0.1, -0.6], [-1.1, 0.1, 0.35])

@@ -35,7 +35,7 @@ def test_class_probabilities_score_as_with_scikit_learn(kind):
         assert found[name] == pytest.approx(value, rel=1e-5 if kind is np.float32 else 1e-10), name
 
 
-def test_the_calibration_error_is_that_of_fifteen_bins():
+def test_the_calibration_error_agrees_with_fifteen_bins():
     top, right = PROBABILITIES.max(1), PROBABILITIES.argmax(1) == LABELS
     bins = np.ceil(top * 15).astype(int)
     expected = sum(abs(top[bins == b].sum() - right[bins == b].sum()) for b in range(1, 16)) / len(

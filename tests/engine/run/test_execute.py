@@ -147,7 +147,7 @@ def test_folds_of_unequal_noise_are_not_stacked():
     assert [(o.record.status, o.record.error) for o in found] == [("completed", None)] * 4
 
 
-def test_one_that_diverges_in_a_group_diverges_alone():
+def test_only_the_one_that_diverges_in_a_group_diverges():
     first_inputs = [float(Line().load(fold).train.inputs[0, 0]) for fold in range(4)]
     limit = sorted(first_inputs)[2]
     records = [o.record for o in outcomes(Together(diverges_at=limit), folds=range(4))]

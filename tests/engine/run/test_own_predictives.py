@@ -91,7 +91,7 @@ def record_of(kind, metrics, source=None):
     return outcome
 
 
-def test_a_strangers_answers_are_scored_and_the_others_say_what_is_missing():
+def test_third_party_answers_are_scored_and_the_others_say_what_is_missing():
     outcome = record_of("own", REGRESSION)
     scores, unanswered = outcome.record.scores["clean"], outcome.record.unanswered["clean"]
     assert set(scores) == {"rmse", "mae"}

@@ -116,7 +116,7 @@ class Fails(Together):
         raise AssertionError
 
 
-def test_a_failure_of_a_shared_fit_is_that_of_all_its_runs():
+def test_a_failure_of_a_shared_fit_belongs_to_all_its_runs():
     both = (*runs(Fails(), seeds=1), *runs(Fails(draws=2), "other", seeds=1))
     found = [o.record for o in execute(Task(both, EVALUATIONS))]
     assert [r.status for r in found] == ["failed", "failed"]
@@ -135,7 +135,7 @@ class Picky(Together):
         raise ArithmeticError("not from this one")
 
 
-def test_a_failure_after_a_shared_fit_is_that_of_its_own_run():
+def test_a_failure_after_a_shared_fit_belongs_to_its_own_run():
     both = (*runs(Picky(), seeds=1), *runs(Picky(draws=2), "other", seeds=1))
     first, second = (o.record for o in execute(Task(both, EVALUATIONS)))
     assert first.status == "completed"

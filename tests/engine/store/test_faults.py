@@ -224,7 +224,7 @@ ERRORS = {
     ("name", "labels"),
     [("processes", list(ERRORS)), ("ray", list(ERRORS)), ("slurm", ["Mean", "Endless"])],
 )
-def test_a_run_that_is_killed_or_takes_too_much_fails_alone(tmp_path, project, name, labels):
+def test_only_the_run_that_is_killed_or_takes_too_much_fails(tmp_path, project, name, labels):
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])
     start = python("-m", "tests.suites.troubled", "--no-report", "--out", str(tmp_path))

@@ -162,7 +162,7 @@ def test_every_harm_is_named_with_its_cure_and_the_cure_works(store, capsys, har
     assert (store.read(RUNS[1].key) is None) == dropped
 
 
-def test_foreign_files_in_a_damaged_run_survive_its_removal(store, capsys):
+def test_third_party_files_in_a_damaged_run_survive_its_removal(store, capsys):
     (place(store) / "notes.txt").write_text("mine")
     truncate(place(store) / "record.json")
     assert call(capsys, "gc", store.folder)[0] == 1

@@ -72,7 +72,7 @@ def places(own: Samples, collapse: Collapse, s: int, x: Tensor) -> list[int]:
      SecondLayer(2, unit=0), SecondLayer(9, unit=3)],
     ids=str,
 )  # fmt: skip
-def test_densities_and_means_are_those_of_networks_drawn_from_the_box(collapse, bounds):
+def test_densities_and_means_agree_with_networks_drawn_from_the_box(collapse, bounds):
     own, ratio = samples(bounds=bounds), 2.45
     prediction = collapsed(own, collapse, INPUTS, ratio)
     r = ratio * math.sqrt(0.05)
@@ -203,7 +203,7 @@ def test_boxes_hold_the_iterates_or_have_their_variance():
 
 
 @pytest.mark.parametrize("bounds", ["minmax", "moment"])
-def test_a_rotated_box_is_that_of_networks_drawn_from_it(bounds):
+def test_a_rotated_box_agrees_with_networks_drawn_from_it(bounds):
     own, ratio = samples(bounds=bounds), 2.45
     prediction = collapsed(own, LastLayer(axes="principal"), INPUTS, ratio)
     last = own.weights[:, LAST:]

@@ -51,7 +51,7 @@ def test_without_a_box_the_draws_and_their_noise_are_left():
     assert alone.variances[:, 0, 0].unique().numel() > 1
 
 
-def test_the_box_is_that_of_the_sampler_s_own_weights():
+def test_the_box_agrees_with_the_sampler_s_own_weights():
     own, drawn = fitted(bounds="minmax"), draws()
     weights = drawn.network.weights(drawn.states)
     assert torch.equal(own.samples.weights, weights)
@@ -59,7 +59,7 @@ def test_the_box_is_that_of_the_sampler_s_own_weights():
     assert torch.equal(own.samples.box.upper, weights.max(0).values)
 
 
-def test_component_means_are_those_of_networks_at_the_centre_of_the_box():
+def test_component_means_agree_with_networks_at_the_centre_of_the_box():
     """By the network itself: the last layer's mean weights, all other weights from the draw."""
     own = fitted()
     last = own.samples.network.parameters[-2].offset

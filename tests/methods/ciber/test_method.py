@@ -96,7 +96,7 @@ def test_rows_that_a_plateau_holds_out_choose_the_floor(monkeypatch):
     assert torch.equal(seen[0].inputs, rows.inputs)
 
 
-def test_known_noise_is_that_of_the_triangle():
+def test_known_noise_agrees_with_the_triangle():
     problem = regression(noise_std=0.3)
     fitted = replace(CLEAN_LAST, training=DESCENT).fit(problem, stream(1))
     prediction = fitted.predict(problem.train.inputs, stream(2))

@@ -58,7 +58,7 @@ def on_grid(prediction: AffinePredictive | RectifiedPredictive) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("floor", [NO_FLOOR, (0.05, -4.0, 5.0, 0.0)])
-def test_mass_and_cdf_are_those_of_the_density(prediction, floor):
+def test_mass_and_cdf_agree_with_the_density(prediction, floor):
     floored = prediction.with_floor(*floor)
     assert isinstance(floored, RealPredictive)
     density = on_grid(floored)
@@ -81,7 +81,7 @@ FLOORS = [
 
 
 @pytest.mark.parametrize("floor", FLOORS)
-def test_moments_are_those_of_the_boxes_whatever_the_floor(prediction, floor):
+def test_moments_agree_with_the_boxes_whatever_the_floor(prediction, floor):
     """By quadrature of the density without a floor."""
     density, floored = on_grid(prediction), prediction.with_floor(*floor)
     mean = torch.trapezoid(density * GRID[:, None], GRID, dim=0)

@@ -65,7 +65,7 @@ def on_a_grid(of, points):
 
 @pytest.mark.parametrize("std", [0.1, 1.0, 2.0])
 @pytest.mark.parametrize("mean", [-1.5, 0.0, 0.7])
-def test_moments_of_units_are_those_of_closed_form(mean, std):
+def test_moments_of_units_agree_with_closed_form(mean, std):
     centre, spread = torch.tensor([mean, std**2], dtype=torch.float64)
     first, variance, _ = solver.moments(centre, spread, CDF)
     h = mean / math.sqrt(1 + std**2)
@@ -90,7 +90,7 @@ def known_hidden_weights():
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0])
-def test_with_known_hidden_weights_the_outer_weights_are_those_of_linear_regression(power):
+def test_with_known_hidden_weights_the_outer_weights_agree_with_linear_regression(power):
     rows, h, state = known_hidden_weights()
     new, _, _ = solver.refined(rows, state, solver.posterior(rows, state), CDF, power)
     weights = solver.posterior(rows, new)
@@ -102,7 +102,7 @@ def test_with_known_hidden_weights_the_outer_weights_are_those_of_linear_regress
     )
 
 
-def test_the_moments_of_outputs_are_those_of_draws_of_the_weights():
+def test_the_moments_of_outputs_agree_with_draws_of_the_weights():
     posterior = fitted(problem(rows=20, units=3, features=2))
     weights, points = posterior.weights, torch.randn(6, 2, generator=stream(5), dtype=torch.float64)
     mean, variance = solver.outputs(weights, solver.with_one(points), CDF)

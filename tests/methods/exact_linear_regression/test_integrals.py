@@ -46,7 +46,7 @@ def box(bounds: str) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @pytest.mark.parametrize("integral", INTEGRALS, ids=str)
-def test_the_density_on_a_grid_is_that_of_the_predictive(integral):
+def test_the_density_on_a_grid_agrees_with_the_predictive(integral):
     assert isinstance(integral, Integral)
     prediction = integral.predictive(WEIGHTS, INPUTS, NOISE)
     found = integral.log_density(WEIGHTS, INPUTS, NOISE, Y)
@@ -97,12 +97,12 @@ UNIT = torch.rand(200_000, 4, generator=stream(2), dtype=torch.float64)
 
 
 @pytest.mark.parametrize("bounds", ["minmax", "moment"])
-def test_box_averages_are_those_of_weights_drawn_from_it(bounds):
+def test_box_averages_agree_with_weights_drawn_from_it(bounds):
     lower, upper = box(bounds)
     averages_agree(Collapsed(bounds), lower + UNIT * (upper - lower))
 
 
-def test_rotated_box_averages_are_those_of_weights_drawn_from_it():
+def test_rotated_box_averages_agree_with_weights_drawn_from_it():
     """Directions of the covariance, which has full rank here."""
     values, vectors = torch.linalg.eigh(WEIGHTS.T.cov())
     z = (2 * UNIT - 1) * (3 * values).sqrt()

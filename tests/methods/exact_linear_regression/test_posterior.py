@@ -44,7 +44,7 @@ def by_fractions() -> tuple[list[Fraction], list[list[Fraction]]]:
     ]
 
 
-def test_mean_and_covariance_are_those_of_the_normal_equations():
+def test_mean_and_covariance_agree_with_the_normal_equations():
     mean, covariance = by_fractions()
     found = exact_posterior(problem(), float(PRIOR))
     assert found.mean.tolist() == pytest.approx([float(m) for m in mean], rel=1e-13)

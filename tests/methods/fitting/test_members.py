@@ -57,7 +57,7 @@ def test_two_fits_run_at_a_time(two_threads):
     assert len(in_threads(fit, PROBLEMS, streams(*range(4)))) == 4
 
 
-def test_one_that_diverges_fails_alone():
+def test_only_the_one_that_diverges_fails():
     def fit(problem, rng):
         if problem is PROBLEMS[2]:
             raise InferenceDiverged("told to")

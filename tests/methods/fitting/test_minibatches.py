@@ -106,7 +106,7 @@ def test_a_problem_without_rows_is_refused():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_normals_of_a_member_are_those_of_its_stream_alone(dtype):
+def test_normals_of_a_member_depend_only_on_its_stream(dtype):
     together = normal(streams(1, 2, 3), 5, 7, dtype=dtype)
     assert together.dtype == dtype
     assert torch.equal(together[1], normal(streams(2), 5, 7, dtype=dtype)[0])

@@ -144,7 +144,7 @@ FACTORS = [0.5 * (1 + math.cos(math.pi * step / 50)) for step in range(50)]
 
 
 @pytest.mark.parametrize("kind", ["adamw", "adam", "sgd"])
-def test_optimisers_are_those_of_torch(kind):
+def test_optimisers_agree_with_torch(kind):
     rng = stream(0)
     start = torch.randn(3, 7, generator=rng, dtype=torch.float64)
     gradients = torch.randn(50, 3, 7, generator=rng, dtype=torch.float64)

@@ -85,7 +85,7 @@ def test_weight_space_of_a_point_is_the_descent_it_is_trained_by():
     torch.testing.assert_close(probabilities(ours, inputs), probabilities(theirs, inputs))
 
 
-def test_the_divergence_among_the_diagnostics_is_that_of_the_fit():
+def test_the_divergence_among_the_diagnostics_agrees_with_the_fit():
     """One step of size 0: the divergence is the initial weights'."""
     problem = classification(rows=12)
     still = Sgd(learning_rate=1e-30, epochs=1, batch_size=12)

@@ -169,7 +169,7 @@ def by_torch(mean, std, prior_mean, prior_std):
 
 
 @pytest.mark.parametrize("architecture", SHAPES)
-def test_divergences_are_those_of_gaussians_per_row(architecture):
+def test_divergences_agree_with_gaussians_per_row(architecture):
     of = network(architecture)
     size = sum(part.size for part in hidden_weights(of))
     radial = numbers_of(Radial(), of, 0)

@@ -33,7 +33,7 @@ def fitted(method, problem, seed):
     return posterior
 
 
-def test_densities_are_those_of_conditioning_on_the_other_rows():
+def test_densities_agree_with_conditioning_on_the_other_rows():
     problem = noisy(rows=15, repeats=4)
     posterior = fitted(GaussianProcess(kernels=("matern52",), restarts=0), problem, 1)
     x, y = problem.train.inputs.double().numpy(), problem.train.targets[:, 0].double().numpy()

@@ -29,7 +29,7 @@ def autoregressive(correlation, chains, draws, quantities=1, seed=0):
 
 @pytest.mark.parametrize("draws", [4, 5, 6, 7, 51, 400])
 @pytest.mark.parametrize("kind", ["independent", "slow", "swinging", "apart", "tied", "heavy"])
-def test_all_diagnostics_are_those_of_arviz(arviz, kind, draws):
+def test_all_diagnostics_agree_with_arviz(arviz, kind, draws):
     correlation = {"slow": 0.95, "swinging": -0.8}.get(kind, 0.0)
     values = autoregressive(correlation, 4, draws, quantities=3)
     if kind == "apart":

@@ -34,9 +34,7 @@ WIDTH = st.one_of(st.sampled_from([1.0, 0.5, 1e-6]), st.floats(0.01, 2))
     st.floats(0.01, 3),
     st.floats(-3, 3),
 )
-def test_densities_through_a_relu_are_those_of_rational_arithmetic(
-    outgoing, centre, widths, base, y
-):
+def test_densities_through_a_relu_agree_with_rational_arithmetic(outgoing, centre, widths, base, y):
     function = RectifiedSum(real(0)[0], real(outgoing), real(centre), real(*widths)[None])
     found = float(function.plus(real(base, base)).density(real(y)))
     fractions = (Fraction(number) for number in (y, outgoing, centre))

@@ -32,7 +32,7 @@ WIDTHS = st.lists(
 
 @settings(max_examples=150)
 @given(WIDTHS, st.floats(-0.6, 0.6), st.integers(0, 4))
-def test_antiderivatives_are_those_of_rational_arithmetic(widths, place, order):
+def test_antiderivatives_agree_with_rational_arithmetic(widths, place, order):
     reach = sum(widths)
     x = place * reach
     t = torch.tensor(widths, dtype=torch.float64)
@@ -85,7 +85,7 @@ def cosine_series(x: float, widths: list[float]) -> float:
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 @pytest.mark.parametrize("count", [3, 7])
-def test_gradients_are_those_of_differences(count, order):
+def test_gradients_agree_with_differences(count, order):
     widths = (0.1 + uniform(2, count)).requires_grad_()
     x = (uniform(2, seed=1) - 0.5).requires_grad_()
     assert torch.autograd.gradcheck(lambda x, t: antiderivative(x, t, order), (x, widths))

@@ -105,7 +105,7 @@ def test_its_slopes_are_its_differences(evidence, prior, noise):
         assert slopes[axis] == pytest.approx(difference / (2 * step), rel=1e-4, abs=1e-6 * size)
 
 
-def test_the_most_evident_precisions_are_those_of_a_grid():
+def test_the_most_evident_precisions_agree_with_a_grid():
     problem = regression(rows=40, architecture=(Linear(1),), dtype=torch.float64)
     evidence = at_exact_mean(problem, 0.3, 1.0).evidence
     found = maximise_evidence(evidence, 1.0, learns_noise=True)

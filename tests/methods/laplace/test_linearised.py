@@ -65,7 +65,7 @@ def around(at: Approximation, problem: Problem, noise: float, **settings):
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
-def test_a_regressions_variances_are_those_of_dense_algebra(structure):
+def test_a_regressions_variances_agree_with_dense_algebra(structure):
     at, problem = approximation(structure, "regression")
     found = around(at, problem, NOISE).predict(problem.train.inputs, stream(1))
     assert isinstance(found, GaussianPredictive)
@@ -90,7 +90,7 @@ def test_a_classifiers_probits_shrink_logits_by_the_variances_of_dense_algebra(s
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
-def test_draws_of_functions_are_those_of_the_linear_network(structure):
+def test_draws_of_functions_agree_with_the_linear_network(structure):
     at, problem = approximation(structure, "perceptron")
     posterior = around(at, problem, 1.0, prediction="glm_mc", draws=4)
     assert isinstance(posterior, LinearisedPosterior)

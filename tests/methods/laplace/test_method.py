@@ -45,7 +45,7 @@ def test_the_mean_of_a_regression_is_the_network_that_was_trained():
     assert (found.variance > found.variance.min() * 1.0001).any()
 
 
-def test_a_known_noise_stays_and_a_learned_one_is_that_of_most_evidence():
+def test_a_known_noise_stays_and_a_learned_one_maximises_the_evidence():
     known = Laplace(ADAMW).fit(regression(noise_std=0.7), stream(1))
     assert known.diagnostics["noise_std"] == pytest.approx(0.7)
     trained = ADAMW.fit(regression(), stream(1)).diagnostics["noise_std"]

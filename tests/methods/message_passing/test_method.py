@@ -97,7 +97,7 @@ def as_split(inputs, labels):
         Residual((Conv2d(5, 3, stride=2, padding=(0, 1)),), (Conv2d(5, 1, stride=2, bias=False),)),
     ],
 )
-def test_the_closed_form_of_a_residual_block_is_that_of_sampled_networks(block):
+def test_the_closed_form_of_a_residual_block_agrees_with_sampled_networks(block):
     # The block's inputs are almost certain, so that its branches are independent.
     problem = replace(
         images(0, dtype=torch.float64),
@@ -253,7 +253,7 @@ def test_schedules_become_calmer_until_they_are_the_published_one():
     assert calmer(Sequential()) == ()
 
 
-def test_rounds_of_messages_are_those_of_the_published_code():
+def test_rounds_of_messages_agree_with_the_published_code():
     assert ramp(25) == (
         1,
         1,

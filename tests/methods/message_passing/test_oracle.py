@@ -215,7 +215,7 @@ def test_linear_layers_send_the_printed_messages():
 
 
 @pytest.mark.parametrize(("stride", "padding"), [(1, 0), (2, 1), (2, (0, 1)), (3, 2)])
-def test_convolutions_are_those_of_torch(stride, padding):
+def test_convolutions_agree_with_torch(stride, padding):
     rng = np.random.default_rng(7)
     image, prior = rng.normal(size=(2, 7, 6)), some_prior(rng, 3, 2, 3, 3)
     architecture = (Conv2d(3, 3, stride, padding),)

@@ -13,7 +13,7 @@ from bnnbench.methods.networks.catalogue import LEAKY, cnn_000, mlp
 from tests.methods.problems import stream
 
 
-def test_the_constants_are_those_of_a_leaky_unit_of_variance_two():
+def test_the_constants_agree_with_a_leaky_unit_of_variance_two():
     z = np.linspace(-14, 14, 14_001)
     unit = np.where(z > 0, z, 0.1 * z)
     mu = np.linspace(-7, 7, 701)

@@ -180,7 +180,7 @@ def test_one_improper_number_makes_its_member_improper(tau, rho):
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
-def test_marginals_moved_step_by_step_are_those_of_all_messages(schedule, monkeypatch):
+def test_marginals_moved_step_by_step_agree_with_all_messages(schedule, monkeypatch):
     gaps = []
 
     def refresh(layer):

@@ -72,7 +72,7 @@ def test_a_visit_is_read_once_and_none_of_its_rounds(gpu, monkeypatch):
 
 
 @torch.no_grad()
-def test_straight_visits_are_those_of_the_general_path():
+def test_straight_visits_agree_with_the_general_path():
     straight, general = fit(), fit()
     general.straight = None
     for rounds in (1, 2, 3):

@@ -83,7 +83,7 @@ def test_without_noise_moments_train_as_means_do(make):
     assert isinstance(ap2, MomentPosterior)
 
 
-def test_linear_regression_with_noisy_inputs_is_that_of_the_likelihood():
+def test_linear_regression_with_noisy_inputs_agrees_with_the_likelihood():
     """The variance is the noise's plus the inputs', |w|² times theirs."""
     problem = regression(noise_std=0.4, architecture=(Linear(1),), dtype=torch.float64)
     method = replace(QUIET, input_variance=0.2)

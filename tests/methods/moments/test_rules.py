@@ -319,7 +319,7 @@ class TestBatchNormInTraining:
         total = variances.mean(1) + means.var(1, correction=0)
         torch.testing.assert_close(total, scale**2, rtol=1e-4, atol=0)  # epsilon
 
-    def test_its_statistics_are_those_of_samples(self):
+    def test_its_statistics_agree_with_samples(self):
         copies = 4000
         draws = self.x.mean + self.x.variance.sqrt() * normals(copies, 7, *IMAGE, seed=3)
         mean, variance = torch.zeros(2, dtype=DOUBLE), torch.ones(2, dtype=DOUBLE)

@@ -142,7 +142,7 @@ class TestPadding:
         assert torch.equal(out[0, 0, 0], image[0, 0, 0, offset::2, offset::2])
 
     @pytest.mark.parametrize("padding", [2, (1, 3), (3, 0)])
-    def test_symmetric_padding_is_that_of_numpy(self, padding):
+    def test_symmetric_padding_agrees_with_numpy(self, padding):
         image = np.arange(30.0).reshape(1, 1, 1, 5, 6)
         network = TorchNetwork(
             (Conv2d(1, 1, padding=padding, padding_mode="symmetric", bias=False),), (1, 5, 6)

@@ -37,7 +37,7 @@ def test_units_far_from_the_kink_have_all_or_none_of_it(mean, share):
     assert pair(mean, 0.7) == pytest.approx(0.7 * share, abs=1e-12)
 
 
-def test_covariances_of_units_are_those_of_a_distribution():
+def test_covariances_of_units_agree_with_a_distribution():
     rng = stream(0)
     factor = torch.randn(20, 12, 3, dtype=torch.float64, generator=rng)
     covariance = factor @ factor.mT + 1e-3 * torch.eye(12, dtype=torch.float64)

@@ -54,7 +54,7 @@ PUBLISHED = {
 
 @pytest.mark.usefixtures("data_folder")
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_error_and_likelihood_are_those_of_the_paper(name):
+def test_error_and_likelihood_agree_with_the_paper(name):
     problems, folds = zip(*(uci_problem(name, fold) for fold in range(20)), strict=True)
     scores = []
     for posterior, data in zip(Pbp().fit_many(problems, streams(*range(20))), folds, strict=True):

@@ -109,13 +109,13 @@ def test_far_from_zero_they_are_finite_and_the_unit_is_off_or_linear(moments):
     assert (found[60:, 2:] == [1, 0, 0, 1]).all(axis=1)[20:].all()
 
 
-def test_the_mills_ratio_is_that_of_scipy():
+def test_the_mills_ratio_agrees_with_scipy():
     t = np.concatenate([np.linspace(0, 40, 5001), np.geomspace(1e-12, 1e12, 500)])
     found = np.array([pbp_moments.mills_ratio(value) for value in t])
     np.testing.assert_allclose(found, np.sqrt(np.pi / 2) * erfcx(t / np.sqrt(2)), rtol=2e-15)
 
 
-def test_the_small_exponential_is_that_of_numpy():
+def test_the_small_exponential_agrees_with_numpy():
     x = np.concatenate([np.linspace(-1, 1, 4001), np.geomspace(1e-300, 1, 500), [0.0, 30.0]])
     found = np.array([pbp_moments.expm1(value) for value in x])
     np.testing.assert_allclose(found, np.expm1(x), rtol=5e-16)

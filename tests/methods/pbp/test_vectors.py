@@ -79,7 +79,7 @@ def test_the_gradients_of_one_hidden_layer():
     assert_close(last_v, [[-0.07400473431, -0.00148492843, -0.01712033763, -0.0640720139]])
 
 
-def test_mean_and_variance_of_one_hidden_layer_are_those_of_sampled_networks():
+def test_mean_and_variance_of_one_hidden_layer_agree_with_sampled_networks():
     state = state_of([M1, M2], [V1, V2])
     rng = torch.Generator().manual_seed(0)
     draws = 400_000

@@ -53,7 +53,7 @@ def test_impossible_classes_are_left_out_of_the_choice():
 
 
 @pytest.mark.parametrize("method", [QUICK, Ensemble(2, QUICK)], ids=["point", "ensemble"])
-def test_the_fit_to_all_rows_is_that_of_the_method_alone(method):
+def test_the_fit_to_all_rows_agrees_with_the_unwrapped_method(method):
     problem = classification(rows=60)
     alone, scaled = (m.fit(problem, stream(3)) for m in (method, Tempered(method)))
     assert isinstance(scaled, TemperedPosterior)

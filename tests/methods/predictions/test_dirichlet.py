@@ -115,7 +115,7 @@ def by_bisection(mean, mean_log, lowest, highest):
 
 
 @pytest.mark.parametrize("name", DRAWS)
-def test_mean_and_mean_logarithm_are_those_of_smoothed_draws(name):
+def test_mean_and_mean_logarithm_agree_with_smoothed_draws(name):
     draws = smoothed(float64(DRAWS[name]))
     assert draws.mean(0).tolist() == digits(MEANS[name])
     assert draws.log().mean(0).tolist() == digits(MEAN_LOGS[name])
@@ -156,7 +156,7 @@ def test_the_density_is_scipys():
     assert float(log_density(probs.log(), alpha)) == pytest.approx(expected, rel=1e-12)
 
 
-def test_uncertainty_is_that_of_sampled_probabilities():
+def test_uncertainty_agrees_with_sampled_probabilities():
     alpha = np.array([2.0, 0.5, 7.0])
     probs = np.random.default_rng(0).dirichlet(alpha, 200_000)
     aleatoric = -(probs * np.log(np.clip(probs, 1e-300, None))).sum(1)
@@ -270,7 +270,7 @@ def test_the_gradient_in_logits_is_the_closed_form(count, beta, monkeypatch):
     torch.testing.assert_close(logits.grad, pull / count, rtol=1e-9, atol=1e-9)
 
 
-def test_the_gradient_of_one_smoothed_draw_is_that_of_two_densities_of_fixed_concentrations():
+def test_the_gradient_of_one_smoothed_draw_agrees_with_two_densities_of_fixed_concentrations():
     logits = torch.tensor([[[9.0, -3.0, 0.1]]], dtype=torch.float64, requires_grad=True)
     prior, step = float64([1.0, 1.0, 4.0]), 1e-5
     estimate = kl_estimate(logits.log_softmax(-1), prior, HIGHEST)

@@ -138,7 +138,7 @@ def test_plain_steps_are_finite_differences_of_the_bound_in_log_deviations(expec
     assert_equal_means(shifts, torch.stack(differences, dim=1).numpy()[:, rows.order])
 
 
-def test_the_divergence_is_that_of_independent_gaussians():
+def test_the_divergence_agrees_with_independent_gaussians():
     rng = np.random.default_rng(0)
     mean, variance = rng.normal(size=9), rng.uniform(0.01, 2, size=9)
     posterior = Normal(torch.from_numpy(mean), torch.from_numpy(variance).sqrt())

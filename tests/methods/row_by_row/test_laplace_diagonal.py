@@ -95,7 +95,7 @@ def test_trained_weights_are_a_minimum_of_the_penalised_loss(activation):
 
 
 @pytest.mark.parametrize("activation", [Tanh(), ReLU()], ids=str)
-def test_predictive_variances_are_those_of_the_linearised_network(activation):
+def test_predictive_variances_agree_with_the_linearised_network(activation):
     rng = stream(5)
     inputs = torch.linspace(-2, 2, 30, dtype=torch.float64)[:, None]
     targets = inputs.sin() + 0.1 * torch.randn(30, 1, generator=rng, dtype=torch.float64)

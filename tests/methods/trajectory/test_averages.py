@@ -30,7 +30,7 @@ def moments_of(iterates, rank):
     return moments
 
 
-def test_the_average_is_that_of_the_iterates_kept():
+def test_the_average_agrees_with_the_iterates_kept():
     problem = regression(dtype=torch.float64)
     iterates = collect([problem], streams(3), DESCENT).samples[0]
     posterior = Swa(DESCENT).fit(problem, stream(3))
@@ -47,7 +47,7 @@ def test_the_last_iterate_is_the_end_of_the_descent():
     assert torch.equal(posterior.weights[0], iterates[-1])
 
 
-def test_moments_are_those_of_numpy():
+def test_moments_agree_with_numpy():
     iterates = 5 + torch.randn(12, 2, 7, generator=stream(0), dtype=torch.float64)
     moments = moments_of(iterates, rank=5)
     array = iterates.numpy()
@@ -137,7 +137,7 @@ def sequential(network, weights):
     return module
 
 
-def test_running_statistics_are_those_of_a_pass_by_torch():
+def test_running_statistics_agree_with_a_pass_by_torch():
     network = TorchNetwork(NORMED, (4,))
     weights = network.initial_weights(streams(0, 1), dtype=torch.float64)
     inputs = torch.randn(40, 4, generator=stream(2), dtype=torch.float64)

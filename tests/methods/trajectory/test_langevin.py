@@ -90,7 +90,7 @@ def test_the_burn_in_is_not_kept():
     assert not torch.equal(one.weights[0], two.weights[0])
 
 
-def test_rates_of_cycles_are_those_of_the_source_and_noise_comes_last():
+def test_rates_of_cycles_agree_with_the_source_and_noise_comes_last():
     method = CyclicalSgld(0.3, cycles=3, explore=0.6, temperature=0.5, draws_per_cycle=2)
     rate, kept = method.plan(60)
     for step in range(60):

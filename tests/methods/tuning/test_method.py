@@ -157,7 +157,7 @@ def test_the_refit_is_the_chosen_method_on_all_rows():
     assert torch.equal(ours.variances, theirs.variances)  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def test_held_out_temperature_is_that_of_the_held_out_rows():
+def test_held_out_temperature_agrees_with_the_held_out_rows():
     problem = classification(rows=60)
     tuned = replace(QUICK, trials=4)
     hot, own = (
@@ -199,7 +199,7 @@ def test_the_temperature_of_a_cell_is_the_best_for_all_its_blocks():
     assert -posterior.search.scores[0, 0] == pytest.approx(min(losses), abs=1e-6)
 
 
-def test_held_out_noise_is_that_of_the_held_out_residuals():
+def test_held_out_noise_agrees_with_the_held_out_residuals():
     problem = regression(rows=60, true_std=0.5)
     tuned = Tuned(AdamW(batch_size=8), trials=2, lengths=(2, 40))
     posterior = tuned.fit(problem, stream(5))

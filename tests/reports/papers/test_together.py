@@ -57,7 +57,7 @@ def test_sides_are_told_apart_and_each_data_set_has_its_own_value():
     assert values == pytest.approx({k: 0.68 / (1 + 0.2 * k) for k in range(3)}, abs=0.011)
 
 
-def test_correlations_are_those_of_mass_and_counted_networks():
+def test_correlations_agree_with_mass_and_counted_networks():
     masses = np.arange(1, 101) / 100
     runs = of_three_sets()
     counted = {

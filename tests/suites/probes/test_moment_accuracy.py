@@ -116,7 +116,7 @@ def test_layers_in_which_nothing_is_random_are_left_out():
     assert 0.2 < dead < 0.8  # rectified to 0, dropped or not
 
 
-def test_class_probabilities_of_logits_with_one_variance_are_those_of_the_integral():
+def test_class_probabilities_of_logits_with_one_variance_agree_with_the_integral():
     network = (GaussianNoise(2.0), Linear(2))
     found = posterior(network)
     found.trained.weights[:] = torch.tensor([1.0, *[0.0] * 6, 1.0, *[0.0] * 4, 0.0, 0.0])

@@ -20,7 +20,7 @@ def burn(seconds: float) -> None:
         pass
 
 
-def test_processor_seconds_are_those_of_this_process_and_of_ended_children():
+def test_processor_seconds_include_this_process_and_ended_children():
     with stopwatch(CPU) as alone:
         burn(0.2)
         time.sleep(0.3)

@@ -1,4 +1,4 @@
-"""Compiling and warming up are not part of a fit's time."""
+"""Compiling and warming up are no part of a fit's time."""
 
 import json
 import os
@@ -29,7 +29,7 @@ CALLS: list[str] = []
 
 @dataclass(frozen=True)
 class Warm(Mean):
-    """A method that records its calls."""
+    """A method that notes what is asked of it."""
 
     number: int = 0
 
@@ -108,7 +108,7 @@ def test_runs_that_are_fitted_together_share_the_seconds(monkeypatch):
 
 
 class Counted(AdamW):
-    """A method of this project, as far as `is_third_party` can tell, that counts its fits."""
+    """A method of this project, as far as `is_third_party` can see, that counts its fits."""
 
     def fit_many(self, problems, rngs):
         CALLS.append(f"fit of {len(problems[0].train)} rows")

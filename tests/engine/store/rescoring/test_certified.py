@@ -85,7 +85,7 @@ def drawn(store: Store) -> np.ndarray:
         return low + (high - low) * file["codes"] / 65_535
 
 
-def test_scores_are_those_of_the_stored_draws(finished):
+def test_scores_agree_with_the_stored_draws(finished):
     f = drawn(finished)
     mean, std = f.mean(0), f.std(0)
     record = of(finished, "AdamW")

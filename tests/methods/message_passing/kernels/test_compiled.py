@@ -155,7 +155,7 @@ def test_where_no_guard_acts_message_times_message_is_the_exact_marginal(slope):
 
 
 @pytest.mark.parametrize("variance", [0.01, 1.0, 30.0])
-def test_the_pair_messages_are_those_of_the_probit_factor(variance):
+def test_the_pair_messages_agree_with_the_probit_factor(variance):
     z = gaussian([[[0.7, -0.4]]], [[[variance, 0.8]]])
     out = compiled.argmax_backward(z, torch.zeros(1, 1, dtype=torch.int64), 0.3, None) * z
 
@@ -292,7 +292,7 @@ def test_windows_of_any_number_of_axes(size, dtype):
 
 @both_types
 @pytest.mark.parametrize("name", elementwise(torch.float64))
-def test_members_have_the_same_bits_alone_and_in_any_order(name, dtype):
+def test_members_have_the_same_bits_separately_and_in_any_order(name, dtype):
     z, a = (random_messages(3, 29, 11, seed=seed, dtype=dtype) for seed in range(2))
     z.rho[:, 5] = a.rho[:, 7] = a.tau[:, 7] = 0
     labels = torch.randint(0, 11, (3, 29), generator=torch.Generator().manual_seed(1))
@@ -324,7 +324,7 @@ def test_no_bit_depends_on_where_in_a_vector_an_element_stands(dtype):
 
 @both_types
 @pytest.mark.parametrize("name", sums(torch.float64))
-def test_sums_of_a_member_have_the_same_bits_alone(name, dtype):
+def test_sums_of_a_member_have_the_same_bits_separately(name, dtype):
     function, arguments = getattr(compiled, name), sums(dtype)[name]
     together = as_message(function(*arguments))
     for member in range(3):

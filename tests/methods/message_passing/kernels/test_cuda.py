@@ -36,7 +36,7 @@ def test_emulated_elementwise_kernels_have_the_bits_of_the_kernels_in_c(name, dt
 
 
 @both_types
-def test_emulated_counts_are_those_of_the_kernels_in_c(dtype, emulated):
+def test_emulated_counts_agree_with_the_kernels_in_c(dtype, emulated):
     z, a = (random_messages(3, 700, seed=seed, dtype=dtype) for seed in range(2))
     for name in ("leaky_relu_forward", "leaky_relu_backward"):
         found = getattr(emulated, name)(z, a, 0.1)[1]
@@ -204,7 +204,7 @@ def test_sums_on_a_gpu_agree_with_the_reference_and_repeat(name, dtype):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("slope", SLOPES)
-def test_guards_on_a_gpu_are_those_of_the_reference(slope):
+def test_guards_on_a_gpu_agree_with_the_reference(slope):
     z, a = (moved(random_messages(3, 10_000, seed=seed), "cuda") for seed in range(2))
     assert unequal_guards(z, a, slope, cuda) <= (0 if slope < 1 else 10)
 

@@ -117,7 +117,7 @@ def later_arguments(layer: Layer) -> tuple[Tensor, ...]:
 
 @given(sizes=sizes, seed=st.integers(0, 2**16))
 @settings(max_examples=40)
-def test_later_layer_sums_are_those_of_every_single_term(sizes, seed):
+def test_later_layer_sums_agree_with_every_single_term(sizes, seed):
     layer = a_layer(*sizes, seed=seed)
     arguments = later_arguments(layer)
     to_weights, to_inputs = later_sums(layer)
@@ -295,7 +295,7 @@ def as_message(out: Gaussian | tuple[Tensor, Tensor]) -> Gaussian:
 @pytest.mark.parametrize("chunk", [1, 500, 2**18])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("operation", range(4))
-def test_a_member_has_the_same_bits_alone(operation, dtype, chunk, monkeypatch):
+def test_a_member_has_the_same_bits_separately(operation, dtype, chunk, monkeypatch):
     monkeypatch.setattr(reference, "CHUNK", chunk)
     function, arguments = operations(dtype)[operation]
     together = as_message(function(*arguments))

@@ -149,7 +149,7 @@ def test_emulated_kernels_have_the_bits_of_the_kernels_in_c_but_for_sums(shape, 
 
 
 @both_types
-def test_members_have_the_same_bits_alone(dtype):
+def test_members_have_the_same_bits_separately(dtype):
     a = Arguments(SHAPES["vectors"], dtype)
     z, back = a.message(), a.message()
     z = Gaussian(z.tau, a.positive())
@@ -164,7 +164,7 @@ def test_members_have_the_same_bits_alone(dtype):
 
 
 @on_both
-def test_moments_are_those_of_the_product_of_both_messages(kernels):
+def test_moments_agree_with_the_product_of_both_messages(kernels):
     a = Arguments(VECTORS, torch.float64)
     mean, variance, other_mean, other_variance = a.normal(), a.positive(), a.normal(), a.positive()
     out = [a.out() for _ in range(3)]

@@ -84,7 +84,7 @@ class Layer:
 
 
 @on_both
-def test_moments_of_weights_are_those_of_their_marginals(kernels):
+def test_moments_of_weights_agree_with_their_marginals(kernels):
     weight = marginals(2, 3, 5, seed=1)
     mean, variance, second = (torch.empty(2, 3, 5, dtype=torch.float64) for _ in range(3))
     kernels.fill_weight_moments(weight, mean, variance, second)
@@ -163,7 +163,7 @@ def test_sums_over_inputs_are_moments_of_sums_of_products(kernels, lengths):
 @on_both
 @every_length
 @pytest.mark.parametrize("with_old", [True, False])
-def test_messages_of_rows_are_those_of_products_to_zeroth_order(kernels, with_old, lengths):
+def test_messages_of_rows_agree_with_products_to_zeroth_order(kernels, with_old, lengths):
     layer = Layer(lengths)
     w, s_w, a, s_a = layer.weight.mean, layer.weight.variance, layer.a.mean, layer.a.variance
     to_inputs, tau, rho, total_tau, total_rho, kept_tau, kept_rho = layer.sent(kernels, with_old)
@@ -199,7 +199,7 @@ def test_single_precision_is_as_good_as_it_can_be(lengths):
 
 @both_types
 @pytest.mark.parametrize("rows", [4, 37])
-def test_members_have_the_same_bits_alone(rows, dtype):
+def test_members_have_the_same_bits_separately(rows, dtype):
     layer = Layer((3, rows, 130, 5), dtype)
     sums = torch.cat(compiled.dense_sums(layer.weight, layer.moments, None).parts())
     sent = layer.sent(compiled)

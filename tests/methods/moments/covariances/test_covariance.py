@@ -236,7 +236,7 @@ def test_gaussian_weights_of_dense_layers_add_variance_of_their_own(covariances)
 
 
 @pytest.mark.parametrize("covariances", FORMS, ids=["all", "rank"])
-def test_gradients_are_those_of_finite_differences(covariances):
+def test_gradients_agree_with_finite_differences(covariances):
     architecture = (Linear(3), LEAKY, Linear(3), ReLU(), Linear(2))
     x, weights = inputs_of((3,), points=1), weights_of(architecture, (3,))
 
@@ -332,7 +332,7 @@ def test_what_cannot_be_known_is_refused():
             replace(Covariances(), **settings_)
 
 
-def test_directions_are_those_of_singular_vectors_and_are_kept_for_equal_weights():
+def test_directions_agree_with_singular_vectors_and_are_kept_for_equal_weights():
     layer, kept = Conv2d(5, 3), DirectionCache()
     weight = normals(5, 2, 3, 3)
     linear = LinearMap(layer, weight, (2, 9, 9), kept)

@@ -91,7 +91,7 @@ def test_variance_of_the_normal_distribution_function_follows_owen(mean, varianc
 
 
 @EACH
-def test_piecewise_exponential_mean_is_that_of_quadrature(mean, variance):
+def test_piecewise_exponential_mean_agrees_with_quadrature(mean, variance):
     def laplace(x):
         return torch.where(x < 0, 2 ** (x.clamp(max=0) - 1), 1 - 2 ** (-x.clamp(min=0) - 1))
 
@@ -133,7 +133,7 @@ FUNCTIONS: dict[str, Callable[[Moments], Moments]] = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_gradients_are_those_of_finite_differences(name):
+def test_gradients_agree_with_finite_differences(name):
     mean = torch.linspace(-3, 3, 13, dtype=torch.float64).repeat(3).requires_grad_()
     variance = torch.tensor([0.3, 1, 7], dtype=torch.float64).repeat_interleave(13)
 

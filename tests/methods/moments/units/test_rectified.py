@@ -76,7 +76,7 @@ def test_standard_functions_keep_their_digits_in_both_tails():
         assert cdf[k].item() == pytest.approx(float(mpmath.ncdf(x)), rel=1e-12)
 
 
-def test_standard_functions_of_single_precision_are_those_of_double_precision():
+def test_standard_functions_of_single_precision_agree_with_double_precision():
     a = torch.linspace(-14, 14, 2001)
     for function in (variance_ratio, mean_factor, normal_cdf):
         assert function(a).equal(function(a.double()).float())
@@ -111,7 +111,7 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_gradients_are_those_of_finite_differences(name):
+def test_gradients_agree_with_finite_differences(name):
     mean = torch.linspace(-5, 5, 23, dtype=torch.float64).repeat(3).requires_grad_()
     variance = torch.tensor([0.3, 1, 7], dtype=torch.float64).repeat_interleave(23)
     variance.requires_grad_()

@@ -108,7 +108,7 @@ def test_a_residual_network_learns_under(name):
 
 
 @pytest.mark.parametrize("name", ["AdamW", "Ensemble", "MFVI", "IVON", "SWAG"])
-def test_fits_together_equal_fits_alone_bit_for_bit(name):
+def test_fits_together_equal_separate_fits_bit_for_bit(name):
     problems = [pictures(0), pictures(1)]
     together = METHODS[name].fit_many(problems, streams(5, 6))
     for problem, seed, posterior in zip(problems, (5, 6), together, strict=True):
@@ -119,7 +119,7 @@ def test_fits_together_equal_fits_alone_bit_for_bit(name):
         assert torch.equal(found.log_probs, expected.log_probs)
 
 
-def test_training_is_that_of_a_plain_loop_with_batch_norm(tmp_path):
+def test_training_agrees_with_a_plain_loop_with_batch_norm(tmp_path):
     """One batch per epoch, so that the order of rows has no effect."""
     torch.manual_seed(2)
     module = ResNet()
@@ -216,7 +216,7 @@ def test_what_a_method_cannot_do_with_a_module_is_said_by_name(name):
         method.fit(problem, stream(0))
 
 
-def test_hamiltonian_monte_carlo_of_a_small_module_is_that_of_our_network():
+def test_hamiltonian_monte_carlo_of_a_small_module_agrees_with_our_network():
     settings = Hmc(draws=150, thinning=1, warmup=100, chains=1, prior_precision=1.0)
     module = TorchModule("torch.nn:Linear", 1, arguments={"in_features": 4, "out_features": 1})
     predictions = []
@@ -240,7 +240,7 @@ def test_laplace_around_a_module_is_that_around_our_network(structure):
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
 
 
-def test_the_curvature_of_a_convolution_and_of_positions_is_that_of_automatic_differentiation():
+def test_the_curvature_of_a_convolution_and_of_positions_agrees_with_automatic_differentiation():
     for layer, problem in (
         (RESNET[0], pictures(rows=8)),
         (TorchModule(tokens, 3), classification(0, 8)),

@@ -61,7 +61,7 @@ def test_a_method_that_failed_is_last_in_every_draw():
     assert (found.mean[2], found.low[2], found.high[2]) == (3, 3, 3)
 
 
-def test_mean_ranks_are_those_of_the_means():
+def test_mean_ranks_agree_with_the_means():
     rng = np.random.default_rng(0)
     sets = [nested(rng.normal(size=(4, 5, 2))) for _ in range(6)]
     means = [of.scores.mean((1, 2)) for of in sets]

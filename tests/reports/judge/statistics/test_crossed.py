@@ -80,7 +80,7 @@ def test_an_auroc_adds_the_variances_of_outliers_and_inliers():
     assert found.freedom[0, 1] == pytest.approx(freedom)
 
 
-def test_the_squared_error_is_that_of_new_seeds_and_points():
+def test_the_squared_error_agrees_with_new_seeds_and_points():
     """Its mean over 400 draws is the variance of the mean difference over these draws."""
     rng = np.random.default_rng(4)
     means, squares = [], []

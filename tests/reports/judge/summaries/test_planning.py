@@ -49,7 +49,7 @@ def test_too_few_test_points_are_not_mended_by_seeds():
     assert plan(enough, LEVEL, 5, RIVALS, None).needed < 20
 
 
-def test_the_power_is_that_of_a_simulation():
+def test_the_power_agrees_with_a_simulation():
     rng, runs, std = np.random.default_rng(0), 8, 0.1
     draws = 0.1 + std * rng.normal(size=(40_000, runs))
     t = draws.mean(1) / (draws.std(1, ddof=1) / math.sqrt(runs))

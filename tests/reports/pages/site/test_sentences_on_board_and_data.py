@@ -141,7 +141,7 @@ def verdicts():
     return verdicts_of(finished_runs.suites())
 
 
-def test_the_best_score_and_the_counts_on_data_pages_are_those_of_the_records(verdicts):
+def test_the_best_score_and_the_counts_on_data_pages_agree_with_the_records(verdicts):
     checked = 0
     for of in verdicts.values():
         for verdict in of:

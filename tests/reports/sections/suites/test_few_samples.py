@@ -87,7 +87,7 @@ def test_an_equal_number_lies_on_straight_lines_between_logarithms():
     assert equal_draws(np.full(4, 0.01), base, (1, 100, 200)) == "> 200 (> 200 to > 200)"
 
 
-def test_the_interval_of_an_equal_number_is_that_of_resampled_repeats():
+def test_the_interval_of_an_equal_number_agrees_with_resampled_repeats():
     """Levels with a known spread on a line of slope 1, by the normal approximation."""
     rng = np.random.default_rng(1)
     counts = tuple(2**k for k in range(12))
