@@ -1,4 +1,4 @@
-"""`python -m tests.commands.short_gpu_machine`: `bnnbench` where CIFAR-10 is a few made images.
+"""`python -m tests.commands.short_gpu_machine`: `bnnbench` with artificial images for CIFAR-10.
 
 Its profile paper has a narrow network and few epochs, which take a while.
 """
@@ -27,12 +27,12 @@ SLOW = "SECONDS_OF_AN_EPOCH"
 EPOCHS = 4
 FOLDER = "cifar-10-batches-py"
 IMAGES = 8
-"""Images of each of the six files."""
+"""Images in each of the six files."""
 
 
 @cache
 def contents() -> dict[str, bytes]:
-    """Return the made files by path, equal in every process."""
+    """Return the artificial files by path, equal in every process."""
     rng = np.random.default_rng(0)
     return {f"{FOLDER}/{name}": _batch(rng) for name in cifar10.CHECKSUMS}
 
@@ -44,7 +44,7 @@ def _batch(rng: np.random.Generator) -> bytes:
 
 
 def files() -> dict[str, tuple[DataFile, ...]]:
-    """Return the made files as the source lists its own."""
+    """Return the artificial files as the source lists its own."""
     made = [
         DataFile("cifar10", path, f"md5:{md5(content).hexdigest()}", len(content))
         for path, content in contents().items()
@@ -53,7 +53,7 @@ def files() -> dict[str, tuple[DataFile, ...]]:
 
 
 def write(folder: Path) -> None:
-    """Write the made files into a data folder."""
+    """Write the artificial files into a data folder."""
     for path, content in contents().items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
@@ -70,7 +70,7 @@ def _slowed(seconds: float) -> None:
 
 
 def main() -> None:
-    """Change this process's suite and data, and carry out its command line."""
+    """Change this process's suite and data, and run its command line."""
     from bnnbench.__main__ import main as bnnbench
 
     cifar10.FILES.update(files())  # pyright: ignore[reportArgumentType, reportCallIssue]

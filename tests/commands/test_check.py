@@ -120,7 +120,7 @@ def test_each_way_to_break_it_is_found(method, names):
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
 def test_one_fault_fails_one_check(method, names):
-    found = failed(method) - titles("has_plain_settings", "travels")  # it is made on the spot
+    found = failed(method) - titles("has_plain_settings", "travels")  # made on the spot
     assert found == titles(*names)
 
 

@@ -15,7 +15,7 @@ from bnnbench.metrics import IMBALANCED
 from bnnbench.suites.own import suites_of
 
 SHORT = "(trials=1; blocks=1; lengths=(20,))"
-"""A search that only fits twice."""
+"""A search of only two fits."""
 
 
 @pytest.fixture

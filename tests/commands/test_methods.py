@@ -57,7 +57,7 @@ def test_an_unknown_name_is_code_2_with_the_nearest(capsys):
 
 @pytest.fixture
 def package(tmp_path) -> Path:
-    """A folder with an installed package, which adds two methods and takes one of our names."""
+    """A folder with an installed package, which adds two methods and reuses one of our names."""
     facts = tmp_path / "site" / "wobbly-1.0.dist-info"
     facts.mkdir(parents=True)
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: wobbly\nVersion: 1.0\n")

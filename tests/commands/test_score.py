@@ -1,4 +1,4 @@
-"""`bnnbench score`: a fold exported, predicted by another program, scored, and in the report."""
+"""`bnnbench score`: an exported fold, predicted by another program, scored and reported."""
 
 import csv
 import json
@@ -54,7 +54,7 @@ def bnnbench(*arguments: str, given: str = "") -> subprocess.CompletedProcess[st
 
 
 def predicted(folder: Path) -> pd.DataFrame:
-    """Another program: a Gaussian process on the exported files, which it knows nothing else of."""
+    """Another program: a Gaussian process that uses only the exported files."""
     train, test = (pd.read_csv(folder / f"{part}.csv") for part in ("train", "test"))
     features = [name for name in train.columns if name.startswith("x")]
     mean, std = train[features].mean(), train[features].std()
@@ -101,7 +101,7 @@ def test_a_fold_predicted_elsewhere_stands_beside_runs_in_the_report(tmp_path):
 
 
 def check_records(tables: list[pd.DataFrame], truth: list[np.ndarray]) -> None:
-    """Densities are scipy's, the store is sound, and nothing pretends to be repeatable."""
+    """Densities are SciPy's, the store is valid, and nothing claims to be repeatable."""
     store = Store(Path("results/uci"))
     records = [record for record in store.records() if record.elsewhere is not None]
     assert {record.fold for record in records} == {0, 1, 2}
@@ -154,7 +154,7 @@ def exported(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def handed_in(exported) -> pd.DataFrame:
-    """Sound predictions for fold 1."""
+    """Valid predictions for fold 1."""
     rows = pd.read_csv(exported / "test.csv")["row"]
     return pd.DataFrame({"row": rows, "mean": np.arange(len(rows)) + 100.0, "variance": 3000.0})
 

@@ -1,4 +1,4 @@
-"""The command on a rented machine ends in time, and says by its code whether to repeat it."""
+"""The command on a short GPU session ends in time, and its exit code says whether to repeat it."""
 
 import importlib
 import sys

@@ -1,4 +1,4 @@
-"""What a command carries out, keeps and repeats, and the code it ends with."""
+"""The runs that a command carries out, stores and repeats, and its exit code."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""On which data a command runs: original or not, all rows or the first."""
+"""The data of a command: original or not, all rows or the first."""
 
 import os
 from dataclasses import dataclass, replace
@@ -82,7 +82,7 @@ def test_a_data_folder_that_is_a_file_is_no_reason_for_stand_ins(tmp_path, monke
 def test_an_error_of_the_data_in_the_middle_is_said_without_a_traceback(tmp_path):
     @dataclass(frozen=True)
     class Vanishing(Line):
-        """Is there at first."""
+        """Exists at first."""
 
         def load(self, fold):
             return Line().load(fold) if fold == 0 else Elsewhere().load(fold)

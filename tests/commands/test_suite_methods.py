@@ -1,4 +1,4 @@
-"""Which methods a command carries out."""
+"""The methods that a command runs."""
 
 from dataclasses import dataclass, replace
 
@@ -62,7 +62,7 @@ def test_what_joins_a_tuned_profile_is_tuned_by_its_budget():
 
 
 def test_a_method_whose_lengths_cannot_be_counted_is_told_both_cures(tmp_path, monkeypatch):
-    """A ladder of epochs follows from updates, rows and the batch size."""
+    """Rungs of epochs follow from updates, rows and the batch size."""
     (tmp_path / "epochs_alone.py").write_text(
         "from dataclasses import dataclass\nfrom typing import ClassVar\n\n"
         "from bnnbench.methods.tuning.space import Space\n"
@@ -112,7 +112,7 @@ def test_a_method_whose_module_is_broken_is_named(tmp_path, monkeypatch, text, r
 
 @dataclass(frozen=True)
 class Packaged(Mean):
-    """Needs a package that nobody has."""
+    """Needs a package that is not installed anywhere."""
 
     lacks = "needs a package: pip install package"
 

@@ -1,4 +1,4 @@
-"""Mistakes on the command line are named before anything runs."""
+"""Usage errors are reported before anything runs."""
 
 from dataclasses import replace
 
@@ -42,14 +42,14 @@ from tests.suites.commands import FAST, call
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_misuse_is_code_2_with_the_reason(tmp_path, flags, reason):
+def test_usage_errors_exit_with_2_and_the_reason(tmp_path, flags, reason):
     answer = call(tmp_path, *flags)
     assert answer.code == 2
     assert reason in answer.errors
     assert not (tmp_path / "miniature").exists()
 
 
-def test_cuda_without_cuda_is_misuse(tmp_path, monkeypatch):
+def test_cuda_without_cuda_is_a_usage_error(tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     answer = call(tmp_path, "--device", "cuda")
     assert answer.code == 2
@@ -66,7 +66,7 @@ def test_cuda_without_cuda_is_misuse(tmp_path, monkeypatch):
         (["slurm", "--gpus", "0.5"], "Slurm allocates only whole GPUs"),
     ],
 )
-def test_devices_of_a_cluster_that_contradict_each_other_are_misuse(tmp_path, flags, reason):
+def test_devices_of_a_cluster_that_contradict_each_other_are_a_usage_error(tmp_path, flags, reason):
     answer = call(tmp_path, "--executor", *flags)
     assert answer.code == 2
     assert reason in answer.errors

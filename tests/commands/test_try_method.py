@@ -1,4 +1,4 @@
-"""`bnnbench try`: one method beside finished runs."""
+"""`bnnbench try`: one method compared with finished runs."""
 
 from dataclasses import replace
 
@@ -59,7 +59,7 @@ def test_a_dry_run_writes_nothing(bundle, tmp_path, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_usual_profile_is_that_of_searched_settings_else_of_most_runs(bundle):
+def test_the_usual_profile_has_searched_settings_else_most_runs(bundle):
     (first, *_) = try_method.rivals(bundle, "two_moons")
     large, small = (replace(first, profile=name, search=None) for name in ("large", "small"))
     tuned = replace(first, profile="tuned", search={"trials": []})

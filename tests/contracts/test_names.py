@@ -59,7 +59,7 @@ def types_in(described: object):
 
 @pytest.fixture
 def rehomed(monkeypatch):
-    """Move every registered class into another module, as a tidier house would."""
+    """Move every registered class into another module."""
 
     def move() -> None:
         moved = {name: f"elsewhere.of_{name}:{names.class_name(name)}" for name in PATHS}
@@ -102,7 +102,7 @@ def test_a_class_of_this_project_without_a_name_is_refused():
         names.name_of(Task)
 
 
-def test_a_strangers_class_goes_by_its_path():
+def test_a_third_party_class_goes_by_its_path():
     from tests.suites.fakes import Mean
 
     assert names.name_of(Mean) == "tests.suites.fakes:Mean"

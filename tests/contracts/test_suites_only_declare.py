@@ -1,4 +1,4 @@
-"""A suite file holds values and nothing else."""
+"""A suite file contains only values."""
 
 import ast
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 SUITES = Path(__file__).resolve().parent.parent.parent / "suites"
 DOING = ("probes", "truth", "check", "own")
-"""Folders of what carries suites out, and of what checks methods."""
+"""Folders of the code that runs suites and checks methods."""
 FILES = [
     path
     for path in sorted(SUITES.rglob("*.py"))
@@ -19,11 +19,11 @@ ACTIONS = (
     *(ast.Lambda, ast.IfExp, ast.BoolOp, ast.Compare),
     *(ast.With, ast.Try, ast.Await, ast.Yield, ast.NamedExpr, ast.Delete, ast.Global),
 )
-"""Whatever does something rather than states a value; a grid of settings is a value."""
+"""Statements that act in place of stating a value; a grid of settings is a value."""
 
 
 def offences(source: str) -> list[str]:
-    """Return what a suite file must not contain, by line."""
+    """Return the statements that a suite file must not contain, by line."""
     tree = ast.parse(source)
     if not ast.get_docstring(tree):
         return ["line 1: a docstring is missing"]

@@ -83,7 +83,7 @@ def test_rows_and_digests_are_equal_on_every_call_and_differ_between_folds(name)
     assert not {*first.test_names, *first.train_names} & {*other.test_names, *other.train_names}
 
 
-def test_the_digest_is_that_of_the_bytes_of_all_rows_but_the_test_targets():
+def test_the_digest_agrees_with_the_bytes_of_all_rows_but_the_test_targets():
     inputs = np.array([[1.0, 2.0], [1.0, 2.0], [0.5, -3.0]])
     rows = RawRows(inputs, np.arange(3.0), inputs[:2], np.zeros(2))
     digest = hashlib.sha256()
@@ -97,7 +97,7 @@ def test_the_digest_is_that_of_the_bytes_of_all_rows_but_the_test_targets():
     assert not {*replace(rows, train_targets=np.ones(3)).test_names} & {*rows.test_names}
 
 
-def test_test_targets_are_written_on_request_alone(tmp_path, capsys):
+def test_test_targets_are_written_only_on_request(tmp_path, capsys):
     for flags, expected in (([], False), (["--with-test-targets"], True)):
         place = tmp_path / str(expected)
         assert main(["export", "diabetes", "--fold", "2", "--out", str(place), *flags]) == 0

@@ -85,7 +85,7 @@ def test_data_without_transforms_say_so():
     assert facts_of(data, rows, rows, "none")["transforms"] == []
 
 
-def test_files_are_those_of_the_source_and_of_what_is_cut_from_it():
+def test_files_of_a_cut_are_the_files_of_its_source():
     every = {f.path: f.checksum for part in FILES.values() for f in part}
     assert len(every) == 6
     assert files_of(Cifar10()) == files_of(Limited(Cifar10(), 100)) == every
@@ -134,7 +134,7 @@ def test_the_command_line_says_what_is_missing(folder, capsys, monkeypatch):
     assert "folds" in capsys.readouterr().err
 
 
-def test_the_checksum_is_that_of_the_raw_rows():
+def test_the_checksum_agrees_with_the_raw_rows():
     cubic, digest = Cubic().table(0), hashlib.sha256()
     for array in (cubic.train_inputs, cubic.train_targets, cubic.test_inputs, cubic.test_targets):
         digest.update(array.tobytes())

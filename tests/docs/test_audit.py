@@ -1,4 +1,4 @@
-"""The audit's record is as expected, and comparisons without an environment still hold."""
+"""The audit's record is as expected, and comparisons that need no environment still hold."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_a_wrong_digit_and_a_shifted_mean_are_differences():
     assert not by_draws(*same, first, (second[0] + 0.15, second[1])).agrees
 
 
-def test_errors_by_batches_are_those_of_a_correlated_chain():
+def test_errors_by_batches_agree_with_a_correlated_chain():
     """The mean of an AR(1) chain has (1 + a) / (1 - a) times the variance of independent ones."""
     rng, a, draws = np.random.default_rng(1), 0.8, 400_000
     noise = rng.standard_normal(draws)

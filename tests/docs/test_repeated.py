@@ -1,4 +1,4 @@
-"""Runs repeated, as the document counts them, counted again from the files."""
+"""Repeated runs, as counted in the document, are counted again from the files."""
 
 import csv
 from collections import Counter
@@ -31,7 +31,7 @@ def test_every_line_is_of_a_run_of_the_bundle():
     assert len({row["key"] for row in ROWS}) == len(ROWS)
 
 
-def test_counts_are_those_of_the_files():
+def test_counts_agree_with_the_files():
     *_, total = repeated_table({})
     counts = dict(zip(COLUMNS, (int(cell.strip("*")) for cell in total[1:]), strict=True))
     outcomes = Counter(row["outcome"] for row in ROWS)

@@ -1,4 +1,4 @@
-"""The costs that ship with a version are those of docs/bundle, and a dry run uses them."""
+"""The costs that ship with a version come from docs/bundle, and a dry run uses them."""
 
 import subprocess
 
@@ -8,7 +8,7 @@ from docs.generate.shipped_costs import table
 from tests.warm import python
 
 
-def test_shipped_costs_are_those_of_the_bundle():
+def test_shipped_costs_agree_with_the_bundle():
     assert TABLE.read_text(encoding="utf-8") == table(), "run python -m docs.generate.shipped_costs"
 
 

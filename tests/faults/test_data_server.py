@@ -1,4 +1,4 @@
-"""A foreign method has a process of its own, training rows alone, and nothing that it can write."""
+"""A third-party method has a separate process, only training rows, and no writable files."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -84,7 +84,7 @@ def test_a_crash_says_where(name):
 
 
 @EXECUTORS
-def test_no_test_row_is_in_the_process_while_a_foreign_method_fits(name):
+def test_no_test_row_is_in_the_process_while_a_third_party_method_fits(name):
     (apart,) = results(name, task("look"))
     (among,) = results(name, task("look"), isolate=False)
     assert splits_seen(apart) == 0
@@ -92,7 +92,7 @@ def test_no_test_row_is_in_the_process_while_a_foreign_method_fits(name):
 
 
 def splits_seen(result):
-    """Return the level that was predicted: the number of other splits that the fit saw."""
+    """Return the predicted level: the number of other splits that the fit saw."""
     (outcome,) = result
     assert outcome.record.status == "completed", outcome.record.error
     ((prediction, _),) = unpack(outcome.predictions).values()
@@ -101,7 +101,7 @@ def splits_seen(result):
 
 @EXECUTORS
 @pytest.mark.parametrize("deed", ["load", "folder"])
-def test_sources_give_nothing_to_a_foreign_fit(name, deed):
+def test_sources_give_nothing_to_a_third_party_fit(name, deed):
     (found,) = results(name, task(deed))
     assert record(found).status == "failed"
     assert "requested data during its fit" in record(found).error
@@ -157,7 +157,7 @@ def test_active_learning_goes_on_apart():
 
 
 @pytest.mark.parametrize("key", sorted(METHODS))
-def test_own_methods_are_not_foreign(key):
+def test_own_methods_are_not_third_party(key):
     kind = method_type(METHODS[key])
     try:
         method = kind()
@@ -166,5 +166,5 @@ def test_own_methods_are_not_foreign(key):
     assert not is_third_party(method)
 
 
-def test_a_foreign_method_inside_an_ensemble_is_foreign():
+def test_a_third_party_method_inside_an_ensemble_is_third_party():
     assert is_third_party(Ensemble(2, Together()))

@@ -1,4 +1,4 @@
-"""Links, FIFOs and strange records in a store: nothing foreign is removed, no tool hangs."""
+"""Links, FIFOs and strange records in a store: nothing third-party is removed, no tool hangs."""
 
 import json
 import os
@@ -70,7 +70,7 @@ def test_gc_removes_no_run_behind_a_link(store, tmp_path, capsys):
     }
 
 
-def test_foreign_files_among_checkpoints_stay(store, capsys):
+def test_third_party_files_among_checkpoints_stay(store, capsys):
     fit = store.folder / "checkpoints" / ("b" * 20)
     fit.mkdir(parents=True)
     Ledger({"runs": [KEY]}).write(fit)

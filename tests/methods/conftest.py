@@ -14,7 +14,7 @@ from tests.methods.problems import regression
 
 @pytest.fixture(scope="session")
 def linear() -> Problem:
-    """Linear regression of known noise, whose posterior has a closed form."""
+    """Linear regression with known noise, whose posterior has a closed form."""
     return regression(
         rows=60, noise_std=0.5, architecture=(Linear(1),), true_std=0.5, dtype=torch.float64
     )
@@ -22,7 +22,7 @@ def linear() -> Problem:
 
 @pytest.fixture(scope="module")
 def nvrtc() -> ctypes.CDLL:
-    """NVIDIA's compiler out of its wheel."""
+    """NVIDIA's compiler from its wheel."""
     found = find_spec("nvidia")
     for folder in found.submodule_search_locations or () if found else ():
         for library in sorted(Path(folder).glob("*/lib/libnvrtc.so.*")):

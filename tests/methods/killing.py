@@ -1,4 +1,4 @@
-"""Fits that are killed in some epoch, and go on from their checkpoints."""
+"""Fits that are killed in some epoch, and continue from their checkpoints."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,18 +11,18 @@ from bnnbench.methods.fitting import progress
 
 
 class Killed(BaseException):
-    """Stands for the end of the process."""
+    """Represents the end of the process."""
 
 
 def counted(fit: Callable[[], Any]) -> tuple[Any, int]:
-    """Return what the fit returns and how many epochs it reports."""
+    """Return the result of the fit and the number of epochs that it reports."""
     reports = []
     with progress.listening(lambda *report: reports.append(report)):
         return fit(), len(reports)
 
 
 def killed_in(epoch: int, fit: Callable[[], object]) -> None:
-    """Let the fit end at the report of an epoch, before its checkpoint."""
+    """End the fit at the report of an epoch, before its checkpoint."""
     left = epoch
 
     def listen(done: int, total: int, loss: float) -> None:
@@ -36,7 +36,7 @@ def killed_in(epoch: int, fit: Callable[[], object]) -> None:
 
 
 def kept(folder: Path, fit: Callable[[], Any], every: float = 0.0, of: str = "this"):
-    """Return the fit with a place for checkpoints, after each epoch if `every` is 0."""
+    """Return the fit with a folder for checkpoints, after each epoch if `every` is 0."""
 
     def inside():
         with checkpoint.checkpointing(folder, {"fit": of}, every):

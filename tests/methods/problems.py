@@ -28,7 +28,7 @@ __all__ = [
 
 
 def design(problem: Problem) -> Tensor:
-    """Return the training inputs with a column of ones, in float64: a linear layer's view."""
+    """Return the training inputs with a column of ones, in float64, as a linear layer uses them."""
     inputs = problem.train.inputs.double()
     return torch.cat([inputs, torch.ones(len(inputs), 1, dtype=torch.float64)], dim=1)
 

@@ -1,4 +1,4 @@
-"""Belief matching against quadrature, torch's Dirichlet, and the exact posterior of counts."""
+"""Belief matching, by quadrature, torch's Dirichlet, and the exact posterior of counts."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_the_loss_of_two_classes_is_the_bound_by_quadrature(alpha, weight):
     assert loss == pytest.approx(weight * divergence - fit, abs=1e-6)
 
 
-def test_the_divergence_is_that_of_torch():
+def test_the_divergence_agrees_with_torch():
     outputs = torch.randn(2, 5, 4, generator=stream(0), dtype=torch.float64)
     targets = torch.randint(4, (2, 5), generator=stream(1))
     belief, prior = Dirichlet(outputs.exp()), Dirichlet(torch.full((4,), 0.6).double())
@@ -40,7 +40,7 @@ def test_the_divergence_is_that_of_torch():
 
 @pytest.mark.parametrize(("weight", "prior"), [(0.25, 1.0), (1.0, 0.5)])
 def test_at_the_optimum_the_belief_is_the_prior_plus_counts(weight, prior):
-    """Rows that are alike but for their class: the exact posterior of 1/λ of them."""
+    """Rows that differ only in their class: the exact posterior of 1/λ of them."""
     inputs = torch.eye(2, dtype=torch.float64).repeat_interleave(4, 0)
     targets = torch.tensor([0, 0, 0, 1, 2, 2, 2, 2])
     problem = Problem(Split(inputs, targets), Categorical(3), (Linear(3),))

@@ -1,4 +1,4 @@
-"""Deep ensembles: the mixture of members fitted alone."""
+"""Deep ensembles: the mixture of separately fitted members."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ MEMBER = AdamW(epochs=3, batch_size=8)
 
 
 @pytest.mark.parametrize("make", [regression, classification, images])
-def test_it_is_the_mixture_of_its_members_fitted_alone(make):
+def test_it_is_the_mixture_of_its_members_fitted_separately(make):
     problem = make()
     prediction = (
         Ensemble(3, MEMBER).fit(problem, stream(0)).predict(problem.train.inputs, stream(1))
@@ -47,7 +47,7 @@ def test_members_that_draw_contribute_all_their_draws():
 
 @dataclass(frozen=True)
 class SecondFails(Marginal):
-    """A method of which every second fit fails."""
+    """A method whose every second fit fails."""
 
     def fit_many(self, problems, rngs):
         fits = super().fit_many(problems, rngs)

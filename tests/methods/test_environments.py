@@ -1,4 +1,4 @@
-"""Environments of libraries: their names, their paths, and the variable that carries them."""
+"""Environments of libraries: their names, their paths, and the environment variable."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""IVON against ivon-opt, against a conjugate model, and under any gradients."""
+"""IVON, compared with ivon-opt and a conjugate model, and with arbitrary gradients."""
 
 from importlib.util import find_spec
 

@@ -1,4 +1,4 @@
-"""Label smoothing against a loop of torch, and against the probabilities at its optimum."""
+"""Label smoothing, compared with a torch loop and with the probabilities at its optimum."""
 
 import math
 
@@ -17,7 +17,7 @@ from tests.methods.problems import classification, regression, stream
 
 
 def test_at_the_optimum_probabilities_are_the_smoothed_labels():
-    """Rows that are all alike but for their class: the outputs of a linear layer are free."""
+    """Rows that differ only in their class: the outputs of a linear layer are unconstrained."""
     inputs = torch.eye(3, dtype=torch.float64).repeat_interleave(4, 0)
     targets = torch.arange(3).repeat_interleave(4)
     problem = Problem(Split(inputs, targets), Categorical(3), (Linear(3),))

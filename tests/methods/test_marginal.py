@@ -1,4 +1,4 @@
-"""The floor: training targets' distribution, whatever the input."""
+"""The baseline: the training targets' distribution, independent of the input."""
 
 import dataclasses
 

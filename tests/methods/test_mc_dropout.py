@@ -96,7 +96,7 @@ def test_dropout_everywhere_comes_before_every_linear_layer_even_inside_branches
 
 @pytest.mark.parametrize(("where", "sees_inputs"), [("hidden", 1.0), ("every", 0.7)])
 def test_no_draw_loses_an_input_where_hidden_units_alone_are_dropped(where, sees_inputs):
-    """Only the first input matters, and a ReLU unit for it: a draw of 0 has lost one or other."""
+    """Only the first input matters, through one ReLU unit: a draw of 0 has lost either."""
     problem = regression(architecture=(Linear(1, bias=False), ReLU(), Linear(1, bias=False)))
     rate, draws = 0.3, 20_000
     trained = fitted(problem, rate, draws, where).trained

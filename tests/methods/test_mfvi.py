@@ -1,4 +1,4 @@
-"""Mean-field VI against closed forms and against sampling weights."""
+"""Mean-field VI, compared with closed forms and sampled weights."""
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ from tests.methods.problems import exact_posterior, regression, stream, streams
 
 
 @pytest.mark.parametrize("prior_std", [0.1, 1.0, 3.0])
-def test_the_kl_is_that_of_independent_gaussians(prior_std):
+def test_the_kl_agrees_with_independent_gaussians(prior_std):
     rng = stream(0)
     mean = torch.randn(2, 9, generator=rng, dtype=torch.float64)
     std = torch.rand(2, 9, generator=rng, dtype=torch.float64) + 0.01

@@ -1,4 +1,4 @@
-"""The neural linear model against joint densities, quadrature and the network's features."""
+"""The neural linear model, by joint densities, quadrature and the network's features."""
 
 import math
 
@@ -30,7 +30,7 @@ SHAPE, RATE = 1.5, 0.3
 
 
 def model(rows: int = 12, features: int = 3, outputs: int = 1) -> tuple[Regression, np.ndarray]:
-    """Return a conjugate model and the features that it is of, with their targets behind."""
+    """Return a conjugate model and its features, with their targets in the last column."""
     seen = torch.randn(rows, features, generator=stream(1), dtype=torch.float64)
     targets = torch.randn(rows, outputs, generator=stream(2), dtype=torch.float64)
     both = torch.cat([seen, targets], 1).numpy()
@@ -79,7 +79,7 @@ def test_the_slope_of_the_evidence_is_its_difference(log_precision, outputs):
     assert slope == pytest.approx((ahead - behind) / 2e-5, rel=1e-4, abs=1e-6)
 
 
-def test_the_most_evident_precision_is_that_of_a_grid():
+def test_the_most_evident_precision_agrees_with_a_grid():
     seen = torch.randn(40, 3, generator=stream(1), dtype=torch.float64)
     targets = seen @ torch.tensor([[0.5], [-0.3], [0.8]], dtype=torch.float64)
     targets += 0.2 * torch.randn(40, 1, generator=stream(2), dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""Own files are imported from their present source, never from bytecode of an earlier one."""
+"""Custom files are imported from their present source, never from older bytecode."""
 
 import importlib
 import os

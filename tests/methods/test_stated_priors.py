@@ -1,4 +1,4 @@
-"""Methods that aim at the posterior of a problem's prior, against the exact one."""
+"""Methods that aim at the posterior under a problem's prior, compared with the exact one."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ AIMING = {
     "map_estimate": MapEstimate(learning_rate=0.05, epochs=600),
 }
 POINTS = ("map_estimate",)
-"""Methods that have the exact posterior's mode and nothing of its variance."""
+"""Methods with the exact posterior's mode, but without its variance."""
 
 OF_ONE_HIDDEN_LAYER = {"ep"}
 """Methods that fit no linear network; `tests/methods/ep` compares them with exact posteriors."""
@@ -51,7 +51,7 @@ def exact(linear):
 
 
 @pytest.mark.parametrize("name", POINTS)
-def test_a_mode_is_that_of_the_prior(linear, name):
+def test_a_mode_agrees_with_the_prior(linear, name):
     problem = replace(linear, prior=PRIOR)
     predicted = AIMING[name].fit(problem, stream(0)).predict(linear.train.inputs, stream(1))
     torch.testing.assert_close(predicted.mean[:, 0], exact(linear)[0], atol=1e-4, rtol=0)
@@ -69,7 +69,7 @@ def test_laplace_given_the_prior_has_a_linear_networks_posterior(linear, structu
 
 
 def test_laplace_of_a_deep_network_has_the_priors_precision_of_each_layer():
-    """Against (H / noise² + P)⁻¹, from automatic differentiation."""
+    """Compared with (H / noise² + P)⁻¹, by automatic differentiation."""
     given = regression(rows=30, noise_std=0.4, architecture=mlp([6], 1), dtype=torch.float64)
     problem = replace(given, prior=FixedPrecision(2.0))
     inputs = problem.train.inputs
@@ -124,7 +124,7 @@ def test_a_method_that_takes_the_prior_has_its_posterior(linear, name):
 
 
 def test_pbp_knows_the_precision_to_a_thousandth(linear):
-    """Several passes over its rows make PBP too sure of the weights, whatever the prior."""
+    """Several passes over the rows make PBP overconfident about the weights, under any prior."""
     diagnostics = AIMING["pbp"].fit(replace(linear, prior=PRIOR), stream(0)).diagnostics
     shape, rate = diagnostics["prior_shape"], diagnostics["prior_rate"]
     assert shape / rate == pytest.approx(PRIOR.precision, rel=1e-3)

@@ -74,7 +74,7 @@ def test_the_newsvendors_cost_is_the_pinball_loss_of_the_quantile(level, least):
     assert cost.mean().item() == pytest.approx(expected, rel=1e-12)
 
 
-def test_the_expected_cost_under_the_right_law_is_that_of_the_closed_form():
+def test_the_expected_cost_under_the_right_law_agrees_with_the_closed_form():
     """10 σ φ(z) for costs of 9 and 1: the mean over targets at their quantiles."""
     target = torch.from_numpy(2.0 * stats.norm.ppf((np.arange(100_000) + 0.5) / 100_000))[:, None]
     zeros = torch.zeros(1, len(target), 1, dtype=torch.float64)

@@ -32,7 +32,7 @@ def exact(mean, std, samples=None):
 
 @settings(max_examples=30)
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=6), st.sampled_from([0.0, 1e4, -3e5]))
-def test_moments_of_batches_are_those_of_all_samples(sizes, offset):
+def test_moments_of_batches_agree_with_all_samples(sizes, offset):
     batches = [offset + RNG.standard_normal((size, 2, 3)) for size in sizes]
     running = RunningMoments()
     for batch in batches:

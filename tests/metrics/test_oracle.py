@@ -46,7 +46,7 @@ def test_excess_risk_of_one_gaussian_is_the_divergence_of_two():
     assert float(found) == pytest.approx(0.4115717756571048, abs=1e-12)
 
 
-def test_excess_risk_of_a_mixture_is_that_of_adaptive_quadrature():
+def test_excess_risk_of_a_mixture_agrees_with_adaptive_quadrature():
     means, variances = [[-0.5], [0.4], [1.5]], [[0.3], [0.2], [0.9]]
     found = excess_risk(gaussians(means, variances), law([[0.2]], 0.5))
 

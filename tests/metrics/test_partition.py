@@ -92,7 +92,7 @@ def _reference_simplex_bins(probs: np.ndarray, minimum: int) -> list[list[int]]:
 @pytest.mark.parametrize(
     ("points", "minimum", "decimals"), [(300, 20, 9), (200, 5, 1), (39, 20, 9)]
 )
-def test_simplex_bins_are_those_of_the_published_rule(points, minimum, decimals):
+def test_simplex_bins_agree_with_the_published_rule(points, minimum, decimals):
     probs = np.random.default_rng(1).dirichlet(np.ones(3) / 2, points).round(decimals)
     index = simplex_bins(torch.from_numpy(probs), minimum).numpy()
     found = sorted(np.flatnonzero(index == b).tolist() for b in np.unique(index))

@@ -96,7 +96,7 @@ def test_honest_quantiles_are_best_by_pinball_loss_and_crps():
 
 
 @pytest.mark.parametrize(("mass", "name"), [(0.5, "50"), (0.9, "90"), (0.95, "95")])
-def test_intervals_are_those_of_the_grid(mass, name):
+def test_intervals_agree_with_the_grid(mass, name):
     prediction = gaussian(LEVELS, 1.0, 2.0, 1000)
     target = torch.from_numpy(scipy.stats.norm.ppf(middles(1000), 1.0, 2.0))[:, None]
     assert value(METRICS[f"picp_{name}"], prediction, target) == pytest.approx(mass)

@@ -18,7 +18,7 @@ PREDICTION = CategoricalPredictive(PROBS.double().log()[None])
 TARGET = torch.tensor([1, 1, 1, 1])
 
 
-def test_odds_are_those_of_the_predicted_class_to_the_true_one():
+def test_odds_are_of_the_predicted_class_against_the_true_one():
     expected = torch.tensor([3.5, 1.0, 6.0, 1.0]).double().log()
     torch.testing.assert_close(log_odds(PREDICTION, TARGET), expected, rtol=1e-6, atol=1e-7)
 

@@ -57,7 +57,7 @@ def test_equal_confidences_are_accepted_in_any_order_alike():
         max_size=40,
     ).filter(lambda rows: len({hit for _, hit in rows}) == 2)
 )
-def test_the_generalised_area_is_that_of_failure_detection(rows):
+def test_the_generalised_area_agrees_with_failure_detection(rows):
     """(1 - AUROC of failures) acc (1 - acc) + (1 - acc)²/2, derived by counting pairs."""
     prediction, target = _case(*map(list, zip(*rows, strict=True)))
     right = torch.tensor([hit for _, hit in rows])

@@ -1,4 +1,4 @@
-"""What tests in a browser look at: three suites, and what pages say of themselves."""
+"""Fixtures of the browser tests: three suites, and what pages say about themselves."""
 
 import math
 from pathlib import Path
@@ -17,7 +17,7 @@ HOSTILE = [
     "x" * 200,
     "constructor",
 ]
-"""Names that a page must show and not obey."""
+"""Names that a page must show without executing them."""
 
 CONTRAST = """() => {
   const parse = c => c.match(/[\\d.]+/g).slice(0, 3).map(Number);
@@ -32,17 +32,17 @@ CONTRAST = """() => {
   return Math.min(...texts.map(e => { const [a, b] = [light(getComputedStyle(e).color),
     light(ground(e))].sort((x, y) => y - x); return (a + 0.05) / (b + 0.05); }));
 }"""
-"""JavaScript: the least contrast of a text with its ground."""
+"""JavaScript: the minimum contrast of a text with its background."""
 
 
 def folders(tmp_path_factory):
-    """Return folders for results and a site, beside each other, as `visit` expects them."""
+    """Return adjacent folders for results and a site, as `visit` expects them."""
     place = tmp_path_factory.mktemp("reports")
     return place / "results", place / "site"
 
 
 def reported(results, site):
-    """Write a report beside the runs of each suite and a site; return the site."""
+    """Write a report next to the runs of each suite, and a site; return the site."""
     assert main([str(results)]) in (0, 3)
     assert main([str(results), "--out", str(site)]) in (0, 3)
     return site
@@ -55,7 +55,7 @@ def settled(page):
 
 
 def broken_rules(page):
-    """Return what axe finds wrong with a page: each rule, and what breaks it."""
+    """Return axe's findings on a page: each rule, and what violates it."""
     return [
         f"{rule['id']}: {rule['help']}: {node['target']}"
         for rule in Axe().run(settled(page)).response["violations"]
@@ -64,7 +64,7 @@ def broken_rules(page):
 
 
 def keep_suites(results: Path) -> None:
-    """Keep three suites: a usual one, one of hostile names and values, one of regression."""
+    """Store three suites: a usual one, one with hostile names and values, one of regression."""
     cifar10(results / "cifar10", seeds=3, points=200)
     rng = np.random.default_rng(0)
     scores = {

@@ -1,4 +1,4 @@
-"""Traits of made-up conditions, from their names, so that tests need not write them out."""
+"""Traits of artificial conditions, derived from their names."""
 
 import re
 

@@ -15,7 +15,7 @@ def site(tmp_path_factory):
 
 @pytest.fixture
 def visit(browser, site):
-    """Open a suite's report, or a page of the site; nothing may have gone wrong or out."""
+    """Open a suite's report, or a page of the site; fail on errors and on external requests."""
     complaints, requests, contexts = [], [], []
 
     def opened(name, width=1400, **options):

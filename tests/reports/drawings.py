@@ -1,11 +1,11 @@
-"""The SVG of a figure, read back for tests."""
+"""The SVG of a figure, parsed for tests."""
 
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 
 def root(svg: str) -> Element:
-    """Return the root of a drawing; a text that is not well-formed fails here."""
+    """Return the root of a drawing; text that is not well-formed fails here."""
     return ElementTree.fromstring(str(svg).replace("<svg ", '<svg xmlns:xlink="x" ', 1))
 
 

@@ -1,4 +1,4 @@
-"""Every kind of figure that methods share, drawn of seven methods with made-up numbers."""
+"""Every kind of figure that methods share, drawn for seven methods with artificial numbers."""
 
 import numpy as np
 
@@ -35,7 +35,7 @@ NAMES = ("AdamW", "Best <b>", "Second", "Third", "Ensemble", "Quoted \"&'", "Cla
 STYLES = styles(NAMES)
 PLACES = dict(zip(("Class frequency", "Best <b>", "Second", "Third", "AdamW", "Ensemble",
                    'Quoted "&\''), range(1, 8), strict=True))  # fmt: skip
-"""Method → an error, the least of the class frequencies, which no figure praises."""
+"""Method → an error, smallest for the class frequencies, which no figure highlights."""
 CURVES = {m: np.array([[p + 1.0, p], [p + 1.2, p + 0.1]]) for m, p in PLACES.items()}
 GAINS = {m: -values for m, values in CURVES.items()}
 
@@ -48,7 +48,7 @@ def roc(area):
 
 
 def rows(place):
-    """Return draws at two rows that are the further from the truth the higher the place."""
+    """Return draws at two rows whose distance from the truth grows with the place."""
     draws = np.random.default_rng(place).standard_normal((40, 2))
     draws[:, 1] = 0.5 * draws[:, 0] + place * draws[:, 1]
     return Rows(np.zeros(2), np.zeros(2), draws + 0.1 * place, np.zeros((40, 2)))

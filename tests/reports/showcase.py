@@ -44,7 +44,7 @@ SETTINGS = {"epochs": 25, "batch_size": 128, "weight_decay": 1e-4}
 
 
 def cifar10(folder: Path, seeds: int = 5, points: int = 1500) -> None:
-    """Keep seven methods on CIFAR-10 and two other data sets; one of the runs diverged."""
+    """Store seven methods on CIFAR-10 and two other data sets; one of the runs diverged."""
     names = {
         "clean": CLASSIFICATION,
         "ood_svhn": OUT_OF_DISTRIBUTION,
@@ -81,7 +81,7 @@ def cifar10(folder: Path, seeds: int = 5, points: int = 1500) -> None:
 
 
 def uci(folder: Path, folds: int = 20) -> None:
-    """Keep seven methods on nine regression sets."""
+    """Store seven methods on nine regression sets."""
     for dataset, size in SETS.items():
         for method, (_, seconds, worse) in METHODS.items():
             for fold in range(folds):

@@ -1,4 +1,4 @@
-"""Records and predictions made up for the tests of the reports."""
+"""Artificial records and predictions for the tests of the reports."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -99,7 +99,7 @@ def _constant(made: Record) -> dict[str, float]:
 
 
 def runs_of(scores: Mapping[str, Sequence[float]], metric: str = "nll", **fields) -> list[Record]:
-    """Return one run per method and seed, its score given."""
+    """Return one run per method and seed, with the given scores."""
     return [
         record(method, seed=seed, scores={"clean": {metric: score}}, **fields)
         for method, values in scores.items()
@@ -138,7 +138,7 @@ def classified(
 def detected(
     rng: np.random.Generator, sharpness: float, shift: float, points: int = 400
 ) -> tuple[CategoricalPredictive, torch.Tensor]:
-    """Return predictions on test data and on other data, the targets saying which is which."""
+    """Return predictions on test data and on other data; the targets distinguish them."""
     inside, _ = classified(rng, sharpness, points)
     outside, _ = classified(rng, sharpness, points, shift)
     joined = torch.cat([inside.log_probs, outside.log_probs], 1)
@@ -148,7 +148,7 @@ def detected(
 def regressed(
     rng: np.random.Generator, error: float, claimed: float, points: int = 60
 ) -> tuple[GaussianPredictive, torch.Tensor]:
-    """Return predictions that are off by `error` and claim to be off by `claimed`."""
+    """Return predictions with the error `error` and the stated deviation `claimed`."""
     targets = torch.from_numpy(rng.standard_normal((points, 1)))
     means = targets + error * torch.from_numpy(rng.standard_normal((points, 1)))
     return GaussianPredictive(means[None], torch.full((1, points, 1), claimed**2).double()), targets
@@ -163,9 +163,9 @@ def scored(predictions: Predictions, names: Mapping[str, Sequence[str]]):
 
 
 def many(folder: Path, count: int = 10_000, predicted: int = 0) -> None:
-    """Keep `count` runs of one suite: 20 methods on 10 regression sets, 10 folds, the rest seeds.
+    """Store `count` runs of one suite: 20 methods on 10 regression sets, 10 folds, the rest seeds.
 
-    The methods differ by known amounts; a hundredth of the runs diverged. The first `predicted`
+    The methods differ by known amounts; one percent of the runs diverged. The first `predicted`
     have predictions.
     """
     rng = np.random.default_rng(0)

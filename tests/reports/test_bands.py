@@ -16,7 +16,7 @@ STYLES = styles(["A"])
 
 
 def _gathered(folder, predictions, facts):
-    """Keep runs, given (fold, seed) → predictions, and return their evidence and benchmark."""
+    """Store runs, given (fold, seed) → predictions, and return their evidence and benchmark."""
     runs = {at: record("A", fold=at[0], seed=at[1], facts=facts) for at in predictions}
     packed = {runs[at].key: {"clean": made} for at, made in predictions.items()}
     store = keep(folder, list(runs.values()), packed)

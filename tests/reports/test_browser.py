@@ -1,4 +1,4 @@
-"""Pages in real, headless Chromium: they fit, are legible, safe, and can be printed."""
+"""Pages in real, headless Chromium: they fit, are legible and safe, and can be printed."""
 
 from urllib.parse import unquote, urlparse
 

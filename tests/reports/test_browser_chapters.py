@@ -1,4 +1,4 @@
-"""Chapters of a report on pages of their own, in real, headless Chromium."""
+"""Chapters of a report on separate pages, in real, headless Chromium."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tables copied out of a page in Chromium, as Markdown, CSV or LaTeX."""
+"""Tables copied from a page in Chromium, as Markdown, CSV or LaTeX."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Curves that answer to the pointer and the keys, in real, headless Chromium."""
+"""Curves that respond to the pointer and the keys, in real, headless Chromium."""
 
 import pytest
 
@@ -22,7 +22,7 @@ TIMED = ["adamw", "sgd", "ivon", "mfvi", "ensemble", "pbp"]
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The suites in `browsing`, and a session of timings of six methods, one of a hostile name."""
+    """The suites in `browsing`, and timings of six methods, one with a hostile name."""
     results, site = folders(tmp_path_factory)
     keep_suites(results)
     written(results / "benchmark.json",
@@ -50,7 +50,7 @@ def widths(scope):
 
 
 def only(scope, method, scheme="light"):
-    """Assert that a method is in colour, all others are grey and it is drawn above them."""
+    """Assert that a method is in colour, and that all others are grey and drawn below it."""
     found = colours(scope)
     assert found.pop(method) != REST[scheme]
     assert set(found.values()) == {REST[scheme]}

@@ -1,4 +1,4 @@
-"""Tables in Chromium: sorted, cut down to what is asked for, and opened to the runs behind them."""
+"""Tables in Chromium: sorted, filtered, and opened to their runs."""
 
 import re
 

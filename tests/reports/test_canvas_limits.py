@@ -1,4 +1,4 @@
-"""Figures of numbers near the largest that a computer holds."""
+"""Figures of numbers near the largest floating-point number."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Corruptions in a report: the mean over them in front, each folded away; printed numbers."""
+"""Corruptions in a report: their mean first, each one folded; printed numbers."""
 
 import csv
 from statistics import fmean

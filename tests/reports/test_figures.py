@@ -74,7 +74,7 @@ def test_the_front_leaves_out_what_another_beats():
     assert front({}) == []
 
 
-def test_random_fronts_are_those_of_the_definition():
+def test_random_fronts_agree_with_the_definition():
     rng = np.random.default_rng(1)
     for _ in range(50):
         pairs = rng.integers(0, 6, (8, 2)).astype(float)

@@ -1,4 +1,4 @@
-"""What `bnnbench report` reads and writes."""
+"""Input and output files of `bnnbench report`."""
 
 import csv
 import io

@@ -16,7 +16,7 @@ from tests.reports.shared_figures import CURVES, FIGURES, NAMES, STYLES
 NO_ORDER = ("density", "cloud", "quantiles")
 """Figures whose best methods follow from draws or distances, not from `PLACES`."""
 UNNAMED = {"ranks", "timings", "cloud", "density", "outputs"}
-"""Figures whose methods are named in rows or in the legend alone."""
+"""Figures whose methods are named only in rows or in the legend."""
 
 
 @pytest.mark.parametrize("kind", FIGURES)
@@ -101,7 +101,7 @@ def test_labels_lie_in_the_axes_and_on_no_other_and_nearest_to_their_own_curve()
     assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes.values(), 2))
     for method, centre in centres.items():
         assert min(heights, key=lambda m: abs(heights[m] - centre)) == method
-        assert abs(heights[method] - centre) > 0.02  # beside the line, not on it
+        assert abs(heights[method] - centre) > 0.02  # next to the line, not on it
 
 
 def test_a_name_without_room_is_left_out():

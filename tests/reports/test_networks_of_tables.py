@@ -1,4 +1,4 @@
-"""Tables that print several networks: ours stands beside its own column."""
+"""Tables that print several networks: ours is next to its own column."""
 
 import pytest
 

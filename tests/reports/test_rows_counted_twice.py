@@ -1,4 +1,4 @@
-"""A method whose prior comes from the rows it fitted is named under every table."""
+"""A method whose prior uses the rows that it is fitted to is named under every table."""
 
 import pytest
 

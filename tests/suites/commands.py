@@ -1,4 +1,4 @@
-"""The command line, carried out in this process, and what it leaves."""
+"""The command line, run in this process, and its results."""
 
 import csv
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ WITH_OPTIONAL = replace(
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command gave."""
+    """The results of a command."""
 
     code: int
     output: str

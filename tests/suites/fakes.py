@@ -53,7 +53,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Elsewhere(Line):
-    """A line whose file is not there; another line may take its place."""
+    """A line whose file is missing; another line may replace it."""
 
     name: str = "elsewhere"
 
@@ -82,7 +82,7 @@ class Uneven(Line):
 
 @dataclass(frozen=True)
 class Coins:
-    """Two classes, told apart by the sign of the first feature."""
+    """Two classes, separated by the sign of the first feature."""
 
     name: str = "coins"
     folds: int = 1
@@ -143,7 +143,7 @@ def fitted(problem: Problem, rng: torch.Generator) -> Constant:
 
 @dataclass(frozen=True)
 class Mean:
-    """Predicts the training mean, shaken a little."""
+    """Predicts the training mean with a small perturbation."""
 
     shake: float = 1.0
 
@@ -154,7 +154,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Together:
-    """Like `Mean`, several problems at once; those of odd first value fail on demand."""
+    """Like `Mean`, for several problems at once; those with an odd first value fail on demand."""
 
     diverges_at: float = torch.inf
 
@@ -177,7 +177,7 @@ class Together:
 
 @dataclass(frozen=True)
 class Slow:
-    """Sleeps through its epochs."""
+    """Sleeps during its epochs."""
 
     seconds: float = 0.2
     epochs: int = 10
@@ -207,7 +207,7 @@ class Raising:
 
 @dataclass(frozen=True)
 class Impatient:
-    """Stands for a person who presses Ctrl-C during the fit."""
+    """Represents a user who presses Ctrl-C during the fit."""
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Constant:
         raise KeyboardInterrupt
@@ -239,7 +239,7 @@ class Dying:
 
 @dataclass(frozen=True)
 class Unaligned:
-    """Fails as a method does whose kernel a GPU stops, up to `times` times; a file counts them."""
+    """Fails like a method whose GPU kernel is stopped, up to `times` times; a file counts them."""
 
     counter: str
     times: int
@@ -256,7 +256,7 @@ class Unaligned:
 
 @dataclass(frozen=True)
 class Fragile:
-    """Fits several problems at once; one whose first input is above `most` kills the process."""
+    """Fits several problems at once; one with a first input above `most` kills the process."""
 
     most: float
 
@@ -272,7 +272,7 @@ class Fragile:
 
 @dataclass(frozen=True)
 class Hungry:
-    """Holds so much memory for a while."""
+    """Holds the given amount of memory for a while."""
 
     bytes: int
 
@@ -284,7 +284,7 @@ class Hungry:
 
 @dataclass(frozen=True)
 class Busy:
-    """Computes for so many seconds of the processor's time."""
+    """Computes for the given number of processor seconds."""
 
     seconds: float
 
@@ -297,7 +297,7 @@ class Busy:
 
 @dataclass(frozen=True)
 class NeedsSettings:
-    """Cannot be made without settings."""
+    """Cannot be constructed without settings."""
 
     rate: float
 

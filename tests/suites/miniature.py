@@ -1,4 +1,4 @@
-"""A suite of seconds: `python -m tests.suites.miniature`."""
+"""A suite that takes seconds: `python -m tests.suites.miniature`."""
 
 from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean

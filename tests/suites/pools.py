@@ -47,7 +47,7 @@ def suite(**changes):
 
 @dataclass(frozen=True)
 class Far:
-    """More uncertain the larger the first feature is, as it is standardised."""
+    """The uncertainty grows with the standardised first feature."""
 
     diagnostics: ClassVar = {}
 

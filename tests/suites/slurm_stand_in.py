@@ -1,6 +1,6 @@
-"""Commands of Slurm that carry out jobs on this machine, as much as submitit asks of them.
+"""Slurm commands that run jobs on this machine, as far as submitit needs them.
 
-While a file named `hold` lies in the folder, jobs stay in the queue.
+While the folder contains a file named `hold`, jobs stay in the queue.
 """
 
 import os
@@ -24,7 +24,7 @@ PYTHON = "python"
 
 
 def installed(folder: Path) -> dict[str, str]:
-    """Put the commands into a folder, and return the variables with which they are found."""
+    """Put the commands into a folder, and return the environment variables that find them."""
     from tests.warm import python
 
     folder.mkdir()
@@ -41,7 +41,7 @@ def installed(folder: Path) -> dict[str, str]:
 
 
 def scripts(folder: Path) -> list[str]:
-    """Return what was submitted, in order."""
+    """Return the submitted jobs, in order."""
     return [path.read_text() for path in sorted(folder.glob("*.sh"))]
 
 
@@ -63,7 +63,7 @@ def sbatch(folder: Path, file: str) -> None:
 
 
 def job(folder: Path, name: str) -> None:
-    """Wait in the queue, then carry out a job; what it started ends with it."""
+    """Wait in the queue, then run a job; its child processes end with it."""
     state = folder / f"{name}.state"
     while (folder / "hold").exists():
         time.sleep(0.1)
@@ -77,7 +77,7 @@ def job(folder: Path, name: str) -> None:
 
 
 def srun(folder: Path, *arguments: str) -> None:
-    """Carry out a command with its output in files."""
+    """Run a command with its output in files."""
     places = {}
     left = list(arguments)
     while left[0].startswith("--"):

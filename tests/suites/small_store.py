@@ -1,4 +1,4 @@
-"""Four runs as a store keeps them, commands about stores, and damage to files."""
+"""Four runs in a store, commands about stores, and damage to files."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Active learning: suites of methods and arms, and their command line."""
+"""Active learning: suites of methods and strategies, and their command line."""
 
 import json
 from dataclasses import replace
@@ -82,4 +82,4 @@ def test_more_acquisitions_than_the_pool_has_rows_are_a_mistake_with_a_cure(tmp_
     assert answer.code == 2
     assert "has 13 rows in its pool, but 15 are to be acquired" in answer.errors
     assert "Traceback" not in answer.errors
-    assert not times(tmp_path)  # said before anything is fitted
+    assert not times(tmp_path)  # reported before anything is fitted

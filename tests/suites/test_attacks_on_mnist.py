@@ -1,4 +1,4 @@
-"""Attacks on multinomial regression of real digits, beside values computed independently."""
+"""Attacks on multinomial regression of real digits, with independently computed values."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ WALK: dict[str, Any] = {"steps": 40, "step": 0.1, "random_start": False}
 
 @pytest.fixture(scope="module")
 def attacked(data_folder):
-    """Return test digits and the only optimum of a convex loss, to compare anywhere."""
+    """Return test digits and the unique optimum of a convex loss, for comparison anywhere."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BNNBENCH_DATA", str(data_folder))
         if missing := Mnist().missing():

@@ -75,7 +75,7 @@ def test_networks_with_dropout_have_the_rate_of_their_method(label, rate, case):
     assert last.outputs == case.source.classes
 
 
-def test_random_weights_are_those_of_all_convolutions():
+def test_random_weights_agree_with_all_convolutions():
     network = TorchNetwork(PAPER.architecture_for(PAPER.cases[0], "Radial"), (3, 32, 32))
     assert [part.shape[0] for part in hidden_weights(network)] == (
         [64] * 5 + [128] * 5 + [256] * 5 + [512] * 5

@@ -1,4 +1,4 @@
-"""All 95 corruptions stream through an evaluation: neither images nor draws pile up."""
+"""All 95 corruptions stream through an evaluation: neither images nor draws accumulate."""
 
 import weakref
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ POINTS, DRAWS = 12, 20
 
 @dataclass(frozen=True)
 class Guess:
-    """Class probabilities that depend on the brightness, in many draws; counts what is alive."""
+    """Class probabilities by brightness, in many draws; counts live objects."""
 
     alive: ClassVar[list[weakref.ref]] = []
     most: ClassVar[list[int]] = []
@@ -55,6 +55,6 @@ def test_all_corruptions_are_scored_one_at_a_time(tmp_path, monkeypatch):
     assert {*outcome.record.condition_origins.values()} == {"stand-in"}
     kept = packing.unpack(outcome.predictions)
     assert {type(prediction) for prediction, _ in kept.values()} == {CategoricalSummary}
-    assert max(Guess.most) <= 3  # the test images, those of a condition, and the one before
+    assert max(Guess.most) <= 3  # the test images, those of a condition, and the previous ones
     fogged = [kept[f"corrupted_fog_{s}"][0].mixture_log_probs for s in range(1, 6)]
     assert not torch.equal(fogged[0], fogged[4])

@@ -1,4 +1,4 @@
-"""The study of few draws: what its probe measures, and the suite made small."""
+"""The study of few draws: the measurements of its probe, and a small version of the suite."""
 
 import math
 from dataclasses import replace
@@ -32,7 +32,7 @@ def posterior(integral, source=SOURCE) -> DrawsPosterior:
 @pytest.mark.long
 @pytest.mark.parametrize("integral", [MonteCarlo(), Collapsed("minmax"), Collapsed("moment")])
 @pytest.mark.parametrize("correlation", [0.0, 0.9])
-def test_divergences_are_those_of_adaptive_quadrature(integral, correlation):
+def test_divergences_agree_with_adaptive_quadrature(integral, correlation):
     source = LinearTruth(correlation)
     data, own = source.load(0), posterior(integral, source)
     measured = FewSamples((2, 6)).measure(own, data, stream(1))
@@ -74,7 +74,7 @@ def test_densities_of_bounded_support_have_no_divergence_back():
     }
 
 
-def test_the_first_draws_are_those_of_every_count():
+def test_the_first_draws_agree_with_every_count():
     own = posterior(MonteCarlo())
     few, more = (FewSamples(c).measure(own, DATA, stream(1)) for c in ((5, 40), (5, 10, 40)))
     assert few["samples_5"] == more["samples_5"]
@@ -83,7 +83,7 @@ def test_the_first_draws_are_those_of_every_count():
 
 
 def test_many_draws_are_exact_by_monte_carlo_and_not_by_a_box():
-    """The error of Monte Carlo falls as one over the draws; what the box lacks stays."""
+    """The error of Monte Carlo falls as one over the draws; the error of the box stays."""
     means = {}
     for integral in (MonteCarlo(), Collapsed("minmax"), Collapsed("moment")):
         own = posterior(integral)
@@ -95,7 +95,7 @@ def test_many_draws_are_exact_by_monte_carlo_and_not_by_a_box():
     assert first / last == pytest.approx(16, rel=0.5)
     # The extremes of more draws are further apart.
     assert means[Collapsed("minmax")][1] > means[Collapsed("minmax")][0]
-    # The moments of 800 draws are exact to 5 %: a triangle and a box of uniforms are left.
+    # The moments of 800 draws are exact to 5 %: a triangle and a box of uniforms remain.
     assert 1e-4 < means[Collapsed("moment")][1] < 0.01
 
 

@@ -1,4 +1,4 @@
-"""The ladder of message passing: its probe, and the suite made small."""
+"""The approximation levels of message passing: their probe, and a small version of the suite."""
 
 from dataclasses import replace
 

@@ -47,7 +47,7 @@ def test_digits_and_clothing_are_scored_for_every_network(tmp_path):
     answer = call(tmp_path, *flags, suite=suite)
     assert answer.code == 0, answer.output + answer.errors
     records = [from_json(p.read_text()) for p in tmp_path.glob("mnist/runs/*/record.json")]
-    # Under the limit both sizes for the perceptron are the same images.
+    # Below the limit, both sizes for the perceptron are the same images.
     assert {r.dataset for r in records} == {"mnist-640-mlp", "mnist-2560-lenet"}
     titles = {case.name: case.title for case in suite.cases}
     for record in records:
@@ -66,7 +66,7 @@ def test_schedules_differ_in_nothing_else_and_are_timed_one_fit_at_a_time():
     suite = SUITES["schedules"]
     fits = {n: m for n, m in suite.methods.items() if isinstance(m, MessagePassing)}
     assert len({fit.schedule for fit in fits.values()}) == len(fits) == len(suite.methods) - 1
-    # Passes and damping are those that held-out images chose for each.
+    # Held-out images chose passes and damping for each size.
     shown = SUITES["quick"].methods["MP"]
     alike = {
         replace(fit, schedule=Coupled(64), iterations=shown.iterations) for fit in fits.values()

@@ -1,4 +1,4 @@
-"""The suites of paper 003's small experiments, by declaration and with everything made small."""
+"""The suites of paper 003's small experiments: their declarations, and small versions."""
 
 from dataclasses import replace
 
@@ -51,7 +51,7 @@ def test_every_model_is_fitted_in_both_spaces_and_seeds_train_together():
 
 
 def test_labels_are_smoothed_as_much_as_one_function_under_fvi():
-    """The gradient of one function's objective beside that of smoothed labels, on a batch."""
+    """The gradient of the function-space objective and of smoothed labels, on a batch."""
     method = PAPER.methods["MAP label smoothing"]
     assert isinstance(method, LabelSmoothing)
     batch, classes = method.training.batch_size, 10
@@ -62,7 +62,7 @@ def test_labels_are_smoothed_as_much_as_one_function_under_fvi():
     of_function = prior.divergence(logits.log_softmax(1)[None, None])[0] / batch
     objective = cross_entropy(logits, targets) + of_function
     one, other = (torch.autograd.grad(loss, logits)[0] for loss in (objective, smooth))
-    # Labels keep 1 - share of the loss; Adam knows no factor of all gradients.
+    # Labels keep 1 - share of the loss; Adam ignores a factor of all gradients.
     difference = (one * (1 - method.share) - other).norm() / other.norm()
     assert float(difference) < 2e-3  # the smoothing of probabilities by 1e-4
 

@@ -1,4 +1,4 @@
-"""The suite of transfer to STL-10, on files in the official layout and without them."""
+"""The suite of transfer to STL-10, with files in the official layout and without them."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ QUICK = SUITES["quick"]
 
 
 class Official(DigitsAsCifar10):
-    """Digits that pass for the real thing, labelled as CIFAR-10 is."""
+    """Digits in place of the real images, labelled like CIFAR-10."""
 
     @property
     def origin(self):
@@ -30,7 +30,7 @@ class Official(DigitsAsCifar10):
 
 @pytest.fixture
 def written(folder, monkeypatch):
-    """A test part of STL-10 on disk: 20 images, two of each class, monkeys among them."""
+    """A test part of STL-10 on disk: 20 images, two per class, including monkeys."""
     images = np.random.default_rng(1).integers(256, size=(20, 96, 96, 3), dtype=np.uint8)
     pixels = put(folder, "stl10_binary/test_X.bin", images.transpose(0, 3, 2, 1).tobytes())
     labels = put(folder, "stl10_binary/test_y.bin", bytes([*range(1, 11)] * 2))

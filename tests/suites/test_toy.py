@@ -35,8 +35,8 @@ COMPARED = {
     *("mfvi", "dvi", "vsd", "ivon", "graves_vi", "pbp", "message_passing", "moment_propagation"),
     *("hmc", "sgld", "cyclical_sgld"),
 }
-"""Methods of this project that fit networks of any depth with known noise, except checks of others,
-wrappers, and methods of a stated prior."""
+"""Methods of this project for networks of any depth with known noise, without wrappers, checks of
+other methods, and methods of a stated prior."""
 
 
 @pytest.mark.parametrize("profile", ["depth", "coverage", "coverage_paper"])
@@ -44,7 +44,7 @@ def test_methods_for_networks_of_any_depth_meet_the_sines(profile):
     assert {name_of(type(method)) for method in SUITES[profile].methods.values()} >= COMPARED
 
 
-def test_depths_are_those_of_the_paper_on_the_same_rows():
+def test_depths_agree_with_the_paper_on_the_same_rows():
     suite = SUITES["depth"]
     for label in suite.methods:
         for case, layers in zip(suite.cases, range(2, 7), strict=True):

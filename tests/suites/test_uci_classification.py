@@ -1,4 +1,4 @@
-"""The classification of tables: every method takes classes, and reports show rare ones."""
+"""The classification of tables: every method accepts classes, and reports show rare ones."""
 
 import math
 
@@ -28,7 +28,7 @@ def test_every_method_learns_classes_and_is_scored(results):
         assert all(map(math.isfinite, (record.scores["clean"][name] for name in IMBALANCED)))
     balanced = {r.method: r.scores["clean"]["balanced_accuracy"] for r in records}
     frequency = balanced.pop("Class frequency")
-    assert frequency == 1 / 8  # one class of eight is right
+    assert frequency == 1 / 8  # one class of eight is correct
     assert min(balanced.values()) > 0.5, min(balanced.items(), key=lambda item: item[1])
 
 

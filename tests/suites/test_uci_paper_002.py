@@ -1,4 +1,4 @@
-"""The profiles of CIBER on UCI sets: printed rows, and rows beside CIBER from one descent."""
+"""The profiles of CIBER on UCI sets: printed rows, and rows that share CIBER's descent."""
 
 from dataclasses import replace
 from itertools import groupby

@@ -1,4 +1,4 @@
-"""A suite whose runs take too much, but for one: `python -m tests.suites.troubled`."""
+"""A suite whose runs need too much, except one: `python -m tests.suites.troubled`."""
 
 from bnnbench.commands.suite import main
 from bnnbench.datasets.conditions.clean import Clean

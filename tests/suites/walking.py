@@ -17,7 +17,7 @@ from tests.suites.fakes import Constant, Line
 
 @dataclass(frozen=True)
 class Walk:
-    """Predicts where a random walk comes to an end."""
+    """Predicts the end of a random walk."""
 
     epochs: int = 40
     seconds: float = 1.2

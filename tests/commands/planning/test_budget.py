@@ -1,4 +1,4 @@
-"""What a plan may take, from what was."""
+"""The resources that a plan may use, estimated from finished runs."""
 
 import math
 import time

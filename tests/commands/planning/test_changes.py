@@ -47,7 +47,7 @@ class Constant:
 
 @pytest.fixture(autouse=True)
 def fresh_digests():
-    """Read sources anew, as the process of the next command does."""
+    """Read sources again, as the process of the next command does."""
     forget()
     yield forget
     forget()
@@ -55,7 +55,7 @@ def fresh_digests():
 
 @pytest.fixture
 def own_file(tmp_path, monkeypatch, fresh_digests):
-    """A method in a file of its own with a module beside it, and a way to edit either."""
+    """A method in a separate file that imports another, and a way to edit either."""
     folder = tmp_path / "mine"
     folder.mkdir()
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -126,7 +126,7 @@ def test_so_is_one_whose_neighbour_is_edited_but_not_for_a_comment(own_file, tmp
 
 @dataclass(frozen=True)
 class Csv(Line):
-    """Rows of a file of one's own."""
+    """Rows of a user's file."""
 
     name: str = "heights"
     folds: int = 2

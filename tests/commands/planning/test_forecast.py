@@ -1,4 +1,4 @@
-"""The time left, by a clock of one's own, against sums done by hand."""
+"""The remaining time, by a fake clock, compared with sums computed by hand."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ __all__ = ["kept"]
 
 
 class Clock:
-    """Shows the seconds that it is set to."""
+    """Shows the seconds to which it is set."""
 
     def __init__(self):
         self.now = 0.0
@@ -71,7 +71,7 @@ def test_runs_without_an_estimate_last_as_long_as_those_that_ended():
     told.started(TASKS[0])
     told.progressed(TASKS[0], 0.25)
     clock.now = 30.0
-    assert told.seconds is None  # of the second task nothing is known
+    assert told.seconds is None  # nothing is known about the second task
     told.finished(TASKS[0])
     assert told.seconds == pytest.approx(30.0 + 7.0)
 

@@ -17,7 +17,7 @@ SUITE = replace(QUICK, methods={"Mean": Mean(), "Together": Together()}, folds=4
 
 
 class Audience:
-    """Remembers what it hears."""
+    """Records its events."""
 
     def __init__(self):
         self.runs, self.lines = 0, []
@@ -31,7 +31,7 @@ class Audience:
 
 @pytest.fixture
 def drivers(tmp_path):
-    """Two drivers that made their plans before either began."""
+    """Two drivers that made their plans before either started."""
     stores = [Store(tmp_path / "store") for _ in range(2)]
     with Leases(tmp_path / "leases") as one, Leases(tmp_path / "leases") as other:
         yield [

@@ -1,4 +1,4 @@
-"""Gates let a long fit begin, or say in a sentence why not; none is asked after one that fails."""
+"""Gates admit a long fit, or say in a sentence why not; the first failure ends them."""
 
 import csv
 import pickle
@@ -42,7 +42,7 @@ class Rehearsing(Marginal):
 
 @pytest.fixture
 def case(folder, monkeypatch) -> Case:
-    """Made images, by the source of the official ones."""
+    """Artificial images, by the source of the official ones."""
     for part, files in short_gpu_machine.files().items():
         monkeypatch.setitem(cifar10.FILES, part, files)
     short_gpu_machine.write(folder)
@@ -69,7 +69,7 @@ def gates(rehearsal: Rehearsal = FINE, **changes: object) -> Gates:
 
 
 def share_of_labels() -> dict[str, Any]:
-    """Return the scores of predicting the frequencies of the made training labels, by counting."""
+    """Return the scores of predicting the frequencies of the artificial training labels."""
     read = [pickle.loads(content)["labels"] for content in short_gpu_machine.contents().values()]
     train, test = [label for labels in read[:5] for label in labels], read[5][:TEST_ROWS]
     counts = Counter(train)

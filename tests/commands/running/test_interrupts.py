@@ -8,7 +8,7 @@ from bnnbench.commands.terminal.interrupts import Terminated, ending_cleanly
 
 
 def as_ray_does(number: signal.Signals) -> None:
-    """Get the signal in compiled code that raises an error of its own."""
+    """Receive the signal in compiled code that raises an error of its own."""
     try:
         signal.raise_signal(number)
     except Terminated:
@@ -17,7 +17,7 @@ def as_ray_does(number: signal.Signals) -> None:
 
 @pytest.fixture(params=[signal.SIGTERM, signal.SIGHUP])
 def number(request):
-    """A signal with its default handler, which `nohup` takes from SIGHUP."""
+    """A signal with its default handler, which `nohup` removes from SIGHUP."""
     before = signal.signal(request.param, signal.SIG_DFL)
     yield request.param
     signal.signal(request.param, before)

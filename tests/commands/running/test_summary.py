@@ -1,4 +1,4 @@
-"""What a command prints at its end."""
+"""The summary that a command prints at its end."""
 
 import io
 import re

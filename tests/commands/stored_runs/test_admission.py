@@ -196,7 +196,7 @@ def test_links_and_cut_files_are_refused(file, tmp_path, capsys):
     assert "error: " in capsys.readouterr().err
 
 
-def test_misuse_of_submit_is_told(work, tmp_path, capsys):
+def test_usage_errors_of_submit_are_reported(work, tmp_path, capsys):
     assert submit.main(["adamw", str(work / "two_moons")]) == 2
     assert "no runs of adamw" in capsys.readouterr().err
     assert submit.main(["adamw", str(tmp_path)]) == 2

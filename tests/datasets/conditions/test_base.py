@@ -78,7 +78,7 @@ def ordered(images):
     return images[np.argsort(rows @ np.random.default_rng(0).normal(size=rows.shape[1]))]
 
 
-def test_foreign_images_are_among_the_known_under_the_known_scaling():
+def test_other_images_are_among_the_known_under_the_known_scaling():
     data = DigitsAsCifar10().load(0)
     split = OutOfDistribution(PhotographCrops()).select(data)
     assert split.targets.bincount().tolist() == [360, 520]
@@ -95,7 +95,7 @@ def test_the_number_of_a_row_says_nothing_of_where_it_is_from():
     assert roc_auc_score(targets, np.arange(len(targets))) == pytest.approx(0.5, abs=0.06)
 
 
-def test_foreign_images_can_be_left_as_intensities_while_the_known_stay_standardised():
+def test_other_images_can_be_left_as_intensities_while_the_known_stay_standardised():
     data = DigitsAsCifar10().load(0)
     condition = OutOfDistribution(Cifar100(), normalised=False)
     condition = condition.with_sources(lambda source: source.fallbacks("test")[0])
@@ -136,7 +136,7 @@ def test_inside_refuses_data_without_such_rows():
         Inside().select(beyond)
 
 
-def test_grey_foreign_images_are_repeated_for_a_network_that_sees_colours():
+def test_grey_images_are_repeated_for_a_network_that_sees_colours():
     data = DigitsAsCifar10().load(0)
     split = OutOfDistribution(PhotographCrops(grey=True)).select(data)
     back = data.scaling.invert(split.inputs[split.targets == 1].double())

@@ -45,7 +45,7 @@ def test_targets_are_the_truth_and_noise_of_variance_one():
     assert not torch.equal(other, folds[1].truth)
 
 
-def test_weights_are_those_of_the_prior():
+def test_weights_agree_with_the_prior():
     weights = []
     for fold in range(200):
         data = LinearTruth().load(fold)

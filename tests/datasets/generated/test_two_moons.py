@@ -16,7 +16,7 @@ from bnnbench.datasets.generated.two_moons import TwoMoons
 PLANE = Plane((-2.0, -1.5), (3.0, 2.0), step=0.5, distance=0.5)
 
 
-def test_the_first_fold_is_that_of_the_paper():
+def test_the_first_fold_agrees_with_the_paper():
     inputs, labels = make_moons(n_samples=100, noise=0.2, random_state=456)
     train = TwoMoons().load(0).train
     np.testing.assert_allclose(train.inputs, inputs, atol=1e-6)

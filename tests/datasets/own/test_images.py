@@ -31,7 +31,7 @@ def rows():
     return np.flatnonzero(DIGITS < 3)[:90]
 
 
-def test_sub_folders_are_classes_and_pixels_are_those_of_the_files(tmp_path, rows):
+def test_sub_folders_are_classes_and_pixels_agree_with_the_files(tmp_path, rows):
     path = saved(tmp_path / "mine", rows)
     assert has_pictures(path)
     source = own_images(path)

@@ -87,7 +87,7 @@ def test_texts_become_categories_as_scikit_learn_has_them():
     np.testing.assert_array_equal(features.values[:, 3], [1, 0, 1])
 
 
-def test_missing_numbers_are_the_median_of_training_rows_alone():
+def test_missing_numbers_are_the_median_of_training_rows_only():
     frame = pd.DataFrame({"x": [1.0, 3.0, np.nan, 1000.0], "word": ["a", None, "a", "b"]})
     features = features_of(frame)
     assert features.names == ("x", "x missing", "word=a", "word=b", "word=missing")

@@ -87,7 +87,7 @@ def test_folds_are_disjoint_complete_and_nine_tenths():
         (1599, 7, 0, [1209, 813, 1035, 633, 1330, 1096, 368, 1151]),
     ],
 )
-def test_folds_are_those_of_the_published_index_files(rows, fold, part, published):
+def test_folds_agree_with_the_published_index_files(rows, fold, part, published):
     assert tables.gal_split(rows, fold)[part][:8].tolist() == published
 
 

@@ -1,4 +1,4 @@
-"""Active learning: which rows are acquired, and how runs of several fits are carried out."""
+"""Active learning: the acquired rows, and how runs of several fits are carried out."""
 
 import math
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ SEEN: list[Problem] = []
 
 @dataclass(frozen=True)
 class Spy:
-    """Remembers every problem that it was given."""
+    """Records every problem that it receives."""
 
     def fit(self, problem, rng):
         SEEN.append(problem)
@@ -132,7 +132,7 @@ def test_arms_share_the_partition_and_everything_before_the_first_acquisition():
         assert one.record.scores["acquired_3"] != other.record.scores["acquired_3"]
 
 
-def test_repeats_fitted_together_equal_repeats_fitted_alone():
+def test_repeats_fitted_together_equal_repeats_fitted_separately():
     network = mlp([3], outputs=1)
     method = Ensemble(size=2)
     together = outcomes(method, folds=(0, 1, 2), case=Case(POOL, network))
@@ -144,7 +144,7 @@ def test_repeats_fitted_together_equal_repeats_fitted_alone():
 
 @dataclass(frozen=True)
 class Fragile:
-    """Diverges once it sees a tenth row, where the first target is negative."""
+    """Diverges at the tenth row, if the first target is negative."""
 
     def fit(self, problem, rng):
         (posterior,) = self.fit_many([problem], [rng])
@@ -202,7 +202,7 @@ def test_a_pool_that_is_too_small_stops_the_suite_with_the_cure():
 
 
 def test_mutual_information_and_entropy_of_two_draws_by_hand():
-    # Draws that agree on certainty, disagree about certainty, agree on a coin.
+    # Draws that agree on certainty, disagree about certainty, and agree on even odds.
     draws = torch.tensor(
         [[[0.9, 0.1], [1.0, 0.0], [0.5, 0.5]], [[0.9, 0.1], [0.0, 1.0], [0.5, 0.5]]]
     )
@@ -212,7 +212,7 @@ def test_mutual_information_and_entropy_of_two_draws_by_hand():
     assert RULES["entropy"](prediction).tolist() == pytest.approx([certain, coin, coin])
 
 
-def test_the_variance_is_that_of_the_mixture_summed_over_outputs():
+def test_the_variance_agrees_with_the_mixture_summed_over_outputs():
     means = torch.tensor([[[0.0, 1.0]], [[2.0, 1.0]]])
     variances = torch.tensor([[[1.0, 2.0]], [[3.0, 4.0]]])
     # Output 1: mean variance 2, variance of means 1; output 2: 3 and 0.

@@ -1,4 +1,4 @@
-"""Attacks against predictions whose gradient is known, and how runs under attack are kept."""
+"""Attacks on predictions with known gradients, and records of runs under attack."""
 
 import itertools
 import math
@@ -63,7 +63,7 @@ def perturbed(attack, posterior, split, scaling=PLAIN, seed=5):
     return attack.perturbed(posterior, split, scaling, stream(seed)).inputs
 
 
-def test_the_loss_is_that_of_the_mean_probability():
+def test_the_loss_agrees_with_the_mean_probability():
     first, second = (
         torch.softmax(torch.tensor(logits, dtype=torch.float64), 0)[0]
         for logits in ([0.9, -0.1, -0.6], [-1.1, 0.1, 0.35])
@@ -107,7 +107,7 @@ def test_a_linear_margin_falls_by_the_size_times_the_sum_of_weights(attack):
 
 
 def images():
-    """Return a small split of standardised images, all intensities in [0, 1]."""
+    """Return a small split of standardised images, with all intensities in [0, 1]."""
     pixels = torch.rand(9, 2, 4, 4, generator=stream(1)).round(decimals=1)
     scaling = Scaling(
         torch.tensor([0.5, 0.3]).view(2, 1, 1), torch.tensor([0.2, 0.4]).view(2, 1, 1)

@@ -1,4 +1,4 @@
-"""Cases by what they are called."""
+"""Names of cases."""
 
 from bnnbench.engine.declare.case import Case, cases_of
 from bnnbench.methods.networks.architectures import Linear
@@ -24,7 +24,7 @@ def test_a_name_of_its_own_stays_where_another_source_takes_its_place():
     assert case.on(stand_in) == Case(stand_in, NETWORK, "wide", "A wide network")
 
 
-def test_a_name_that_is_the_sources_is_that_of_its_stand_in():
+def test_a_name_of_the_source_is_also_its_stand_ins():
     (stand_in,) = Elsewhere().fallbacks()
     assert stand_in.name != Elsewhere().name
     assert Case(Elsewhere(), NETWORK).on(stand_in).name == stand_in.name

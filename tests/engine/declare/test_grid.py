@@ -1,4 +1,4 @@
-"""Suites as products, and which runs are fitted together."""
+"""Suites as products, and groups of runs that are fitted together."""
 
 from dataclasses import dataclass, replace
 
@@ -191,6 +191,6 @@ def test_a_condition_without_traits_is_refused_when_the_suite_is_declared():
         name: str = "dim"
 
     evaluation = Evaluation(Clean(), ("rmse",))
-    object.__setattr__(evaluation, "condition", Dim())  # past the tests' own checks of types
+    object.__setattr__(evaluation, "condition", Dim())  # circumvents the tests' own checks of types
     with pytest.raises(TypeError, match="Dim is not a test condition: it lacks"):
         replace(QUICK, evaluations=(evaluation,))

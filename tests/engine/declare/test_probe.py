@@ -1,4 +1,4 @@
-"""What a suite measures of a posterior, from the declaration to the store."""
+"""Measurements of a posterior by a suite, from the declaration to the store."""
 
 from dataclasses import dataclass, field, replace
 
@@ -22,7 +22,7 @@ from tests.suites.miniature import QUICK
 
 @dataclass(frozen=True)
 class Centre:
-    """Measures where the toy posterior is, off by a mean of draws."""
+    """Measures the position of the toy posterior, with the error of a mean of draws."""
 
     samples: int = 5
     condition: str = "layer_1_C"

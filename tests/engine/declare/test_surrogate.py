@@ -41,7 +41,7 @@ SUITE = Suite(
 
 @dataclass(frozen=True)
 class Diverging:
-    """Never comes to an end of its fit."""
+    """Its fit never ends."""
 
     def fit(self, problem, rng):
         raise InferenceDiverged("the loss overflows")

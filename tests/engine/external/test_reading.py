@@ -1,4 +1,4 @@
-"""Files of predictions: every kind gives the same arrays, and bad ones say what to do."""
+"""Files of predictions: every kind gives the same arrays; errors name the cure."""
 
 import io
 import subprocess

@@ -1,4 +1,4 @@
-"""`bnnbench.score` on arrays, against scikit-learn, scipy and closed forms."""
+"""`bnnbench.score` on arrays, compared with scikit-learn, SciPy and closed forms."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ RNG = np.random.default_rng(1)
 LABELS = RNG.integers(0, 10, 10_000)
 LOGITS = RNG.normal(size=(10_000, 10)) + 2 * np.eye(10)[LABELS]
 PROBABILITIES = np.exp(LOGITS - logsumexp(LOGITS, 1, keepdims=True))
-"""Of the shape of HMC's published predictions for CIFAR-10."""
+"""The shape of HMC's published predictions for CIFAR-10."""
 
 HEIGHTS = RNG.normal(3, 2, size=200)
 MEANS, VARIANCES = HEIGHTS + RNG.normal(size=200), RNG.gamma(2.0, size=200) + 0.1
@@ -35,7 +35,7 @@ def test_class_probabilities_score_as_with_scikit_learn(kind):
         assert found[name] == pytest.approx(value, rel=1e-5 if kind is np.float32 else 1e-10), name
 
 
-def test_the_calibration_error_is_that_of_fifteen_bins():
+def test_the_calibration_error_agrees_with_fifteen_bins():
     top, right = PROBABILITIES.max(1), PROBABILITIES.argmax(1) == LABELS
     bins = np.ceil(top * 15).astype(int)
     expected = sum(abs(top[bins == b].sum() - right[bins == b].sum()) for b in range(1, 16)) / len(

@@ -1,4 +1,4 @@
-"""Methods with settings as text, against what Python reads."""
+"""Methods with settings as text, compared with Python's evaluation."""
 
 import ast
 
@@ -17,7 +17,7 @@ VALUES = st.recursive(
 
 
 @given(st.lists(VALUES, max_size=4))
-def test_literals_are_those_of_python(values):
+def test_literals_agree_with_python(values):
     settings = {f"setting_{n}": value for n, value in enumerate(values)}
     text = ", ".join(f"{name}={value!r}" for name, value in settings.items())
     assert parsed(f"method({text})") == Spelled("method", settings)

@@ -1,4 +1,4 @@
-"""The rows that `--methods` and `--settings` ask for."""
+"""The rows that `--methods` and `--settings` request."""
 
 from dataclasses import dataclass, replace
 
@@ -192,7 +192,7 @@ def test_runs_have_the_keys_and_records_of_a_suite_that_says_so_itself(tmp_path)
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_misuse_is_code_2_with_the_reason(tmp_path, flags, reason):
+def test_usage_errors_exit_with_2_and_the_reason(tmp_path, flags, reason):
     answer = call(tmp_path, *flags)
     assert answer.code == 2
     assert reason in answer.errors

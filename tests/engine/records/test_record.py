@@ -38,7 +38,7 @@ RECORD = Record(
 
 
 def numbered(number: int, **changes: object) -> Record:
-    """Return `RECORD` with settings, and so a key, of its own."""
+    """Return `RECORD` with other settings, and so with another key."""
     run = {**RUN, "seed": number}
     return replace(RECORD, run=run, key=digest(run), seed=number, **changes)
 

@@ -74,7 +74,7 @@ def test_progress_counts_the_epochs_of_all_rounds():
     assert heard == [(5 * k, 40) for k in range(1, 9)]
 
 
-def test_the_cost_is_that_of_all_rounds(monkeypatch):
+def test_the_cost_includes_all_rounds(monkeypatch):
     class Clock:
         now = 0.0
 

@@ -74,7 +74,7 @@ def test_a_run_that_is_killed_goes_on_and_says_so(folder):
     assert "resumed" not in whole.record.provenance
 
 
-def test_its_cost_is_that_of_all_attempts(folder):
+def test_its_cost_includes_all_attempts(folder):
     walk = replace(RUN, method=Walk(epochs=6, seconds=0.6))
     walking = Task((walk,), EVALUATIONS, checkpoints=folder)
     killed_in(5, walking)

@@ -1,4 +1,4 @@
-"""A device is decided where the fit is, and never silently another one."""
+"""The device is chosen where the fit runs, and never silently replaced."""
 
 import platform
 from dataclasses import replace

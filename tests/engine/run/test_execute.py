@@ -73,7 +73,7 @@ def test_a_group_gives_bit_for_bit_what_its_runs_give_alone():
 
 @dataclass(frozen=True)
 class Drawn:
-    """A posterior whose means are the first draw for the fit and the first for the prediction."""
+    """A posterior whose means are the first draws for the fit and for the prediction."""
 
     first: float
     diagnostics: ClassVar = {}
@@ -86,7 +86,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Makes nothing but draws from its stream."""
+    """Returns only draws from its stream."""
 
     def fit(self, problem, rng):
         return Drawn(torch.rand(1, generator=rng).item())
@@ -147,7 +147,7 @@ def test_folds_of_unequal_noise_are_not_stacked():
     assert [(o.record.status, o.record.error) for o in found] == [("completed", None)] * 4
 
 
-def test_one_that_diverges_in_a_group_diverges_alone():
+def test_only_the_one_that_diverges_in_a_group_diverges():
     first_inputs = [float(Line().load(fold).train.inputs[0, 0]) for fold in range(4)]
     limit = sorted(first_inputs)[2]
     records = [o.record for o in outcomes(Together(diverges_at=limit), folds=range(4))]
@@ -182,7 +182,7 @@ def test_a_bug_in_a_method_is_a_failure_with_its_traceback():
 
 @dataclass(frozen=True)
 class Short:
-    """Forgets a point, or returns what is no prediction."""
+    """Omits a point, or returns an object that is no prediction."""
 
     what: str
 

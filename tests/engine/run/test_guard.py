@@ -1,4 +1,4 @@
-"""Methods that would spoil other runs' results."""
+"""Methods that would corrupt other runs' results."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,7 +14,7 @@ from tests.suites.fakes import Coins, Line, Together
 
 @dataclass(frozen=True)
 class Rude:
-    """Does to its data, or to the process, what `how` says."""
+    """Changes its data or the process, as `how` says."""
 
     how: str
 
@@ -44,7 +44,7 @@ class Rude:
 
 @dataclass(frozen=True)
 class Few(Together):
-    """Forgets a problem."""
+    """Omits a problem."""
 
     def fit_many(self, problems, rngs):
         return super().fit_many(problems[1:], rngs[1:])
@@ -52,7 +52,7 @@ class Few(Together):
 
 @dataclass(frozen=True)
 class Logits(Rude):
-    """Gives logits where log probabilities are asked for."""
+    """Returns logits in place of log probabilities."""
 
     def predict(self, inputs, rng):
         return CategoricalPredictive(torch.ones(1, len(inputs), 2))

@@ -1,4 +1,4 @@
-"""Runs with networks of one's own: keys, records, workers, isolation, repetition."""
+"""Runs with custom networks: keys, records, workers, isolation, repetition."""
 
 import json
 import subprocess

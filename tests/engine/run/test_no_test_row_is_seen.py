@@ -1,4 +1,4 @@
-"""Other test rows change no bit of what is fitted, searched or recorded of it."""
+"""Other test rows change no bit of a fit, a search or their record."""
 
 from dataclasses import replace
 from typing import Any
@@ -53,13 +53,13 @@ def assert_same_training(source: Any, fold: int) -> None:
 
 @pytest.mark.usefixtures("data_folder")
 @pytest.mark.parametrize("name", ["boston", "concrete", "energy", "wine_red", "yacht"])
-def test_rows_of_uci_are_standardised_by_training_rows_alone(name):
+def test_rows_of_uci_are_standardised_by_training_rows_only(name):
     assert_same_training(Uci(name), 3)
 
 
 @pytest.mark.usefixtures("data_folder")
 @pytest.mark.parametrize("name", ["german", "ecoli", "sonar"])
-def test_classified_tables_are_standardised_by_training_rows_alone(name):
+def test_classified_tables_are_standardised_by_training_rows_only(name):
     source = UciClassification(name)
     assert_same_training(source, 1)
 
@@ -67,7 +67,7 @@ def test_classified_tables_are_standardised_by_training_rows_alone(name):
 @pytest.mark.parametrize(
     "source", [DiabetesAsUci(), Gap(DiabetesAsUci(), (0, 1)), Deduplicated(DiabetesAsUci())]
 )
-def test_cuts_are_standardised_by_training_rows_alone(source):
+def test_cuts_are_standardised_by_training_rows_only(source):
     assert_same_training(source, 0)
 
 

@@ -1,4 +1,4 @@
-"""A method that brings its own network, from its fit to the record, the terminal and the tables."""
+"""A method with a network of its own, from the fit to the record, the terminal and the tables."""
 
 import io
 from dataclasses import dataclass, replace
@@ -55,7 +55,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class LeastSquares:
-    """Brings a network of two parameters; or what is no network."""
+    """Has a network of two parameters; or an object that is no network."""
 
     broken: bool = False
 

@@ -1,4 +1,4 @@
-"""Methods that return predictives of their own, carried out, kept, scored again and reported."""
+"""Methods with custom predictives: run, stored, scored again and reported."""
 
 import io
 import sys
@@ -33,7 +33,7 @@ from tests.suites.fakes import Coins, Line, Mean
 
 @dataclass(frozen=True)
 class Halves:
-    """A stranger's predictive, not of this project: a mean, and a variance it cannot tell."""
+    """A third-party predictive: a mean, without a variance."""
 
     centre: torch.Tensor
 
@@ -92,7 +92,7 @@ def record_of(kind, metrics, source=None):
     return outcome
 
 
-def test_a_strangers_answers_are_scored_and_the_others_say_what_is_missing():
+def test_third_party_answers_are_scored_and_the_others_say_what_is_missing():
     outcome = record_of("own", REGRESSION)
     scores, unanswered = outcome.record.scores["clean"], outcome.record.unanswered["clean"]
     assert set(scores) == {"rmse", "mae"}
@@ -153,7 +153,7 @@ def test_a_later_metric_is_scored_or_its_lack_recorded_once(tmp_path):
 
 @pytest.fixture
 def results(tmp_path):
-    """Return a store of a whole distribution beside a stranger's answers."""
+    """Return a store with a whole distribution and a third-party predictive."""
     store = Store(tmp_path / "mini")
     metrics = ("rmse", "crps")
     runs = run_of("own", label="Own"), replace(run_of("own", label="Mean"), method=Mean())

@@ -1,4 +1,4 @@
-"""Rows that a data server gives: training rows before a fit, test rows after it."""
+"""Rows from a data server: training rows before a fit, test rows after it."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Runs whose methods differ in settings of prediction alone are fitted once."""
+"""Runs whose methods differ only in settings of prediction are fitted once."""
 
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -102,7 +102,7 @@ def test_a_shared_fit_gives_what_each_would_have_alone_and_is_charged_to_both_in
 
 @dataclass(frozen=True)
 class Fails(Together):
-    """A method that shares fits, of which none succeeds."""
+    """A method that shares fits, none of which succeeds."""
 
     of_predictions: ClassVar = ("draws",)
     fits: ClassVar[list[int]] = []
@@ -116,7 +116,7 @@ class Fails(Together):
         raise AssertionError
 
 
-def test_a_failure_of_a_shared_fit_is_that_of_all_its_runs():
+def test_a_failure_of_a_shared_fit_belongs_to_all_its_runs():
     both = (*runs(Fails(), seeds=1), *runs(Fails(draws=2), "other", seeds=1))
     found = [o.record for o in execute(Task(both, EVALUATIONS))]
     assert [r.status for r in found] == ["failed", "failed"]
@@ -135,7 +135,7 @@ class Picky(Together):
         raise ArithmeticError("not from this one")
 
 
-def test_a_failure_after_a_shared_fit_is_that_of_its_own_run():
+def test_a_failure_after_a_shared_fit_belongs_to_its_own_run():
     both = (*runs(Picky(), seeds=1), *runs(Picky(draws=2), "other", seeds=1))
     first, second = (o.record for o in execute(Task(both, EVALUATIONS)))
     assert first.status == "completed"

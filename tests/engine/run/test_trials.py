@@ -1,4 +1,4 @@
-"""Searches in records: what they tried, test scores of every trial, and choices that replay."""
+"""Searches in records: trials, their test scores, and reproducible choices."""
 
 import json
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """Full disks, corrupted bytes, two writers at once, clocks that go backwards: nothing is lost.
 
-`BNNBENCH_FAULTS=10000` injects as many faults where CI is content with fewer.
+`BNNBENCH_FAULTS=10000` injects that many faults; CI injects fewer.
 """
 
 import io
@@ -43,7 +43,7 @@ def packed(points: int = 50) -> bytes:
 
 
 def hurt(content: bytes, rng: random.Random) -> bytes:
-    """Return the content with one thing wrong, as disks, cables and hands do it."""
+    """Return the content with one fault, as by disks, cables and hands."""
     place = rng.randrange(len(content))
     other = bytearray(content)
     match rng.randrange(7):
@@ -95,7 +95,7 @@ def test_every_corruption_of_predictions_is_found(tmp_path):
 
 
 def test_corrupted_predictions_without_a_checksum_are_refused_or_the_same(tmp_path):
-    """The archive's own CRC32 covers every value; what it does not cover is of no consequence."""
+    """The archive's own CRC32 covers every value; bytes that it does not cover have no effect."""
     content, rng = packed(), random.Random(3)
     before = unpack(content)["clean"]
     found = 0
@@ -149,7 +149,7 @@ def test_a_command_line_of_any_words_ends_in_a_code(words):
 
 
 def test_a_full_disk_is_named_and_nothing_is_lost(tmp_path):
-    """A filesystem of 256 KiB where this process may mount one, else a limit on files' sizes."""
+    """A filesystem of 256 KiB if this process may mount one, else a limit on file sizes."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = mount(disk)
@@ -191,7 +191,7 @@ def mount(place: Path) -> bool:
 
 
 class limited_files:
-    """No file of this process grows beyond so many bytes, as on a disk that is full."""
+    """No file of this process grows beyond this many bytes, as on a full disk."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -253,7 +253,7 @@ for act in (lambda: store.write(record, None), lambda: store.rewrite(record)):
 
 
 def test_a_folder_that_may_only_be_read_is_named(tmp_path, project):
-    """By another user, as everything may be written by root."""
+    """As another user, since root may write everything."""
     for folder in (tmp_path, *tmp_path.parents):
         if folder.stat().st_mode & 0o5 != 0o5:
             folder.chmod(0o755)

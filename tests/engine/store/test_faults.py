@@ -27,7 +27,7 @@ def command(out: Path, *flags: str) -> list[str]:
 
 
 def finished(out: Path) -> dict[str, int]:
-    """Return key → time of the record, for every run that is visible."""
+    """Return key → time of the record, for every visible run."""
     runs = out / "miniature" / "runs"
     visible = [path for path in runs.glob("*") if not path.name.startswith(".")]
     return {path.name: (path / "record.json").stat().st_mtime_ns for path in visible}
@@ -72,7 +72,7 @@ def undisturbed(tmp_path_factory) -> Path:
 
 
 def same(one: Path, other: Path) -> None:
-    """Check that two results are equal, but for times."""
+    """Check that two results are equal except for times."""
     assert finished(one).keys() == finished(other).keys()
     for name in ("metrics.csv", *(f"runs/{key}/predictions.npz" for key in finished(one))):
         content = [(out / "miniature" / name).read_bytes() for out in (one, other)]
@@ -121,7 +121,7 @@ def test_ctrl_c_reaches_no_worker(tmp_path, project):
 
 
 def gone(processes: list[int]) -> None:
-    """Check that processes end, soon."""
+    """Check that processes end soon."""
     give_up = time.monotonic() + 20
     while any(alive(process) for process in processes):
         assert time.monotonic() < give_up, "processes outlive their driver"
@@ -134,7 +134,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def interrupted(out: Path, project: Path, number: signal.Signals, *flags: str) -> None:
-    """Interrupt a suite in its middle, and check that the same command ends it."""
+    """Interrupt a suite in its middle, and check that the same command completes it."""
     asked = python(*command(out, *flags))
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     driver = subprocess.Popen(asked, cwd=project, **pipes)
@@ -164,7 +164,7 @@ PLACES = {
     "ray": ("--workers", "1"),
     "slurm": ("--address", "local", "--workers", "1"),
 }
-"""Executors and what makes them leave something to do when the first run is finished."""
+"""Executors, and conditions under which they have work left when the first run is finished."""
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes through /proc")
@@ -224,7 +224,7 @@ ERRORS = {
     ("name", "labels"),
     [("processes", list(ERRORS)), ("ray", list(ERRORS)), ("slurm", ["Mean", "Endless"])],
 )
-def test_a_run_that_is_killed_or_takes_too_much_fails_alone(tmp_path, project, name, labels):
+def test_only_the_run_that_is_killed_or_takes_too_much_fails(tmp_path, project, name, labels):
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])
     start = python("-m", "tests.suites.troubled", "--no-report", "--out", str(tmp_path))

@@ -1,4 +1,4 @@
-"""What is wrong in a store is named, and what can be repaired is."""
+"""Faults in a store are named, and repaired if possible."""
 
 import os
 import subprocess
@@ -74,7 +74,7 @@ def leave_curve(store: Store) -> Path:
 
 
 def leave_checkpoints(store: Store) -> Path:
-    """What a command leaves that is killed between the last run and its checkpoints' end."""
+    """The files of a command killed between the last run and the removal of its checkpoints."""
     path = store.folder / "checkpoints" / ("b" * 20)
     path.mkdir(parents=True)
     Ledger({"runs": [RUNS[0].key, RUNS[1].key]}).write(path)
@@ -82,7 +82,7 @@ def leave_checkpoints(store: Store) -> Path:
 
 
 def leave_claim(store: Store) -> Path:
-    """What a driver leaves that is killed."""
+    """The files of a killed driver."""
     script = """
 import os, signal, sys
 from pathlib import Path
@@ -162,7 +162,7 @@ def test_every_harm_is_named_with_its_cure_and_the_cure_works(store, capsys, har
     assert (store.read(RUNS[1].key) is None) == dropped
 
 
-def test_foreign_files_in_a_damaged_run_survive_its_removal(store, capsys):
+def test_third_party_files_in_a_damaged_run_survive_its_removal(store, capsys):
     (place(store) / "notes.txt").write_text("mine")
     truncate(place(store) / "record.json")
     assert call(capsys, "gc", store.folder)[0] == 1
@@ -195,7 +195,7 @@ def test_nothing_is_removed_while_a_command_writes(store, capsys):
 
 def test_what_a_living_command_has_moved_meanwhile_is_no_finding(store, capsys, monkeypatch):
     assert inspect_run(store, store.runs / f".{RUNS[1].key}.abcd_123") == ([], None)
-    with monkeypatch.context() as patched:  # listed as a folder, and gone when it is read
+    with monkeypatch.context() as patched:  # listed as a folder, but missing when it is read
         patched.setattr(Path, "is_dir", lambda path: True)
         assert inspect_run(store, store.runs / ("b" * 20)) == ([], None)
     with Leases(store.folder / LEASES):

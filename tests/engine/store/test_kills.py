@@ -1,7 +1,7 @@
-"""Driver and workers are killed at random moments, and the store ends as if they were not.
+"""Driver and workers are killed at random moments, without effect on the final store.
 
 Three moments by default; with BNNBENCH_KILLS=50 in the environment and `-s` it takes fifty, in ten
-minutes, and says how many there were of what.
+minutes, and prints the counts by kind.
 """
 
 import os
@@ -46,7 +46,7 @@ def essence(record: Record) -> str:
 
 
 def crew_of(driver: subprocess.Popen) -> list[int]:
-    """Return the driver's worker processes that live."""
+    """Return the driver's live worker processes."""
     try:
         return [worker for worker in workers(process_of(driver)) if alive(worker)]
     except (FileNotFoundError, AssertionError):  # it has ended
@@ -56,7 +56,7 @@ def crew_of(driver: subprocess.Popen) -> list[int]:
 def kill(driver: subprocess.Popen, rng: random.Random) -> str | None:
     """Kill the driver or one of its workers at a random moment; None if it ended before.
 
-    Most moments are counted from when there are workers, for a driver takes seconds to start.
+    Most moments are counted from the start of workers, since a driver takes seconds to start.
     """
     working = rng.random() < 0.9
     while working and driver.poll() is None and not crew_of(driver):
@@ -95,7 +95,7 @@ def test_killed_at_random_moments_a_suite_ends_as_if_undisturbed(tmp_path, proje
             code = None if driver.wait(TIMEOUT) < 0 else driver.returncode
         last = subprocess.run(
             python(*asked), timeout=TIMEOUT, **quiet
-        )  # tries again what was killed twice
+        )  # retries the runs that were killed twice
         assert last.returncode == 0
         assert content(out) == expected
         hidden = [p.name for p in (out / "forty" / "runs").iterdir() if p.name not in expected]

@@ -1,4 +1,4 @@
-"""Who carries out which run, where drivers live and die."""
+"""Leases: which driver carries out which run while drivers start and die."""
 
 import errno
 import json
@@ -45,7 +45,7 @@ def kill(process: subprocess.Popen) -> None:
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """Leases of a driver that is on another machine, so that only its file tells of it."""
+    """Leases of a driver on another machine, known only by its file."""
     with monkeypatch.context() as there:
         there.setattr(module, "_machine", lambda: ["another machine"])
         leases = Leases(tmp_path)
@@ -135,9 +135,9 @@ def test_whoever_comes_while_the_dead_are_counted_is_not_among_them(tmp_path, mo
 
 
 def interrupted_at(line: int, action) -> bool:
-    """Carry out an action with Ctrl-C before a line, of those in the module of leases.
+    """Run an action with Ctrl-C before a given line of the module of leases.
 
-    Returns whether there were so many lines.
+    Returns whether there were that many lines.
     """
     seen = 0
 
@@ -317,11 +317,11 @@ def test_a_heartbeat_that_stops_is_noticed(tmp_path, monkeypatch):
 
 NAMES = [f"{number:03d}" for number in range(60)]
 FATAL = NAMES[::10]
-"""Whoever has one of these for the first time is killed."""
+"""Whoever takes one of these for the first time is killed."""
 
 
 def _lease_all(folder: str, log: str) -> None:
-    """Take every name once, say so, and be killed over some."""
+    """Take every name once, report it, and be killed over some."""
     rng = random.Random(os.getpid())
     with Leases(Path(folder)) as leases, open(log, "a") as file:
         left = set(NAMES)

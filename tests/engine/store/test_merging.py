@@ -11,7 +11,7 @@ from bnnbench.engine.store.store import Store
 from tests.suites.small_store import OUTCOMES, alter, call, tree, truncate
 
 LATER = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
-"""A time of a machine whose clock is ahead."""
+"""The time of a machine whose clock is ahead."""
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ def test_many_conditions_share_the_bytes_of_a_run_alike(monkeypatch):
 
 @dataclass(frozen=True)
 class Notes:
-    """A stranger's predictive: two arrays under names of its own, one of them NumPy's."""
+    """A third-party predictive: two arrays under other names, one of them NumPy's."""
 
     text: str
 
@@ -96,7 +96,7 @@ class Notes:
         return cls("".join(chr(code) for code in arrays["codes/of letters"].tolist()))
 
 
-def test_a_strangers_class_packs_itself_and_is_kept_under_its_own_name():
+def test_a_third_party_class_packs_itself_and_is_kept_under_its_own_name():
     packed = pack({"clean": (Notes("abc"), torch.zeros(3, 1))})
     assert unpack(packed)["clean"][0] == Notes("abc")
     with np.load(io.BytesIO(packed)) as arrays:
@@ -120,7 +120,7 @@ def foreign(tmp_path) -> bytes:
         del sys.modules["of_a_stranger"]
 
 
-def test_reading_a_store_imports_nothing_foreign(tmp_path, monkeypatch):
+def test_reading_a_store_imports_nothing_third_party(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     store = Store(tmp_path / "store")
     store.write(RECORD, foreign(tmp_path))

@@ -20,7 +20,7 @@ OTHER = replace(
 FAILED = numbered(1, status="failed", error="no", scores={}, cost=None)
 
 
-def test_the_columns_are_those_of_the_readme(tmp_path):
+def test_the_columns_agree_with_the_readme(tmp_path):
     write_tables(Store(tmp_path))
     header = (tmp_path / "metrics.csv").read_text()
     assert header == ("suite,profile,dataset,origin,condition,method,seed,fold,metric,value,unit\n")

@@ -1,4 +1,4 @@
-"""Workers on one machine share its GPUs: so many for each, and none sees two."""
+"""Workers on one machine share its GPUs: a number for each, and none sees two."""
 
 import json
 import os
@@ -31,7 +31,7 @@ from tests.suites.fakes import Mean
 
 @dataclass(frozen=True)
 class Telling:
-    """Writes down the environment of its process."""
+    """Writes the environment of its process to a file."""
 
     file: str
 
@@ -76,7 +76,7 @@ def test_so_many_workers_share_the_gpus_and_their_memory_alike(monkeypatch):
         assert sum(shares) == pytest.approx(1)
 
 
-def test_numbers_are_those_of_the_gpus_that_the_command_sees(monkeypatch):
+def test_numbers_agree_with_the_gpus_that_the_command_sees(monkeypatch):
     monkeypatch.setenv(VISIBLE, "7, GPU-5b2c,MIG-77")
     assert gpu_of(0, 1, (1,)) == Gpu("GPU-5b2c")
     assert [gpu_of(worker, 3, (0, 2)) for worker in range(3)] == [

@@ -12,7 +12,7 @@ LOST = Lost("killed by signal 9")
 
 
 class Noted(Silent):
-    """A watcher that notes what it is told about lost tasks."""
+    """A watcher that records lost tasks."""
 
     def __init__(self):
         self.told = []

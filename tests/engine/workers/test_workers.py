@@ -1,4 +1,4 @@
-"""Where tasks are carried out makes no difference to what comes out."""
+"""Results do not depend on where tasks are carried out."""
 
 import sys
 import time
@@ -24,7 +24,7 @@ RUN = Run("miniature", "quick", "label", Case(Line(), ()), Mean(), fold=0, seed=
 
 
 class Witness:
-    """Remembers what it hears."""
+    """Records its events."""
 
     def __init__(self):
         self.starts, self.reports, self.losses, self.notes = [], [], [], []
@@ -123,7 +123,7 @@ def test_of_runs_fitted_together_the_one_to_blame_falls_alone():
 
 def test_a_run_that_takes_too_long_is_stopped_and_not_repeated():
     late, others = task(Slow(60.0)), [task(Mean(), folds=(fold,)) for fold in range(3)]
-    limits = Limits(seconds=3.0)  # a process of its own may take long to start beside others
+    limits = Limits(seconds=3.0)  # a separate process may start slowly next to others
     start = time.monotonic()
     found, witness = results("processes", [late, *others], limits=limits)
     assert time.monotonic() - start < 30
@@ -166,7 +166,7 @@ def test_a_process_cannot_stop_itself():
 def test_a_class_of_the_started_file_does_not_travel():
     @dataclass(frozen=True)
     class Local(Mean):
-        """Pretends to come from the file that was started."""
+        """Pretends to be defined in the script that was started."""
 
     Local.__module__, Local.__qualname__ = "__main__", "Local"
     sys.modules["__main__"].Local = Local

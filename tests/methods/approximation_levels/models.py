@@ -1,6 +1,6 @@
-"""Models of two units for tests: two whose rungs another program computed, and a linear one.
+"""Models of two units for tests: two with published rungs, and a linear one.
 
-The other program is not ours: its rows, prior means and rungs were printed to three or four digits.
+An independent program printed its rows, prior means and rungs to three or four digits.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ MEANS = (
 VARIANCES = (1.5, 1.5, 0.5, 0.5, 0.6447, 0.6447, 0.5)
 
 Scores = tuple[float, float, float]
-"""Deviation of the function inside, its divergence inside and at all test inputs."""
+"""Deviation of the function inside, and its divergence inside and at all test inputs."""
 PRINTED: Mapping[str, tuple[Scores | None, Scores]] = {
     "1a": ((0.790, 0.276, 0.361), (0.762, 0.240, 0.289)),
     "1c": (None, (0.703, 0.198, 0.253)),
@@ -38,7 +38,7 @@ WEIGHT_STDS = {
     "2": (1.055, 1.000, 0.593, 0.573, 0.482, 0.600, 0.191),
     "5": (0.982, 0.851, 0.578, 0.542, 0.296, 0.474, 0.183),
 }
-"""Standard deviations of the weights of the first model, by rung."""
+"""Standard deviations of the first model's weights, by rung."""
 
 
 def vector(*values: float) -> torch.Tensor:
@@ -46,12 +46,12 @@ def vector(*values: float) -> torch.Tensor:
 
 
 def printed(draw: int) -> TwoUnits:
-    """Return a model whose rungs are printed."""
+    """Return a model with published rungs."""
     return TwoUnits(X, vector(*TARGETS[draw]), vector(*MEANS[draw]), vector(*VARIANCES), 0.16, 0.1)
 
 
 def linear(known: float = 1e-14) -> tuple[TwoUnits, torch.Tensor, torch.Tensor]:
-    """Return a model without bend whose second weights are known, and its posterior.
+    """Return a linear model with known second weights, and its posterior.
 
     The posterior is that of linear regression on w, b and c: mean and covariance of all weights.
     """

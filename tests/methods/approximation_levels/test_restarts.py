@@ -1,4 +1,4 @@
-"""Restarts whose predictions are weighed on held-out rows."""
+"""Restarts whose predictions are weighted on held-out rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Draws:
-    """Fits a constant, or fails where the constant is below `least`."""
+    """Fits a constant, or fails if the constant is below `least`."""
 
     least: float = -100.0
 

@@ -1,4 +1,4 @@
-"""The rungs of the ladder, beside those of another program, closed forms and quadrature."""
+"""The rungs, compared with those of another program, closed forms and quadrature."""
 
 import functools
 
@@ -96,20 +96,20 @@ def scores(found, known, noise_variance):
     [(draw, rung) for rung, draws in PRINTED.items() for draw in (0, 1) if draws[draw]],
     indirect=["known"],
 )
-def test_a_rung_is_that_of_another_program(known, rung):
+def test_a_rung_agrees_with_another_program(known, rung):
     draw, model, found = known
     approximation = approximation_of(rung, model, found)
     of_truth = Drawn(found).function(model, TEST, stream(0))
     here = scores(approximation.function(model, TEST, stream(1)), of_truth, model.noise_variance)
-    # The moments behind rungs 1 are of some 200,000 effective draws, here and there: a function's
-    # deviation by them has an error of half a percent. Fixed points have none.
+    # The moments behind rungs 1 come from some 200,000 effective draws in both programs, so that a
+    # function's deviation has an error of half a percent. Fixed points have none.
     tolerance = 0.005 if rung.startswith("1") else 0.003
     np.testing.assert_allclose(here, PRINTED[rung][draw], rtol=0, atol=tolerance)
     if draw == 0 and rung in WEIGHT_STDS:
         np.testing.assert_allclose(approximation.stds, WEIGHT_STDS[rung], rtol=0, atol=0.0015)
 
 
-def test_the_exact_posterior_is_that_of_another_program(known):
+def test_the_exact_posterior_agrees_with_another_program(known):
     draw, model, found = known
     _, variance = Drawn(found).function(model, TEST, stream(0))
     assert float(variance[TEST.abs() <= 1].sqrt().mean()) == pytest.approx(
@@ -134,8 +134,8 @@ def test_too_few_draws_are_no_posterior():
         exact(printed(0), 100_000, stream(0))
 
 
-def test_tilted_moments_of_a_row_are_those_of_weighted_points():
-    """QMC: a million points of a Sobol sequence from the cavity, weighted by the row."""
+def test_tilted_moments_of_a_row_agree_with_weighted_points():
+    """QMC: a million Sobol points from the cavity, weighted by the row's likelihood."""
     mean = np.array([0.7, -0.4, 0.2, -0.1, 0.5, -0.8, 0.1])
     variance = np.array([1.2, 0.5, 0.4, 0.3, 0.6, 0.9, 0.2])
     row = Row(x=0.6, y=1.1, noise_variance=0.16, slope=0.1)
@@ -152,7 +152,7 @@ def test_tilted_moments_of_a_row_are_those_of_weighted_points():
 
 
 @pytest.mark.parametrize(("tau", "rho"), [(2.0, 4.0), (-2.0, 1.5), (0.5, 0.01), (-40.0, 30.0)])
-def test_moments_of_leaky_relu_are_those_of_the_closed_form(tau, rho):
+def test_moments_of_leaky_relu_agree_with_the_closed_form(tau, rho):
     z = message(np.array([0.3, -1.5]), np.array([0.8, 2.0]))
     a = np.array([[tau, tau], [rho, rho]])
     found, expected = bent(z, a, 0.1), leaky_relu_marginals(z, a, 0.1)
@@ -161,7 +161,7 @@ def test_moments_of_leaky_relu_are_those_of_the_closed_form(tau, rho):
     np.testing.assert_allclose(found.log_mass, expected.log_m0, rtol=1e-8)
 
 
-def test_messages_of_a_product_are_those_of_a_grid():
+def test_messages_of_a_product_agree_with_a_grid():
     a, v = message(np.array([0.6]), np.array([0.5])), message(np.array([-0.4]), np.array([0.9]))
     term = np.array([[1.3], [2.0]])
     x, y = np.meshgrid(np.linspace(-7, 8, 3001), np.linspace(-9, 8, 3001), indexing="ij")
@@ -222,7 +222,7 @@ def test_the_nearest_gaussian_to_a_gaussian_is_itself():
 
 
 def test_the_nearest_independent_gaussian_has_the_conditional_variances_of_a_gaussian():
-    """Bishop (2006), section 10.1.2: the diagonal of the precision, inverted."""
+    """Bishop (2006), section 10.1.2: the inverse of the diagonal of the precision."""
     model, mean, covariance = linear()
     found = nearest(model, model.prior_mean, model.prior_variance, "none")
     conditional = 1 / torch.linalg.inv(covariance).diagonal()

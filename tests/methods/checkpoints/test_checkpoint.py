@@ -1,4 +1,4 @@
-"""A fit that is killed and goes on equals one that nobody disturbed, bit for bit."""
+"""A fit that is killed and continued equals an undisturbed fit, bit for bit."""
 
 from functools import partial
 
@@ -92,4 +92,4 @@ def test_several_fits_go_on_each_where_it_was(method, make, tmp_path):
     killed_in(epochs // 2 + 1, fit)
     for one, other, problem in zip(whole, fit(), problems, strict=True):
         require_identical(one, other, problem.train.inputs)
-    assert counted(fit)[1] <= 3  # what threads have finished is reported
+    assert counted(fit)[1] <= 3  # threads report what they have finished

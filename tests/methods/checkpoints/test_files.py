@@ -1,4 +1,4 @@
-"""When checkpoints are written, which are used, and what damage to them costs."""
+"""When checkpoints are written, which are used, and the cost of damaged ones."""
 
 import errno
 import io
@@ -27,7 +27,7 @@ from tests.methods.problems import classification, stream
 
 
 def walk(steps: int = 4, seed: int = 0) -> list[float]:
-    """Return where a random walk in two stages comes by; its state has all kinds of parts."""
+    """Return the path of a random walk in two stages, whose state has parts of all kinds."""
     rng, position, seen = stream(seed), torch.zeros(3), []
     counts = np.zeros(2, dtype=np.uint64)
     for stage in range(2):
@@ -155,7 +155,7 @@ def test_damage_anywhere_costs_time_and_nothing_else(data, half_done, whole_walk
 
 
 class Touching:
-    """Something that runs code when it is read as a pickle."""
+    """An object that runs code when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -201,7 +201,7 @@ def test_where_nothing_can_be_written_the_fit_goes_on_without(tmp_path):
 
 
 class _Full(io.BytesIO):
-    """Stands for a file on a disk with room for so many bytes."""
+    """A fake file on a disk with a limited number of free bytes."""
 
     room = 0
     mode = "wb"

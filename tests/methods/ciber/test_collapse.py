@@ -1,4 +1,4 @@
-"""What collapsing makes of a network, against sampling the box and running the network."""
+"""Collapsed networks, compared with samples from the box and forward passes."""
 
 import math
 from dataclasses import replace
@@ -26,7 +26,7 @@ def real(*values: float) -> Tensor:
 
 
 def samples(outputs: int = 1, bounds: str = "moment") -> Samples:
-    """Return iterates that scatter around one network."""
+    """Return iterates scattered around one network."""
     architecture = (Linear(UNITS), ReLU(), Linear(outputs))
     network = TorchNetwork(architecture, (FEATURES,))
     rng = stream(1)
@@ -46,7 +46,7 @@ def samples(outputs: int = 1, bounds: str = "moment") -> Samples:
 
 
 INPUTS = torch.randn(POINTS, FEATURES, generator=stream(2), dtype=torch.float64)
-# Flat places: first weights and biases, then those of the last layer.
+# Flat positions: first weights and biases, then the last layer's.
 FIRST_BIAS, LAST, LAST_BIAS = UNITS * FEATURES, UNITS * (FEATURES + 1), UNITS * (FEATURES + 2)
 
 
@@ -72,7 +72,7 @@ def places(own: Samples, collapse: Collapse, s: int, x: Tensor) -> list[int]:
      SecondLayer(2, unit=0), SecondLayer(9, unit=3)],
     ids=str,
 )  # fmt: skip
-def test_densities_and_means_are_those_of_networks_drawn_from_the_box(collapse, bounds):
+def test_densities_and_means_agree_with_networks_drawn_from_the_box(collapse, bounds):
     own, ratio = samples(bounds=bounds), 2.45
     prediction = collapsed(own, collapse, INPUTS, ratio)
     r = ratio * math.sqrt(0.05)
@@ -94,7 +94,7 @@ def test_densities_and_means_are_those_of_networks_drawn_from_the_box(collapse, 
 
 
 def test_weights_that_feed_several_units_are_covered():
-    """The seed is one where they do: two of one unit, one of another."""
+    """With this seed they do: two weights of one unit, one of another."""
     variance = samples().weights[:, :FIRST_BIAS].var(0)
     units = (variance.argsort(descending=True)[:3] // FEATURES).tolist()
     assert len(set(units)) > 1
@@ -110,7 +110,7 @@ def test_a_last_layer_of_three_samples_with_noise_of_their_own():
     shared = torch.full((3, 1), -50.0, dtype=torch.float64)
     weights = torch.cat([hidden, last, nothing, bias[:, None], raw[:, None], shared], 1)
     own = Samples(network, Gaussian(), weights, weights[:, :0], None, "minmax")
-    # The box of the first layer does not matter; features are the hidden units themselves.
+    # The box of the first layer has no effect; the features are the hidden units themselves.
     ones, y = torch.ones(2, 1, dtype=torch.float64), real(0.1, -0.35)[:, None]
     every = collapsed(own, LastLayer(), ones, 2.45)
     wanted = [1.41499201722, 1.53217101983, 1.13481853591]
@@ -125,7 +125,7 @@ def test_a_last_layer_of_three_samples_with_noise_of_their_own():
     assert one.mean[0].tolist() == pytest.approx([-0.04])
     wanted = [1.2078300708, 1.65259409458, 1.24588337001]
     assert one.components.density(y[:, 0])[:, 0].tolist() == pytest.approx(wanted, rel=5e-11)
-    # On a range from -0.4 to 1.5, as the code of the paper scores.
+    # On a range from -0.4 to 1.5, as in the paper's code.
     ends = real(0.1, -0.35, -0.4, 1.5)[:, None]
     for collapse, scored in (
         (LastLayer(), [1.41659029966, 0.863896412658]),
@@ -203,12 +203,12 @@ def test_boxes_hold_the_iterates_or_have_their_variance():
 
 
 @pytest.mark.parametrize("bounds", ["minmax", "moment"])
-def test_a_rotated_box_is_that_of_networks_drawn_from_it(bounds):
+def test_a_rotated_box_agrees_with_networks_drawn_from_it(bounds):
     own, ratio = samples(bounds=bounds), 2.45
     prediction = collapsed(own, LastLayer(axes="principal"), INPUTS, ratio)
     last = own.weights[:, LAST:]
     centred = last - last.mean(0)
-    # Directions from the covariance: those of least variance have none, of four samples.
+    # Directions from the covariance: with four samples, those of smallest variance have none.
     values, vectors = torch.linalg.eigh(centred.T @ centred / (COUNT - 1))
     directions, std = vectors[:, 1 - COUNT :], values[1 - COUNT :].sqrt()
     coordinates = centred @ directions

@@ -1,4 +1,4 @@
-"""Where CIBER's constants come from: the best triangle and the best cubic, by quadrature."""
+"""The origin of CIBER's constants: the best triangle and the best cubic, by quadrature."""
 
 import math
 
@@ -25,7 +25,7 @@ def test_no_triangle_is_nearer_to_a_normal_density():
     least = squared_distance(NEAREST)
     assert least == pytest.approx(1.2732617e-3, rel=1e-7)
     assert min(squared_distance(NEAREST - 1e-4), squared_distance(NEAREST + 1e-4)) > least
-    # Where the derivative is 0: 2 Φ(a) - 1 - 4 (φ(0) - φ(a)) / a = 1/3.
+    # The derivative is 0 at 2 Φ(a) - 1 - 4 (φ(0) - φ(a)) / a = 1/3.
     a = mpmath.mpf(NEAREST)
     slope = 2 * mpmath.ncdf(a) - 1 - 4 * (mpmath.npdf(0) - mpmath.npdf(a)) / a
     assert float(slope) == pytest.approx(1 / 3, abs=1e-15)
@@ -42,7 +42,7 @@ def test_a_triangle_of_equal_variance():
 
 
 def cubic_distance(reach: float, slope: float) -> float:
-    """Return the squared distance to the logistic of 1/2 + slope x + b x³, which is 1 at reach."""
+    """Return the squared distance of the logistic from 1/2 + slope x + b x³, 1 at reach."""
     d = mpmath.mpf(reach)
     cube = (mpmath.mpf(1) / 2 - slope * d) / d**3
 

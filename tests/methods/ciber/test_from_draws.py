@@ -1,4 +1,4 @@
-"""CIBER on draws of a sampler, against the sampler itself."""
+"""CIBER on a sampler's draws, compared with the sampler itself."""
 
 import math
 from dataclasses import replace
@@ -34,7 +34,7 @@ def draws() -> HmcPosterior:
 
 
 def test_without_a_box_the_draws_and_their_noise_are_left():
-    """Mean and variance of a mixture of the sampler's Gaussians, whose noise differs."""
+    """Mean and variance of a mixture of the sampler's Gaussians, which differ in their noise."""
     own = fitted()
     first = own.samples.network.parameters[-2].offset
     still = own.samples.weights.clone()
@@ -45,13 +45,13 @@ def test_without_a_box_the_draws_and_their_noise_are_left():
     found = zero.predict(INPUTS, stream(2)).components
     torch.testing.assert_close(none.mean, alone.means[..., 0])
     torch.testing.assert_close(none.variance, alone.variances[..., 0], rtol=1e-6, atol=0)
-    # The collapsed weights are those of the first draw then; of its component nothing changes.
+    # The collapsed weights are then the first draw's; its component does not change.
     torch.testing.assert_close(found.mean[0], alone.means[0, :, 0])
     torch.testing.assert_close(found.variance, alone.variances[..., 0], rtol=1e-6, atol=0)
     assert alone.variances[:, 0, 0].unique().numel() > 1
 
 
-def test_the_box_is_that_of_the_sampler_s_own_weights():
+def test_the_box_agrees_with_the_sampler_s_own_weights():
     own, drawn = fitted(bounds="minmax"), draws()
     weights = drawn.network.weights(drawn.states)
     assert torch.equal(own.samples.weights, weights)
@@ -59,8 +59,8 @@ def test_the_box_is_that_of_the_sampler_s_own_weights():
     assert torch.equal(own.samples.box.upper, weights.max(0).values)
 
 
-def test_component_means_are_those_of_networks_at_the_centre_of_the_box():
-    """By the network itself: the last layer's weights in the middle, all others the draw's."""
+def test_component_means_agree_with_networks_at_the_centre_of_the_box():
+    """By the network itself: the last layer's mean weights, all other weights from the draw."""
     own = fitted()
     last = own.samples.network.parameters[-2].offset
     moved = own.samples.weights.clone()

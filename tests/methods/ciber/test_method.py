@@ -43,7 +43,7 @@ def test_the_floor_is_the_one_of_the_best_held_out_likelihood(method):
     problem, method = regression(rows=60), replace(method, training=DESCENT)
     fitted = method.fit(problem, stream(1))
     rng = stream(1)
-    rest, rows = held_out(problem.train, 1 / 9, rng)  # as the method did, from the same stream
+    rest, rows = held_out(problem.train, 1 / 9, rng)  # as in the method, from the same stream
     other = replace(method, epsilons=(0.0,)).fit(replace(problem, train=rest), rng)
     plain: Any = other.predict(rows.inputs, stream(2))
     likelihoods = {}
@@ -96,7 +96,7 @@ def test_rows_that_a_plateau_holds_out_choose_the_floor(monkeypatch):
     assert torch.equal(seen[0].inputs, rows.inputs)
 
 
-def test_known_noise_is_that_of_the_triangle():
+def test_known_noise_agrees_with_the_triangle():
     problem = regression(noise_std=0.3)
     fitted = replace(CLEAN_LAST, training=DESCENT).fit(problem, stream(1))
     prediction = fitted.predict(problem.train.inputs, stream(2))

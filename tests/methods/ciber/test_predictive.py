@@ -51,18 +51,18 @@ GRID = torch.linspace(-5, 6, 1101, dtype=torch.float64)
 
 
 def on_grid(prediction: AffinePredictive | RectifiedPredictive) -> torch.Tensor:
-    """Return the density of each point at every place of the grid."""
+    """Return the density of each point on the whole grid."""
     fields = vars_of(prediction).items()
     wide = type(prediction)(**{name: torch.cat([t] * len(GRID), 1) for name, t in fields})
     return wide.log_prob(GRID.repeat_interleave(POINTS)[:, None]).exp().view(-1, POINTS)
 
 
 @pytest.mark.parametrize("floor", [NO_FLOOR, (0.05, -4.0, 5.0, 0.0)])
-def test_mass_and_cdf_are_those_of_the_density(prediction, floor):
+def test_mass_and_cdf_agree_with_the_density(prediction, floor):
     floored = prediction.with_floor(*floor)
     assert isinstance(floored, RealPredictive)
     density = on_grid(floored)
-    # The floor has two steps, at which the trapezoidal rule errs by half of one of its cells.
+    # The floor has two steps; at each, the trapezoidal rule errs by half of a cell.
     close = {"rtol": 0, "atol": 0.05 * 0.01 if floor[0] else 1e-4}
     mass = torch.trapezoid(density, GRID, dim=0)
     torch.testing.assert_close(mass, torch.ones_like(mass), **close)
@@ -81,7 +81,7 @@ FLOORS = [
 
 
 @pytest.mark.parametrize("floor", FLOORS)
-def test_moments_are_those_of_the_boxes_whatever_the_floor(prediction, floor):
+def test_moments_agree_with_the_boxes_whatever_the_floor(prediction, floor):
     """By quadrature of the density without a floor."""
     density, floored = on_grid(prediction), prediction.with_floor(*floor)
     mean = torch.trapezoid(density * GRID[:, None], GRID, dim=0)

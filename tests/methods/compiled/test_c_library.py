@@ -1,4 +1,4 @@
-"""Libraries are built once, whole, and never used beyond a change of their sources."""
+"""Libraries are built once, in one piece, and rebuilt after a change of their sources."""
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +15,7 @@ from bnnbench.methods.compiled.c_library import CLibrary
 
 @pytest.fixture
 def library(tmp_path, monkeypatch) -> CLibrary:
-    """A library of one function, whose header lies in another folder."""
+    """A library of one function, with its header in another folder."""
     sources, headers = tmp_path / "sources", tmp_path / "headers"
     for folder in (sources, headers):
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""Normals inside compiled loops: their bits, their law, their independence."""
+"""Normals inside compiled loops: bits, distribution and independence."""
 
 import math
 

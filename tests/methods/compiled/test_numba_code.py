@@ -1,4 +1,4 @@
-"""Compiled code is kept, but never beyond a change of any kernel."""
+"""Compiled code is cached, but not beyond a change of any kernel."""
 
 import shutil
 from pathlib import Path
@@ -11,7 +11,7 @@ from bnnbench.methods.pbp.kernels import filtering
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """Copies of the compiler's package and of kernels that use it, to be changed."""
+    """Copies of the compiler package and of kernels that use it, which tests may change."""
     compiler, kernels = tmp_path / "compiled", tmp_path / "kernels"
     folders = {compilation.PACKAGE: compiler, Path(filtering.__file__).parent: kernels}
     for source, copy in folders.items():

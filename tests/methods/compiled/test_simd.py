@@ -1,4 +1,4 @@
-"""Values side by side do what numpy does."""
+"""Vectorised operations equal numpy's."""
 
 import numba
 import numpy as np

@@ -1,4 +1,4 @@
-"""Expected log likelihoods against quadrature."""
+"""Expected log likelihoods, compared with quadrature."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ CASES = [
     (-1.2, 1.5, 0.8, 0.9, -1.0, 2.0),
     (0.0, 1e-4, 0.0, 1e-4, 5e-5, 0.0),
 ]
-"""Mean and variance of m, those of l, their covariance, target."""
+"""Mean and variance of m and of l, their covariance, and the target."""
 
 
 def quadrature(case):
@@ -38,7 +38,7 @@ def outputs(case):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_loss_of_two_outputs_and_the_variance_are_those_of_quadrature(case):
+def test_the_loss_of_two_outputs_and_the_variance_agree_with_quadrature(case):
     *moments, target = outputs(case)
     both = MeanAndLogVariance(*moments)
     loss, variance = quadrature(case)
@@ -59,7 +59,7 @@ def test_halves_of_correlated_outputs_are_paired_target_by_target():
     assert both.mean_variance[0, 0].tolist() == [covariance[0, 0], covariance[1, 1]]
 
 
-def test_the_loss_of_one_noise_is_that_of_quadrature():
+def test_the_loss_of_one_noise_agrees_with_quadrature():
     mean, spread, noise, target = 0.4, 0.3, 0.7, -0.9
     y = Moments(*outputs([mean, spread]))
     nodes, weights = hermegauss(40)

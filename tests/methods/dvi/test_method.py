@@ -1,4 +1,4 @@
-"""DVI against sampled weights, finite differences and a conjugate model."""
+"""DVI, compared with sampled weights, finite differences and a conjugate model."""
 
 import numpy as np
 import pytest
@@ -69,7 +69,7 @@ def test_of_two_hidden_layers_covariances_are_worth_their_work():
 
 
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
-def test_the_gradient_of_the_bound_is_that_of_finite_differences(covariance):
+def test_the_gradient_of_the_bound_agrees_with_finite_differences(covariance):
     network, mean, std, inputs = uncertain(TWO, covariance)
     targets = torch.randn(1, 3, 1, generator=stream(3), dtype=torch.float64)
 
@@ -116,7 +116,7 @@ def test_a_noise_of_its_own_is_learned_where_the_data_have_one():
     assert 0.7 < found[False] < 1.4
 
 
-def test_predictive_variances_are_those_of_weights_and_noise_drawn():
+def test_predictive_variances_agree_with_weights_and_noise_drawn():
     problem = regression(rows=60, dtype=torch.float64)
     posterior = Dvi(epochs=40, initial_std=0.2).fit(problem, stream(0))
     assert isinstance(posterior, DviPosterior)

@@ -1,4 +1,4 @@
-"""The prior of least penalty against numerical minimisation and torch's distributions."""
+"""The prior of smallest penalty, by numerical minimisation and torch's distributions."""
 
 import pytest
 import torch
@@ -27,7 +27,7 @@ def penalty(mean, std, variance, hyperprior):
 
 
 @pytest.mark.parametrize("hyperprior", [InverseGamma(), InverseGamma(4.5, 10.0)])
-def test_prior_variances_and_the_penalty_are_those_of_a_numerical_minimum(hyperprior):
+def test_prior_variances_and_the_penalty_agree_with_a_numerical_minimum(hyperprior):
     prior = LayerwisePrior.of(NETWORK.parameters, hyperprior)
     mean, std = weights()
     found = prior.variances(mean, std)
@@ -46,7 +46,7 @@ def test_prior_variances_and_the_penalty_are_those_of_a_numerical_minimum(hyperp
         assert float(prior.penalty(mean, std)[member]) == pytest.approx(least, rel=1e-9)
 
 
-def test_the_kl_is_that_of_independent_gaussians_under_each_layers_prior():
+def test_the_kl_agrees_with_independent_gaussians_under_each_layers_prior():
     prior = LayerwisePrior.of(NETWORK.parameters, InverseGamma())
     mean, std = weights()
     stds = prior.variances(mean, std).sqrt()
@@ -55,7 +55,7 @@ def test_the_kl_is_that_of_independent_gaussians_under_each_layers_prior():
     torch.testing.assert_close(prior.kl(mean, std), expected, rtol=1e-12, atol=0)
 
 
-def test_the_gradient_of_the_penalty_is_that_of_finite_differences():
+def test_the_gradient_of_the_penalty_agrees_with_finite_differences():
     prior = LayerwisePrior.of(NETWORK.parameters, InverseGamma(2.0, 0.5))
     mean, std = weights()
     mean.requires_grad_()

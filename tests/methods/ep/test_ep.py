@@ -39,7 +39,7 @@ def fitted(of, seed=1, **settings):
 
 
 def on_a_grid(of, points):
-    """Return the exact mean and deviation of a network of one unit, v integrated in closed form."""
+    """Return the exact mean and deviation of a network of one unit; v is integrated exactly."""
     side = np.linspace(-5, 5, 161)
     grid = np.stack(np.meshgrid(side, side), -1).reshape(-1, 2) / math.sqrt(2)
     x, y = of.train.inputs[:, 0].numpy(), of.train.targets[:, 0].numpy()
@@ -65,19 +65,19 @@ def on_a_grid(of, points):
 
 @pytest.mark.parametrize("std", [0.1, 1.0, 2.0])
 @pytest.mark.parametrize("mean", [-1.5, 0.0, 0.7])
-def test_moments_of_units_are_those_of_closed_form(mean, std):
+def test_moments_of_units_agree_with_closed_form(mean, std):
     centre, spread = torch.tensor([mean, std**2], dtype=torch.float64)
     first, variance, _ = solver.moments(centre, spread, CDF)
     h = mean / math.sqrt(1 + std**2)
     second = special.ndtr(h) - 2 * special.owens_t(h, 1 / math.sqrt(1 + 2 * std**2))
-    # 32 nodes resolve a step that is narrower than the law of its input less well.
+    # 32 nodes resolve a step less well if it is narrower than the distribution of its input.
     tolerance = 1e-6 if std <= 1 else 2e-5
     assert float(first) == pytest.approx(special.ndtr(h), abs=tolerance)
     assert float(variance) == pytest.approx(second - special.ndtr(h) ** 2, abs=tolerance)
 
 
 def known_hidden_weights():
-    """Return rows, sums of known hidden weights, and a state whose sites hold them fast."""
+    """Return rows, sums of known hidden weights, and a state whose sites fix them."""
     rng = stream(3)
     inputs = torch.randn(12, 3, generator=rng, dtype=torch.float64)
     rows = Rows(solver.with_one(inputs), torch.randn(12, generator=rng, dtype=torch.float64))
@@ -90,7 +90,7 @@ def known_hidden_weights():
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0])
-def test_with_known_hidden_weights_the_outer_weights_are_those_of_linear_regression(power):
+def test_with_known_hidden_weights_the_outer_weights_agree_with_linear_regression(power):
     rows, h, state = known_hidden_weights()
     new, _, _ = solver.refined(rows, state, solver.posterior(rows, state), CDF, power)
     weights = solver.posterior(rows, new)
@@ -102,7 +102,7 @@ def test_with_known_hidden_weights_the_outer_weights_are_those_of_linear_regress
     )
 
 
-def test_the_moments_of_outputs_are_those_of_draws_of_the_weights():
+def test_the_moments_of_outputs_agree_with_draws_of_the_weights():
     posterior = fitted(problem(rows=20, units=3, features=2))
     weights, points = posterior.weights, torch.randn(6, 2, generator=stream(5), dtype=torch.float64)
     mean, variance = solver.outputs(weights, solver.with_one(points), CDF)
@@ -140,7 +140,7 @@ def test_predictions_of_one_unit_come_near_the_exact_posterior(seed, power):
     prediction = posterior.predict(torch.from_numpy(points)[:, None], stream(0))
     mean, std = on_a_grid(of, points)
     deviations = (prediction.variance[:, 0] - 0.3**2).sqrt().numpy()
-    # EP is not exact: q knows no dependence between layers, which widens it where rows are dense.
+    # EP is not exact: q has no dependence between layers, which widens it where rows are dense.
     np.testing.assert_allclose(prediction.mean[:, 0], mean, atol=0.7 * std.max())
     assert (deviations / std > 0.75).all()
     assert (deviations / std < 1.65).all()

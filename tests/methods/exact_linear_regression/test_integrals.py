@@ -1,4 +1,4 @@
-"""Averages over draws and over their box, against quadrature, sampling and CIBER's own code."""
+"""Averages over draws and over their box, by quadrature, sampling and CIBER's own code."""
 
 import math
 
@@ -46,7 +46,7 @@ def box(bounds: str) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @pytest.mark.parametrize("integral", INTEGRALS, ids=str)
-def test_the_density_on_a_grid_is_that_of_the_predictive(integral):
+def test_the_density_on_a_grid_agrees_with_the_predictive(integral):
     assert isinstance(integral, Integral)
     prediction = integral.predictive(WEIGHTS, INPUTS, NOISE)
     found = integral.log_density(WEIGHTS, INPUTS, NOISE, Y)
@@ -97,13 +97,13 @@ UNIT = torch.rand(200_000, 4, generator=stream(2), dtype=torch.float64)
 
 
 @pytest.mark.parametrize("bounds", ["minmax", "moment"])
-def test_box_averages_are_those_of_weights_drawn_from_it(bounds):
+def test_box_averages_agree_with_weights_drawn_from_it(bounds):
     lower, upper = box(bounds)
     averages_agree(Collapsed(bounds), lower + UNIT * (upper - lower))
 
 
-def test_rotated_box_averages_are_those_of_weights_drawn_from_it():
-    """Directions are those of the covariance, here of full rank."""
+def test_rotated_box_averages_agree_with_weights_drawn_from_it():
+    """Directions of the covariance, which has full rank here."""
     values, vectors = torch.linalg.eigh(WEIGHTS.T.cov())
     z = (2 * UNIT - 1) * (3 * values).sqrt()
     averages_agree(Collapsed(axes="principal"), WEIGHTS.mean(0) + z @ vectors.T)
@@ -150,7 +150,7 @@ DRAWS, REPEATS = 5, 400
 
 
 def test_of_five_draws_the_box_has_the_mean_logistic_of_paper_002_closer_than_monte_carlo():
-    """The value is printed in section 4.3; features, posterior and draws are ours."""
+    """Section 4.3 prints the value; features, posterior and draws are ours."""
 
     def exact(mean: float) -> float:
         return integrate.quad(
@@ -160,7 +160,7 @@ def test_of_five_draws_the_box_has_the_mean_logistic_of_paper_002_closer_than_mo
     mean = optimize.brentq(lambda m: exact(m) - MEAN_LOGISTIC, 0, 6)
     rng = stream(3)
     x = torch.randn(1, 10, generator=rng, dtype=torch.float64)
-    # Weights of one variance, such that their sum has the mean and the spread.
+    # Weights with a common variance, such that their sum has the mean and the spread.
     centre, std = x[0] * mean / x.square().sum(), SPREAD / x.square().sum().sqrt()
     errors: dict[str, list[float]] = {"box": [], "cubic": [], "draws": []}
     for _ in range(REPEATS):
@@ -172,7 +172,7 @@ def test_of_five_draws_the_box_has_the_mean_logistic_of_paper_002_closer_than_mo
         ):
             errors[name].append(abs(float(found) - MEAN_LOGISTIC))
     means = {name: sum(values) / REPEATS for name, values in errors.items()}
-    # Both know the mean of f to SPREAD / √5 alone; the box smooths what is left.
+    # Both know the mean of f only to SPREAD / √5; the box smooths the rest.
     assert means["box"] < means["draws"]
     assert means["cubic"] == pytest.approx(means["box"], rel=0.1)
 

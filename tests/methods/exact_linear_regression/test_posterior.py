@@ -44,7 +44,7 @@ def by_fractions() -> tuple[list[Fraction], list[list[Fraction]]]:
     ]
 
 
-def test_mean_and_covariance_are_those_of_the_normal_equations():
+def test_mean_and_covariance_agree_with_the_normal_equations():
     mean, covariance = by_fractions()
     found = exact_posterior(problem(), float(PRIOR))
     assert found.mean.tolist() == pytest.approx([float(m) for m in mean], rel=1e-13)
@@ -53,7 +53,7 @@ def test_mean_and_covariance_are_those_of_the_normal_equations():
 
 
 def test_the_predictive_is_the_integral_over_the_weights():
-    """Of one feature, by adaptive quadrature over prior and likelihood themselves."""
+    """For one feature, by adaptive quadrature over prior and likelihood."""
     x, y, noise, prior = [0.5, -1.2, 2.0], [0.7, -0.3, 1.1], 0.8, 1.5
     train = Split(real(*x)[:, None], real(*y)[:, None])
     own = exact_posterior(Problem(train, Gaussian(noise), LINEAR), prior)
@@ -81,7 +81,7 @@ def test_draws_have_the_mean_and_covariance_of_the_posterior():
     own = exact_posterior(problem(), float(PRIOR))
     drawn = own.draws(40_000, stream(1))
     whitened = (drawn - own.mean) @ own.precision_root
-    # Of 40,000 independent draws: 4.5 standard errors of a mean, of a (co)variance.
+    # For 40,000 independent draws: 4.5 standard errors of a mean and of a (co)variance.
     assert float(whitened.mean(0).abs().max()) < 4.5 / 200
     assert float((torch.cov(whitened.T) - torch.eye(2)).abs().max()) < 4.5 * math.sqrt(2) / 200
 

@@ -25,7 +25,7 @@ def two_threads():
 
 @dataclass(frozen=True)
 class Number:
-    """A posterior that is a number drawn from the stream of its fit."""
+    """A posterior that consists of a number drawn from the stream of its fit."""
 
     drawn: int
 
@@ -57,7 +57,7 @@ def test_two_fits_run_at_a_time(two_threads):
     assert len(in_threads(fit, PROBLEMS, streams(*range(4)))) == 4
 
 
-def test_one_that_diverges_fails_alone():
+def test_only_the_one_that_diverges_fails():
     def fit(problem, rng):
         if problem is PROBLEMS[2]:
             raise InferenceDiverged("told to")

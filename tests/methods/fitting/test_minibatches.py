@@ -17,7 +17,7 @@ from tests.methods.problems import regression, stream, streams
 
 
 def numbered(offset, rows=10):
-    """Return a problem whose inputs tell their row, and whose targets are minus that."""
+    """Return a problem whose inputs identify their row; targets are the negative inputs."""
     column = torch.arange(offset, offset + rows, dtype=torch.float32)[:, None]
     return dataclasses.replace(regression(), train=Split(column, -column))
 
@@ -60,7 +60,7 @@ def test_length_is_the_number_of_batches(batch_size, count):
 
 
 def pictures(offset, rows=12):
-    """Return a problem of images of one intensity each, which tells their row."""
+    """Return a problem of images of constant intensity, which identifies their row."""
     images = torch.arange(offset, offset + rows, dtype=torch.float32)[:, None, None, None]
     train = Split(images.expand(-1, 1, 3, 3).clone(), torch.arange(rows) % 2)
     train = dataclasses.replace(train, augmentation=CropsAndMirrors(1, (-1.0,)))
@@ -106,7 +106,7 @@ def test_a_problem_without_rows_is_refused():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_normals_of_a_member_are_those_of_its_stream_alone(dtype):
+def test_normals_of_a_member_depend_only_on_its_stream(dtype):
     together = normal(streams(1, 2, 3), 5, 7, dtype=dtype)
     assert together.dtype == dtype
     assert torch.equal(together[1], normal(streams(2), 5, 7, dtype=dtype)[0])

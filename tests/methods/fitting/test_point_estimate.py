@@ -1,4 +1,4 @@
-"""AdamW and SGD against torch's own modules and optimisers, and against closed forms."""
+"""AdamW and SGD, compared with torch's modules and optimisers and with closed forms."""
 
 import math
 
@@ -20,7 +20,7 @@ METHODS = [
 
 
 def by_torch(method, problem, loss):
-    """Return the flat weights that an nn.Module has after the same descent."""
+    """Return the flat weights of an nn.Module after the same descent."""
     rng = stream(3)
     width = 3 if problem.train.targets.ndim == 1 else 1
     module = nn.Sequential(nn.Linear(4, 7), nn.ReLU(), nn.Linear(7, width)).double()

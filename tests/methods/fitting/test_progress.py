@@ -1,4 +1,4 @@
-"""How fits tell how far they are."""
+"""Progress reports of fits."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Settings that make no sense are refused when a method is constructed."""
+"""Invalid settings are refused when a method is constructed."""
 
 import math
 

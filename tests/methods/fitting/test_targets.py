@@ -1,4 +1,4 @@
-"""Networks, rows and labels that do not go together are refused by name, not read past."""
+"""Networks, rows and labels that do not fit together are refused with their names."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""TF32 is off inside a fit of message passing, and afterwards as it was before."""
+"""TF32 is off during a fit of message passing, and restored afterwards."""
 
 import pytest
 import torch
@@ -92,6 +92,6 @@ def test_records_on_a_gpu_have_the_flags_of_the_fit_and_not_of_the_process(coars
         METHOD.fit(problem(), stream(1))
     assert tf32.entry(gpu, seen) == OFF
     with tf32.watching() as seen:
-        pass  # a method that leaves the process as it is
+        pass  # a method that does not change the process
     assert tf32.entry(gpu, seen) == dict.fromkeys(OFF, True)
     assert tf32.entry(torch.device("cpu"), seen) == {}

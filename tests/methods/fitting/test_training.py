@@ -1,4 +1,4 @@
-"""What gradient methods share: the loss, the learned noise, divergence, stacks."""
+"""Shared parts of gradient methods: the loss, learned noise, divergence, stacks."""
 
 import math
 
@@ -165,7 +165,7 @@ def test_steps_fall_to_a_tenth_at_half_and_at_three_quarters_of_the_epochs():
 
 
 def test_a_classifier_that_ends_far_worse_than_by_chance_has_diverged():
-    """Of two members side by side the second steps too far; both stay finite."""
+    """The second of two members side by side steps too far; both stay finite."""
     problems = [classification(seed) for seed in (0, 1)]
     variants = [Sgd(0.01, epochs=3, schedule="constant"), Sgd(300.0, epochs=3, schedule="constant")]
     sound, wild = Sgd.fit_side_by_side(variants, problems, [stream(0), stream(1)])

@@ -1,4 +1,4 @@
-"""Several settings of a method in one stack: each as if it were alone, bit for bit."""
+"""Several settings of a method in one stack: each equals its separate fit, bit for bit."""
 
 import math
 from dataclasses import replace
@@ -33,7 +33,7 @@ IDS = [type(method).__name__ for method in METHODS]
 
 
 def variants_of(method: Any) -> list[Any]:
-    """Return several settings, with lengths in no order."""
+    """Return several settings, with unordered lengths."""
     space = space_of(method)
     assert space.length
     lengths = (3, 5, 1, 5, 2, 4)
@@ -144,7 +144,7 @@ FACTORS = [0.5 * (1 + math.cos(math.pi * step / 50)) for step in range(50)]
 
 
 @pytest.mark.parametrize("kind", ["adamw", "adam", "sgd"])
-def test_optimisers_are_those_of_torch(kind):
+def test_optimisers_agree_with_torch(kind):
     rng = stream(0)
     start = torch.randn(3, 7, generator=rng, dtype=torch.float64)
     gradients = torch.randn(50, 3, 7, generator=rng, dtype=torch.float64)

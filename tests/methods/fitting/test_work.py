@@ -29,7 +29,7 @@ from tests.methods.problems import classification, regression, stream, streams
 
 ROWS = 40
 UNTRAINED = {"marginal", "untrained_network"}
-"""Methods whose fits compute nothing of note."""
+"""Methods whose fits do no counted work."""
 
 
 def counted(method, problems):
@@ -131,7 +131,7 @@ def test_every_method_counts_the_work_of_a_fit_and_reports_one_that_may_be_long(
         method.fit(PROBLEMS[kind](0), stream(1))
     assert bool(tally.counts) is (name not in UNTRAINED)
     assert all(number > 0 for number in tally.counts.values())
-    # A report ends what warms up before the clock.
+    # A report marks the end of warm-up, before the clock starts.
     assert reports or tally.counts.keys() <= {"factorisations"}
 
 

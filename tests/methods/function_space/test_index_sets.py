@@ -1,4 +1,4 @@
-"""Index sets: which points they are."""
+"""The points of index sets."""
 
 import pytest
 import torch
@@ -36,7 +36,7 @@ def test_right_angles_are_what_interpolation_gives(angle):
     problems = [images(seed) for seed in range(2)]
     batch = batches(problems)
     found = RotatedCopies((angle,)).points(problems)(batch, streams(0, 1))
-    # Pixel centres fall on pixel centres, and no corner is lost: the ground does not matter.
+    # Pixel centres map to pixel centres, and no corner is lost: the background has no effect.
     for turned, straight in zip(found, batch, strict=True):
         expected = rotate(straight.double(), angle).float()
         torch.testing.assert_close(turned, expected, rtol=0, atol=1e-6)

@@ -1,4 +1,4 @@
-"""Fits in function space and in weight space: what they do to predictions."""
+"""Fits in function space and in weight space, and their effect on predictions."""
 
 from dataclasses import replace
 from typing import Any
@@ -77,7 +77,7 @@ def test_no_weight_leaves_the_likelihood_alone():
 
 
 def test_weight_space_of_a_point_is_the_descent_it_is_trained_by():
-    """The loss in float64 differs by rounding alone."""
+    """The loss in float64 differs only by rounding."""
     problem = classification(dtype=torch.float64)
     ours = WeightSpace(Map(), training=SHORT).fit(problem, stream(0))
     theirs = SHORT.fit(problem, stream(0))
@@ -85,8 +85,8 @@ def test_weight_space_of_a_point_is_the_descent_it_is_trained_by():
     torch.testing.assert_close(probabilities(ours, inputs), probabilities(theirs, inputs))
 
 
-def test_the_divergence_among_the_diagnostics_is_that_of_the_fit():
-    """One step of no size: the divergence is that of initial weights."""
+def test_the_divergence_among_the_diagnostics_agrees_with_the_fit():
+    """One step of size 0: the divergence is the initial weights'."""
     problem = classification(rows=12)
     still = Sgd(learning_rate=1e-30, epochs=1, batch_size=12)
     posterior = FunctionSpace(Map(), training=still).fit(problem, stream(0))
@@ -116,7 +116,7 @@ def test_the_size_of_the_last_batch_does_not_couple_problems(model, rows):
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_batch_norm_keeps_running_statistics_of_the_training_batch_alone(model):
-    """Index points are far away, and statistics that had seen them would show it."""
+    """Index points are far away, so that they would show in the statistics."""
     architecture = (Linear(6), BatchNorm(), ReLU(), Linear(3))
     problem = replace(classification(rows=64), architecture=architecture)
     index = (TrainingData(), Grid((50.0,) * 4, (60.0,) * 4, 10.0))

@@ -1,4 +1,4 @@
-"""Models: what their weights are by law, and what their divergences are by hand."""
+"""Models: distributions of their weights, and divergences computed by hand."""
 
 import math
 
@@ -27,7 +27,7 @@ def network(architecture=DENSE):
 
 
 def numbers_of(model, of, *seeds):
-    """Return initial numbers of problems, one for each seed."""
+    """Return initial parameters of problems, one for each seed."""
     rngs = streams(*seeds)
     return model.initial(of, of.initial_weights(rngs, dtype=torch.float64), rngs)
 
@@ -44,7 +44,7 @@ def test_it_has_the_form_of_the_protocol(model):
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_outputs_of_what_networks_are_shown_are_gathered_in_the_order_of_the_batch(model):
-    """Were a network the identity, every draw would be the batch."""
+    """If a network were the identity, every draw would equal the batch."""
     batch = torch.randn(2, 7, 5, generator=stream(0))
     shown = model.shown(batch)
     assert len(shown) == 2 * model.networks
@@ -111,7 +111,7 @@ def test_radial_weights_have_gaussian_distances_in_uniform_directions_tensor_by_
         own = part(of, path)
         noise = offsets[:, own.offset : own.stop]
         squares = noise.square().sum(1)
-        # r² is chi-squared of one degree, whatever the number of weights.
+        # r² is chi-squared with one degree of freedom, for any number of weights.
         assert squares.mean().item() == pytest.approx(1, abs=5 * math.sqrt(2 / count))
         assert squares.square().mean().item() == pytest.approx(3, rel=0.1)
         covariance = noise.T @ noise / count
@@ -148,7 +148,7 @@ def test_rank_1_factors_are_gaussians_around_1():
 
 
 def test_a_rank_1_layer_scales_its_inputs_and_outputs():
-    """y = v * conv(u * x): the form in which the method is known."""
+    """y = v * conv(u * x): the published form of the method."""
     model, of = Rank1(1, rho=-1.0), network(CONVOLUTIONAL)
     numbers = numbers_of(model, of, 0)
     x = torch.randn(5, 2, 3, 3, generator=stream(2), dtype=torch.float64)
@@ -169,7 +169,7 @@ def by_torch(mean, std, prior_mean, prior_std):
 
 
 @pytest.mark.parametrize("architecture", SHAPES)
-def test_divergences_are_those_of_gaussians_per_row(architecture):
+def test_divergences_agree_with_gaussians_per_row(architecture):
     of = network(architecture)
     size = sum(part.size for part in hidden_weights(of))
     radial = numbers_of(Radial(), of, 0)
@@ -187,7 +187,7 @@ def test_divergences_are_those_of_gaussians_per_row(architecture):
 
 
 def test_a_weight_of_known_divergence():
-    """Of one Gaussian weight at 0 and one factor at 1, to ten digits."""
+    """One Gaussian weight at 0 and one factor at 1, to ten digits."""
     mean = torch.zeros(1, 1, dtype=torch.float64)
     std = mean + math.log1p(math.exp(-5))
     assert by_torch(mean, std, 0.0, 0.1).item() == pytest.approx(2.20302926, rel=1e-8)

@@ -1,4 +1,4 @@
-"""The objective of a batch, against its definition in a few lines of another kind."""
+"""The objective of a batch, compared with a direct implementation of its definition."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The exact Gaussian process against formulas, conjugate regression and its own claims."""
+"""The exact Gaussian process, by formulas, conjugate regression and its calibration."""
 
 import math
 
@@ -28,7 +28,7 @@ def fitted(problem, **settings):
     return posterior
 
 
-def test_predictions_and_marginal_likelihood_are_those_of_the_formulas():
+def test_predictions_and_marginal_likelihood_agree_with_the_formulas():
     problem = curve()
     posterior = fitted(problem, kernels=("rbf",))
     scale, rbf = posterior.process.kernel_.k1.constant_value, posterior.process.kernel_.k2

@@ -70,7 +70,7 @@ def test_waves_have_the_kernel_as_their_products():
     np.testing.assert_allclose(waves.square().sum(1), 1.3**2)
 
 
-def test_evidence_and_predictions_are_those_of_regression_on_the_waves():
+def test_evidence_and_predictions_agree_with_regression_on_the_waves():
     problem = curve()
     posterior = fitted(problem, frequencies=16)
     new = torch.randn(7, 3, generator=stream(8))

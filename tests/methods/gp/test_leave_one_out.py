@@ -1,4 +1,4 @@
-"""The choice by left-out rows against fits without them, and where marginal likelihood fails."""
+"""The leave-one-out choice against fits without the rows, where marginal likelihood fails."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ from tests.methods.problems import stream
 
 
 def noisy(rows=40, repeats=0, seed=0):
-    """Return a curve with noise, of whose rows the first ones stand there again, targets too."""
+    """Return a noisy curve whose first rows are repeated, with their targets."""
     rng = stream(seed)
     inputs = torch.randn(rows, 2, generator=rng)
     targets = (2 * inputs[:, :1]).sin() + 0.5 * torch.randn(rows, 1, generator=rng)
@@ -33,7 +33,7 @@ def fitted(method, problem, seed):
     return posterior
 
 
-def test_densities_are_those_of_conditioning_on_the_other_rows():
+def test_densities_agree_with_conditioning_on_the_other_rows():
     problem = noisy(rows=15, repeats=4)
     posterior = fitted(GaussianProcess(kernels=("matern52",), restarts=0), problem, 1)
     x, y = problem.train.inputs.double().numpy(), problem.train.targets[:, 0].double().numpy()

@@ -1,4 +1,4 @@
-"""Convergence diagnostics against arviz and against processes of known autocorrelation."""
+"""Convergence diagnostics, compared with arviz and processes of known autocorrelation."""
 
 import warnings
 
@@ -10,7 +10,7 @@ from bnnbench.methods.hmc.convergence import ess_bulk, ess_tail, split_r_hat
 
 @pytest.fixture(scope="module")
 def arviz(tmp_path_factory):
-    """arviz; its import renames a file in the user's cache, which fails beside another import."""
+    """arviz; its import renames a file in the user's cache, which fails during another import."""
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(action="ignore"):
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         import arviz
@@ -18,7 +18,7 @@ def arviz(tmp_path_factory):
 
 
 def autoregressive(correlation, chains, draws, quantities=1, seed=0):
-    """Return stationary chains x' = r x + noise of variance 1."""
+    """Return stationary chains x' = r x + noise with variance 1."""
     noise = np.random.default_rng(seed).standard_normal((chains, draws, quantities))
     states = noise.copy()
     for t in range(1, draws):
@@ -29,7 +29,7 @@ def autoregressive(correlation, chains, draws, quantities=1, seed=0):
 
 @pytest.mark.parametrize("draws", [4, 5, 6, 7, 51, 400])
 @pytest.mark.parametrize("kind", ["independent", "slow", "swinging", "apart", "tied", "heavy"])
-def test_all_diagnostics_are_those_of_arviz(arviz, kind, draws):
+def test_all_diagnostics_agree_with_arviz(arviz, kind, draws):
     correlation = {"slow": 0.95, "swinging": -0.8}.get(kind, 0.0)
     values = autoregressive(correlation, 4, draws, quantities=3)
     if kind == "apart":

@@ -1,4 +1,4 @@
-"""Our HMC and hamiltorch's, where that is installed, on one posterior."""
+"""Our HMC and hamiltorch's, if it is installed, on one posterior."""
 
 import sys
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""HMC against exact posteriors, quadrature and another program's sampler."""
+"""HMC, compared with exact posteriors, quadrature and another program's sampler."""
 
 from dataclasses import replace
 
@@ -39,7 +39,7 @@ def values(posterior, inputs):
 
 
 def assert_moments(draws, mean, variance, errors=4.5):
-    """Compare means and variances within Monte Carlo errors of as many effective draws."""
+    """Compare means and variances within the Monte Carlo errors of this many effective draws."""
     effective = effective_sample_size(draws)
     flat = draws.reshape(-1, *draws.shape[2:])
     z = (flat.mean(0) - mean) / np.sqrt(variance / effective)
@@ -168,7 +168,7 @@ def test_chains_in_modes_that_they_cannot_leave_are_marked():
     problem = Problem(Split(inputs, inputs.abs()), Gaussian(0.1), mlp([1], 1))
     posterior = Hmc(draws=400, warmup=200, chains=8, thinning=1).fit(problem, stream(3))
     ends = posterior.predict(inputs[[0, -1]], stream(0)).mean.flatten()
-    assert (ends - 2).abs().max() > 0.3  # one unit bends to one side only
+    assert (ends - 2).abs().max() > 0.3  # one unit has a slope only on one side
     assert posterior.diagnostics["r_hat"] > 1.05
     assert posterior.diagnostics["converged"] == 0
 

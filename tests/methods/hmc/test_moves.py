@@ -1,4 +1,4 @@
-"""Leapfrog, Gibbs draws and warm-up, each against what defines it."""
+"""Leapfrog, Gibbs draws and warm-up, each compared with its definition."""
 
 from itertools import pairwise
 
@@ -20,7 +20,7 @@ DATA, PRIOR = 4.0, 0.7
 
 
 def loss_at(states, architecture):
-    """Return the loss of every state on the same few points, differentiated there."""
+    """Return the loss of every state on the same few points, with its gradient."""
     rng = stream(0)
     inputs = torch.randn(6, 1, generator=rng, dtype=torch.float64)
     targets = torch.randn(6, 1, generator=rng, dtype=torch.float64)

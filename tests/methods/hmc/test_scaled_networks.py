@@ -1,4 +1,4 @@
-"""Networks in the common scale of their weights: outputs, losses, gradients and trajectories."""
+"""Networks in the common scale of their weights: outputs, losses, gradients, trajectories."""
 
 import pytest
 import torch
@@ -74,7 +74,7 @@ def test_a_layer_without_bias_divides_by_the_root_of_its_inputs():
 @pytest.mark.parametrize("categorical", [False, True])
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("kind", [ScaledPerceptron, AnyScaledNetwork])
-def test_gradients_are_those_of_finite_differences(kind, name, categorical):
+def test_gradients_agree_with_finite_differences(kind, name, categorical):
     given = problem(NETWORKS[name], categorical)
     network = kind(given)
     states, direction = states_of(network), states_of(network, seed=2)
@@ -104,7 +104,7 @@ def test_written_out_and_automatic_losses_and_gradients_agree(name, categorical)
     torch.testing.assert_close(one.gradients[:, places], other.gradients[:, : len(places)])
 
 
-def test_losses_are_those_of_torch():
+def test_losses_agree_with_torch():
     given = problem(mlp([5], 3), categorical=True)
     network = ScaledPerceptron(given)
     states = states_of(network)
@@ -150,7 +150,7 @@ def test_zero_is_a_fixed_point_of_padding():
     assert len(network.free) % 32 == 0
     states = states_of(network)
     loss = loss_of(network, given, states)
-    assert loss.gradients[:, ~network.free].abs().max() > 0  # mean nothing, so must not matter
+    assert loss.gradients[:, ~network.free].abs().max() > 0  # unused, so must have no effect
     one = torch.ones(MEMBERS, 1, dtype=torch.float64)
     steps = torch.full((MEMBERS,), 9)
     loss.leapfrog(states_of(network, 2), 0.1 * network.free * one, -0.1 * one, -0.1 * one, steps)
@@ -170,7 +170,7 @@ RECTIFIED = {
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("rows", [1, 63, 64, 131])
 @pytest.mark.parametrize("name", RECTIFIED)
-def test_compiled_losses_gradients_and_trajectories_are_those_of_torch(name, rows, dtype):
+def test_compiled_losses_gradients_and_trajectories_agree_with_torch(name, rows, dtype):
     given = problem(RECTIFIED[name], rows=rows, shape=(13,), dtype=dtype)
     compiled, written = CompiledPerceptron(given), ScaledPerceptron(given)
     states, momenta = (states_of(written, seed).to(dtype) for seed in (1, 2))

@@ -1,4 +1,4 @@
-"""LattE integrale as a solver of weighted model integration problems, where it is installed.
+"""LattE integrale, if installed, as a solver of weighted model integration problems.
 
 Source: De Loera et al. (2013), "Software for exact integration of polynomials over polyhedra".
 """
@@ -18,12 +18,12 @@ from tests.methods.integration.problems import Piece, Polynomial, Problem
 
 ANSWER = "Answer:"
 EMPTY = re.compile(r"Empty polytope|Ax = b, given as .*\n=+\n\[-?\d")
-"""Said of polytopes without a point, and of those with an equality: they have no volume."""
+"""Its messages on polytopes that are empty or have an equality: their volume is 0."""
 
 
 @dataclass(frozen=True)
 class Latte:
-    """The executable `integrate`, called once for each piece, with exact numbers throughout."""
+    """The executable `integrate`, called once per piece, with exact numbers throughout."""
 
     executable: str = "integrate"
 
@@ -34,8 +34,8 @@ class Latte:
     def integrate(self, problem: Problem) -> Fraction:
         """Return the integral of the problem.
 
-        Raises `PackageMissing` without the executable, and `RuntimeError` with what it said
-        where it gives no answer.
+        Raises `PackageMissing` without the executable, and `RuntimeError` with its output if it
+        gives no answer.
         """
         return sum((self._piece(piece) for piece in problem), Fraction(0))
 
@@ -54,7 +54,7 @@ class Latte:
             Path(folder, "polynomial").write_text(monomials(polynomial))
             command = [found, "--valuation=integrate", "--cone-decompose"]
             command += ["--monomials=polynomial", "polytope.hrep"]
-            # It calls programs of its own that lie beside it.
+            # It calls other programs in its own folder.
             path = f"{Path(found).resolve().parent}{os.pathsep}{os.environ.get('PATH', '')}"
             done = subprocess.run(
                 command, cwd=folder, env=os.environ | {"PATH": path},
@@ -64,7 +64,7 @@ class Latte:
 
 
 def h_representation(piece: Piece) -> str:
-    """Return the faces as LattE reads them: rows b, -a in integers, for a · x ≤ b."""
+    """Return the faces in LattE's format: rows b, -a in integers, for a · x ≤ b."""
     rows = []
     for face in piece.faces:
         row = (face.bound, *(-a for a in face.normal))
@@ -74,7 +74,7 @@ def h_representation(piece: Piece) -> str:
 
 
 def monomials(polynomial: Polynomial) -> str:
-    """Return the polynomial as LattE reads it: a list of coefficients with their exponents."""
+    """Return the polynomial in LattE's format: a list of coefficients with their exponents."""
     terms = (f"[{c},[{','.join(map(str, e))}]]" for e, c in polynomial.items())
     return f"[{','.join(terms)}]\n"
 

@@ -1,4 +1,4 @@
-"""Sums of uniforms in rational arithmetic: truncated powers, 2^N of them."""
+"""Sums of uniforms in rational arithmetic, by 2^N truncated powers."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -7,9 +7,9 @@ from math import factorial, prod
 
 
 def antiderivative(x: Fraction, widths: Sequence[Fraction], order: int) -> Fraction:
-    """Return E[(x - X)_+^(order - 1)] / (order - 1)! of X, the density of X for order 0.
+    """Return E[(x - X)_+^(order - 1)] / (order - 1)! of X, or the density of X for order 0.
 
-    X is a sum of independent uniforms of these widths around 0, of which some are positive.
+    X is a sum of independent uniforms of these widths around 0, some of which are positive.
     """
     widths = [width for width in widths if width]
     power = len(widths) - 1 + order
@@ -26,8 +26,8 @@ def rectified_density(
 ) -> Fraction:
     """Return the density of outgoing · ReLU(centre + X) plus triangular noise on ± base.
 
-    Where the unit is off the noise alone; where it is on, second differences of
-    E[(z - g)_+; g > 0], whose part below 0 is a remainder of Taylor's series.
+    If the unit is off, this is the density of the noise; if it is on, second differences of
+    E[(z - g)_+; g > 0], whose part below 0 is a Taylor remainder.
     """
     off = antiderivative(-centre, widths, 1)
     triangle = max(Fraction(0), 1 / base - abs(y) / base**2)

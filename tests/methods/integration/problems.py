@@ -1,7 +1,7 @@
 """Weighted model integration problems as polytopes with polynomials, in rational numbers.
 
-The form that solvers of general problems take. A region is a box cut by half-spaces, one piece
-for every side of a ReLU and for every piece of the weight.
+This is the input of general solvers. A region is a box cut by half-spaces, with one piece for
+each side of a ReLU and each piece of the weight.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ class Piece:
 
     @property
     def faces(self) -> tuple[HalfSpace, ...]:
-        """All half-spaces, those of the box first."""
+        """All half-spaces, starting with the box's."""
         sides = []
         for axis, (low, high) in enumerate(zip(self.lower, self.upper, strict=True)):
             for sign, bound in ((-1, -low), (1, high)):
@@ -44,7 +44,7 @@ class Piece:
 
 
 Problem = Sequence[Piece]
-"""Pieces that overlap in their faces at most: the integral is the sum of theirs."""
+"""Pieces that overlap at most in their faces: the integral is the sum over pieces."""
 
 
 def triangular_likelihood(
@@ -80,7 +80,7 @@ def triangular_likelihood(
         polynomial[zero] += 1 / half_base
         cuts = (*split, at_most(distance, -1), within)
         proper = tuple(cut for cut in cuts if any(cut.normal))
-        # Of a constant, a cut holds everywhere or nowhere; at the peak both sides would.
+        # A cut on a constant holds everywhere or nowhere; at the peak both sides would hold.
         empty = any(cut.bound < 0 for cut in cuts if not any(cut.normal))
         if not empty and not (side < 0 and not any(distance.values())):
             pieces.append(Piece(tuple(lower), tuple(upper), proper, polynomial))
@@ -88,7 +88,7 @@ def triangular_likelihood(
 
 
 def at_most(affine: Polynomial, sign: int) -> HalfSpace:
-    """Return the half-space where an affine function is at most 0, or with sign -1 at least 0."""
+    """Return the half-space in which an affine function is at most 0, or at least 0 for sign -1."""
     dimensions = len(next(iter(affine)))
     zero = (0,) * dimensions
     normal = tuple(sign * affine.get(e, Fraction(0)) for e in _unit_exponents(dimensions))

@@ -1,4 +1,4 @@
-"""Problems as polytopes, and LattE integrale where it is installed."""
+"""Problems as polytopes, and LattE integrale if it is installed."""
 
 import stat
 from fractions import Fraction

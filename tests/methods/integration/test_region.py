@@ -1,4 +1,4 @@
-"""Functions of boxes: ReLUs against rational arithmetic and sampling, weights against both."""
+"""Functions of boxes: ReLUs by rational arithmetic and sampling, weights by both."""
 
 import math
 from fractions import Fraction
@@ -34,9 +34,7 @@ WIDTH = st.one_of(st.sampled_from([1.0, 0.5, 1e-6]), st.floats(0.01, 2))
     st.floats(0.01, 3),
     st.floats(-3, 3),
 )
-def test_densities_through_a_relu_are_those_of_rational_arithmetic(
-    outgoing, centre, widths, base, y
-):
+def test_densities_through_a_relu_agree_with_rational_arithmetic(outgoing, centre, widths, base, y):
     function = RectifiedSum(real(0)[0], real(outgoing), real(centre), real(*widths)[None])
     found = float(function.plus(real(base, base)).density(real(y)))
     fractions = (Fraction(number) for number in (y, outgoing, centre))
@@ -100,7 +98,7 @@ def test_the_slope_of_a_rectified_cdf_is_its_density(units):
 def test_volume_of_a_box_and_of_the_part_where_a_unit_is_on():
     box = Box(real(0, 0), real(2, 1))
     assert float(volume(box)) == 2
-    # x + y > 1 leaves a triangle of area 1/2 out.
+    # x + y > 1 excludes a triangle of area 1/2.
     assert float(volume(box, Affine(real(-1)[0], real(1, 1)))) == pytest.approx(1.5, rel=1e-15)
 
 

@@ -1,4 +1,4 @@
-"""Antiderivatives of densities of sums of uniforms against rational arithmetic, and sampling."""
+"""Antiderivatives of densities of sums of uniforms, by rational arithmetic and sampling."""
 
 import math
 from fractions import Fraction
@@ -19,7 +19,7 @@ def uniform(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.rand(*shape, generator=stream(seed), dtype=torch.float64)
 
 
-# Up to twelve orders of magnitude apart, equal to one another, and 0.
+# Up to twelve orders of magnitude apart, equal, and 0.
 WIDTHS = st.lists(
     st.one_of(
         st.sampled_from([0.0, 1.0, 0.5, 1e-3, 1e-12]),
@@ -32,13 +32,13 @@ WIDTHS = st.lists(
 
 @settings(max_examples=150)
 @given(WIDTHS, st.floats(-0.6, 0.6), st.integers(0, 4))
-def test_antiderivatives_are_those_of_rational_arithmetic(widths, place, order):
+def test_antiderivatives_agree_with_rational_arithmetic(widths, place, order):
     reach = sum(widths)
     x = place * reach
     t = torch.tensor(widths, dtype=torch.float64)
     found = float(antiderivative(torch.tensor(x, dtype=torch.float64), t, order))
     wanted = float(exact(Fraction(x), [Fraction(w) for w in widths], order))
-    # Where two widths dominate the density is steep: rounding x moves it that much.
+    # If two widths dominate, the density is steep: rounding x has this effect.
     second = sorted(widths)[-2]
     slack = 2e-12 + 1e-16 * reach / second
     peak = 1 / max(widths) if order == 0 else max(reach, 1e-300) ** (order - 1)
@@ -85,7 +85,7 @@ def cosine_series(x: float, widths: list[float]) -> float:
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 @pytest.mark.parametrize("count", [3, 7])
-def test_gradients_are_those_of_differences(count, order):
+def test_gradients_agree_with_differences(count, order):
     widths = (0.1 + uniform(2, count)).requires_grad_()
     x = (uniform(2, seed=1) - 0.5).requires_grad_()
     assert torch.autograd.gradcheck(lambda x, t: antiderivative(x, t, order), (x, widths))

@@ -1,4 +1,4 @@
-"""Values from rational arithmetic, and series of 40 digits where there are many weights."""
+"""Values from rational arithmetic, and from series of 40 digits for many weights."""
 
 import math
 
@@ -157,7 +157,7 @@ def test_mean_logistic(interval):
 
 def test_mean_logistic_far_away_keeps_its_logarithm():
     found = log_mean_logistic(real(-900, -900, 800), real(-890, -900, 900))
-    # Of exp(x): (exp(b) - exp(a)) / (b - a), and exp(a) itself.
+    # For exp(x): (exp(b) - exp(a)) / (b - a), and exp(a) itself.
     wanted = real(-890 + math.log1p(-math.exp(-10)) - math.log(10), -900, 0)
     torch.testing.assert_close(found, wanted, rtol=1e-15, atol=0)
 
@@ -179,7 +179,7 @@ def test_mean_of_the_smoothstep_cubic(widths):
         assert found == pytest.approx(wanted, rel=2e-10, abs=1e-13)
 
 
-# Three samples of two hidden units, all weights of the last layer and the bias collapsed.
+# Three samples of two hidden units; all weights of the last layer and the bias are collapsed.
 WEIGHTS = real(0.30, -0.20, 0.50, -0.10, 0.45, -0.15).view(3, 2)
 BIAS, HIDDEN = real(0.05, 0, 0.10)[:, None], real(0.5, 2.0, 0.6, 1.8, 0.4, 2.2).view(3, 2)
 HALF_BASE = 2.45 * real(0.04, 0.05, 0.03).sqrt()

@@ -1,4 +1,4 @@
-"""Jacobians, Hessians, Gauss-Newton matrices by automatic differentiation, without a recorder."""
+"""Jacobians, Hessians and Gauss-Newton matrices by automatic differentiation."""
 
 import torch
 from torch import Tensor
@@ -17,7 +17,7 @@ def mode_of(
     likelihood: Likelihood,
     noise_variance: float = 1.0,
 ) -> NetworkPosterior:
-    """Return a point estimate whose weights and statistics are random numbers, in float64."""
+    """Return a point estimate with random weights and statistics, in float64."""
     network = TorchNetwork(architecture, shape)
     weights = network.initial_weights([stream(5)], dtype=torch.float64)
     weights += 0.1 * torch.randn(weights.shape, generator=stream(6), dtype=torch.float64)
@@ -28,7 +28,7 @@ def mode_of(
 
 
 def jacobian(mode: NetworkPosterior, inputs: Tensor) -> Tensor:
-    """Return the slopes of all outputs in all weights: points, outputs, weights."""
+    """Return the derivatives of all outputs by all weights: points, outputs, weights."""
 
     def outputs(weights: Tensor) -> Tensor:
         return mode.network(weights[None], inputs[None], buffers=mode.buffers)[0]
@@ -45,7 +45,7 @@ def gauss_newton(mode: NetworkPosterior, inputs: Tensor) -> Tensor:
     classifies = isinstance(mode.likelihood, Categorical)
 
     def loss(outputs: Tensor) -> Tensor:
-        # The Hessian of a classifier's loss in the logits is the same for every label.
+        # The Hessian of a classifier's loss by the logits is the same for every label.
         return -outputs.log_softmax(-1)[0] if classifies else 0.5 * outputs.square().sum()
 
     total = torch.zeros(slopes.shape[2], slopes.shape[2], dtype=slopes.dtype)
@@ -57,7 +57,7 @@ def gauss_newton(mode: NetworkPosterior, inputs: Tensor) -> Tensor:
 
 
 def matrix(spectrum: Spectrum, mode: NetworkPosterior) -> Tensor:
-    """Return the matrix that a spectrum stands for; 0 for weights that are fixed."""
+    """Return the matrix that a spectrum represents; 0 for fixed weights."""
     identity = torch.eye(len(spectrum.eigenvalues), dtype=torch.float64)
     vectors = spectrum.weights(identity, mode.weights.shape[1])
     return vectors.T @ (spectrum.eigenvalues[:, None] * vectors)

@@ -1,4 +1,4 @@
-"""Blocks of pairs of units against the Jacobian that they spare."""
+"""Blocks of pairs of units, compared with the Jacobian that they replace."""
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ from tests.methods.laplace.explicit import mode_of, normal_inputs
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_variances_along_any_gradients_are_those_of_the_jacobian(bias):
+def test_variances_along_any_gradients_agree_with_the_jacobian(bias):
     network = mode_of((Linear(4, bias=bias),), (3,), Categorical(4)).network
     recorder = LayerRecorder(network)
     (block,) = recorder.blocks

@@ -1,4 +1,4 @@
-"""The evidence against conjugate models, quadrature and finite differences."""
+"""The evidence, compared with conjugate models, quadrature and finite differences."""
 
 import math
 
@@ -76,7 +76,7 @@ def test_of_a_sharp_logistic_regression_it_is_near_the_integral_by_quadrature():
     network = TorchNetwork(problem.architecture, (1,))
 
     def log_joint(weight: float) -> float:
-        # Only the difference of both weights matters; its prior is N(0, 2) for one of N(0, 1).
+        # Only the difference of both weights matters; its prior is N(0, 2) for N(0, 1).
         sign = 2 * targets.double() - 1
         likely = torch.nn.functional.logsigmoid(sign * weight * inputs[:, 0]).sum()
         return float(likely) + norm.logpdf(weight, 0, math.sqrt(2.0))
@@ -105,7 +105,7 @@ def test_its_slopes_are_its_differences(evidence, prior, noise):
         assert slopes[axis] == pytest.approx(difference / (2 * step), rel=1e-4, abs=1e-6 * size)
 
 
-def test_the_most_evident_precisions_are_those_of_a_grid():
+def test_the_most_evident_precisions_agree_with_a_grid():
     problem = regression(rows=40, architecture=(Linear(1),), dtype=torch.float64)
     evidence = at_exact_mean(problem, 0.3, 1.0).evidence
     found = maximise_evidence(evidence, 1.0, learns_noise=True)

@@ -1,4 +1,4 @@
-"""Kronecker factors: their definition by loops, and where their product is exact."""
+"""Kronecker factors: their definition by loops, and cases in which their product is exact."""
 
 import pytest
 import torch
@@ -13,7 +13,7 @@ from tests.methods.laplace.explicit import gauss_newton, matrix, mode_of, normal
 
 
 def blocks_of(full: Tensor, recorder: LayerRecorder) -> Tensor:
-    """Return the matrix without what couples two layers."""
+    """Return the matrix without entries that couple two layers."""
     kept = torch.zeros_like(full)
     for block in recorder.blocks:
         own = slice(block.start, block.stop)

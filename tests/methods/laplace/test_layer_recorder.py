@@ -1,4 +1,4 @@
-"""Jacobians from what layers see, against automatic differentiation."""
+"""Jacobians from the inputs of layers, compared with automatic differentiation."""
 
 import pytest
 import torch
@@ -49,7 +49,7 @@ NETWORKS: dict[str, tuple[Architecture, tuple[int, ...]]] = {
 
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("last_only", [False, True])
-def test_its_jacobians_are_those_of_automatic_differentiation(name, last_only):
+def test_its_jacobians_agree_with_automatic_differentiation(name, last_only):
     architecture, shape = NETWORKS[name]
     mode = mode_of(architecture, shape, Gaussian(1.0))
     inputs = normal_inputs(4, *shape)

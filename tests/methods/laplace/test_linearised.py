@@ -29,7 +29,7 @@ STRUCTURES = [Diagonal(), Kfac(), Full(), Full("last"), Subnetwork(15)]
 
 
 def approximation(structure, kind: str) -> tuple[Approximation, Problem]:
-    """Return the curvature around random weights, and the problem whose inputs it is over."""
+    """Return the curvature around random weights, and the problem with its inputs."""
     shape, body = {
         "perceptron": ((4,), (Linear(5), Tanh())),
         "convolutions": ((2, 6, 6), (Conv2d(3, 3), Tanh(), MaxPool2d(2), Flatten())),
@@ -46,7 +46,7 @@ def approximation(structure, kind: str) -> tuple[Approximation, Problem]:
 
 
 def covariance(at: Approximation, noise: float) -> Tensor:
-    """Return the inverse of the posterior precision; 0 for weights that are fixed."""
+    """Return the inverse of the posterior precision; 0 for fixed weights."""
     precision = noise * matrix(at.spectrum, at.mode)
     free = at.spectrum.weights(
         torch.eye(len(at.spectrum.eigenvalues), dtype=torch.float64), at.mode.weights.shape[1]
@@ -60,12 +60,12 @@ def covariance(at: Approximation, noise: float) -> Tensor:
 
 
 def around(at: Approximation, problem: Problem, noise: float, **settings):
-    """Return the posterior of these precisions."""
+    """Return the posterior with these precisions."""
     return Laplace(**settings)._around(at, Precisions(PRIOR, noise), problem, stream(3))
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
-def test_a_regressions_variances_are_those_of_dense_algebra(structure):
+def test_a_regressions_variances_agree_with_dense_algebra(structure):
     at, problem = approximation(structure, "regression")
     found = around(at, problem, NOISE).predict(problem.train.inputs, stream(1))
     assert isinstance(found, GaussianPredictive)
@@ -90,7 +90,7 @@ def test_a_classifiers_probits_shrink_logits_by_the_variances_of_dense_algebra(s
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
-def test_draws_of_functions_are_those_of_the_linear_network(structure):
+def test_draws_of_functions_agree_with_the_linear_network(structure):
     at, problem = approximation(structure, "perceptron")
     posterior = around(at, problem, 1.0, prediction="glm_mc", draws=4)
     assert isinstance(posterior, LinearisedPosterior)

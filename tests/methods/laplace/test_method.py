@@ -1,4 +1,4 @@
-"""What the whole method chooses, keeps and refuses."""
+"""The whole method: choices, stored parts and refusals."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ ADAMW = AdamW(learning_rate=1e-2, epochs=30, batch_size=8)
 
 
 def test_a_linear_regression_ends_at_the_conjugate_posterior():
-    """Trained to the end, with the noise and the prior known."""
+    """Trained to convergence, with known noise and known prior."""
     problem = regression(rows=60, noise_std=0.5, architecture=(Linear(1),), dtype=torch.float64)
     sgd = Sgd(learning_rate=0.1, momentum=0.9, weight_decay=0.25 * 3.0 / 60, epochs=400,
               batch_size=60, schedule="constant")  # fmt: skip
@@ -45,14 +45,14 @@ def test_the_mean_of_a_regression_is_the_network_that_was_trained():
     assert (found.variance > found.variance.min() * 1.0001).any()
 
 
-def test_a_known_noise_stays_and_a_learned_one_is_that_of_most_evidence():
+def test_a_known_noise_stays_and_a_learned_one_maximises_the_evidence():
     known = Laplace(ADAMW).fit(regression(noise_std=0.7), stream(1))
     assert known.diagnostics["noise_std"] == pytest.approx(0.7)
     trained = ADAMW.fit(regression(), stream(1)).diagnostics["noise_std"]
     evident = Laplace(ADAMW).fit(regression(), stream(1)).diagnostics["noise_std"]
     fixed = Laplace(ADAMW, prior_precisions=(1.0,)).fit(regression(), stream(1))
     assert fixed.diagnostics["noise_std"] == pytest.approx(trained)
-    assert evident > trained  # degrees of freedom went into the weights
+    assert evident > trained  # the weights used degrees of freedom
 
 
 @pytest.mark.parametrize("prediction", ["glm", "mc"])
@@ -73,7 +73,7 @@ def test_held_out_rows_choose_the_precision_that_they_are_most_likely_under(pred
 
 
 class Fixed:
-    """A training that is over."""
+    """A training that has ended."""
 
     def __init__(self, mode) -> None:
         self.mode = mode
@@ -122,7 +122,7 @@ def test_settings_without_sense_are_refused(change, message):
 
 
 def test_evidence_at_a_bound_has_not_converged():
-    """Inputs without a word about the classes, and weights that did not move from 0."""
+    """Inputs without information about the classes, and weights that stay at 0."""
     train = classification().train
     problem = Problem(Split(0 * train.inputs, train.targets), Categorical(3), (Linear(3),))
     at_zero = Laplace(AdamW(learning_rate=1e-30, weight_decay=1e30, epochs=1), Full("last"))

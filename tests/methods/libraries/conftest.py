@@ -10,5 +10,5 @@ from tests.methods.libraries.fake import LIBRARY
 
 @pytest.fixture
 def fake_environment(monkeypatch):
-    """Give the library an environment in this process and those that it starts."""
+    """Give the library an environment in this process and its child processes."""
     monkeypatch.setenv(environments.VARIABLE, f"{LIBRARY}={sys.executable}")

@@ -1,4 +1,4 @@
-"""A method of a library that does not exist, whose environment is that of the tests."""
+"""A method of a library that does not exist, with the tests' environment."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from bnnbench.methods.libraries.adapter import OfLibrary, fitted
 LIBRARY = "fake-library"
 SCRIPT = str(Path(__file__).parent / "fake_script.py")
 
-# Processes that carry this class out know the library, too.
+# Child processes that import this class know the library, too.
 cast(dict[str, str], environments.LIBRARIES)[LIBRARY] = "fake_library"
 
 

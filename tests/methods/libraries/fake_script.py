@@ -1,6 +1,6 @@
 """The script of a library that does not exist: it predicts the targets' mean and variance.
 
-It runs in a process of its own, where this project cannot be imported; some deeds misbehave.
+It runs in a separate process, which cannot import this project; some actions misbehave.
 """
 
 import ctypes

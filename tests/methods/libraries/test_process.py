@@ -1,4 +1,4 @@
-"""A library's process: what travels, what it costs, how it ends, and what its errors say."""
+"""A library's process: transfers, cost, termination and error messages."""
 
 import gc
 import importlib.util
@@ -225,7 +225,7 @@ def test_processor_time_and_memory_of_a_living_process_are_counted():
     assert seconds > 0
     assert 0 < cpu_seconds <= spent - 0.4
     large = Fake("hold", "65").fit(regression(), stream(1))
-    assert large.process.fit_bytes >= 64 * 2**20  # pages given back meanwhile are not counted
+    assert large.process.fit_bytes >= 64 * 2**20  # pages released in the meantime are not counted
     assert posterior.process.fit_bytes < 32 * 2**20
     del posterior, large
     gc.collect()

@@ -1,4 +1,4 @@
-"""scikit-learn's methods, against formulas and against its own predictions."""
+"""scikit-learn's methods, compared with formulas and with its own predictions."""
 
 from dataclasses import replace
 from typing import Any
@@ -52,11 +52,11 @@ def test_a_class_that_no_row_has_is_unlikely_and_not_impossible():
 
 
 def test_quantiles_cover_their_shares_of_new_rows():
-    """A line with Gaussian noise of known deviation, whose quantiles are known at every point."""
+    """A line with Gaussian noise of known deviation, so that its quantiles are known everywhere."""
     rows = regression(rows=4000, true_std=0.5, dtype=torch.float64)
     levels = (0.1, 0.5, 0.9)
     new = regression(1, 4000, true_std=0.5, dtype=torch.float64).train
-    # More trees follow the noise of training rows, and cover less of new ones.
+    # More trees follow the noise of training rows, and cover fewer new rows.
     _, found = predicted(SklearnBoosting(trees=40, levels=levels), rows, new.inputs)
     below = (new.targets[:, :, None] <= found.values).double().mean((0, 1))
     assert below.numpy() == pytest.approx(levels, abs=0.03)

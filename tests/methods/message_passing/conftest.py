@@ -1,4 +1,4 @@
-"""Graphs of the device, replayed by a recorder on the CPU."""
+"""Device graphs, replayed by a recorder on the CPU."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.methods.message_passing.recorder import Recorder
 
 @pytest.fixture
 def capture(monkeypatch):
-    """Return a capture on a CPU, and the recorders it has made."""
+    """Return a capture on a CPU, and the recorders that it has made."""
     recorders: list[Recorder] = []
     active: list[Recorder] = []
     call = Compiled.call

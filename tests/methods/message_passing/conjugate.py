@@ -1,4 +1,4 @@
-"""Problems whose answer is known in closed form."""
+"""Problems with a known closed-form answer."""
 
 import numpy as np
 
@@ -12,8 +12,8 @@ def linear_posterior(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and covariance of the weights of Bayesian linear regression.
 
-    inputs (points, weights), a column of ones for the bias among them; the prior is a diagonal
-    Gaussian; the noise variance may differ from point to point.
+    inputs (points, weights), including a column of ones for the bias; the prior is a diagonal
+    Gaussian; the noise variance may differ between points.
     """
     scaled = inputs / np.broadcast_to(noise_variance, len(inputs))[:, None]
     covariance = np.linalg.inv(inputs.T @ scaled + np.diag(1 / variance))
@@ -44,10 +44,10 @@ def row_coupling(
     input_variance: np.ndarray | None = None,
     weight_mean: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return how the rows' outputs move together, (outputs, rows, rows).
+    """Return the covariance of the rows' outputs, (outputs, rows, rows).
 
     The covariance by the weights of the layer; in a later layer (input variances and weight means
-    given) each row is enlarged by e = sqrt(1 + Va/Vw), the part that the layers below move.
+    given) each row is scaled by e = sqrt(1 + Va/Vw), to include the effect of the layers below.
     """
     coupling = np.einsum("ni,oi,mi->onm", inputs, weight_variance, inputs)
     coupling += bias_variance[:, None, None]

@@ -1,7 +1,7 @@
-"""Launches of a visit on a GPU, counted on a processor: what the library and own kernels start.
+"""Launches of a visit on a GPU, counted on a processor: by the library and by our kernels.
 
-The library's operations count where they are neither views nor allocations; an own kernel counts
-as often as `call` would launch it. Tensors take the layouts and paths of a GPU.
+The library's operations count unless they are views or allocations; each of our kernels counts as
+often as `call` would launch it. Tensors take the layouts and paths of a GPU.
 """
 
 from collections import Counter
@@ -59,11 +59,11 @@ PARTS: Mapping[str, tuple[tuple[type, str], ...]] = {
         (state.Tally, "add"),
     ),
 }
-"""Functions whose launches belong to a part, but for those of a part that they call."""
+"""Functions whose launches belong to a part, except for launches of a part that they call."""
 
 
 class Launches(TorchDispatchMode):
-    """Counts launches of the library and of own kernels, by part."""
+    """Counts launches of the library and of our kernels, by part."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class Launches(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
     def launch(self, name: str, count: int = 1) -> None:
-        """Count an own kernel that is launched so often."""
+        """Count the given number of launches of one of our kernels."""
         self.own[self._parts[-1]] += count
         self.names[self._parts[-1], name] += count
 
@@ -90,7 +90,7 @@ class Launches(TorchDispatchMode):
             counts.clear()
 
     def by_part(self, function: Callable[..., Any], part: str) -> Callable[..., Any]:
-        """Return the function, with its launches counted as a part's."""
+        """Return the function, with its launches counted for a part."""
 
         @wraps(function)
         def counted(*args: Any, **kwargs: Any) -> Any:
@@ -103,13 +103,13 @@ class Launches(TorchDispatchMode):
         return counted
 
     def total(self, part: str | None = None) -> int:
-        """Return the launches of a part, or of all."""
+        """Return the launches of a part, or of all parts."""
         if part is None:
             return self.library.total() + self.own.total()
         return self.library[part] + self.own[part]
 
     def table(self, steps: int) -> str:
-        """Return launches per step by part, and the commonest names of each."""
+        """Return launches per step by part, and the most frequent names of each."""
         lines = []
         for part in (*PARTS, REST):
             often = Counter({n: c for (p, n), c in self.names.items() if p == part})
@@ -121,7 +121,7 @@ class Launches(TorchDispatchMode):
 
 
 class CountedKernels(Compiled):
-    """The kernels in C, counted as those for CUDA, which have no kernels of few rows."""
+    """The kernels in C, counted as the CUDA kernels, which have no kernels of few rows."""
 
     FUSED, FEW_ROWS = False, 0
 
@@ -129,7 +129,7 @@ class CountedKernels(Compiled):
         self.launches = launches
 
     def call(self, name: str, dtype: torch.dtype, *arguments: Any) -> int:
-        """Count the launches of CUDA's kernel, and call that in C."""
+        """Count the launches of the CUDA kernel, and call the one in C."""
         self.launches.launch(name, _launches(name, *arguments))
         return super().call(name, dtype, *arguments)
 
@@ -152,7 +152,7 @@ class CountedFusedKernels(FusedOperations, CountedKernels):
         return counted
 
     def call(self, name: str, dtype: torch.dtype, *arguments: Any) -> int:
-        """Count the launches of CUDA's kernel; call that in C if it is not a fused one."""
+        """Count the launches of the CUDA kernel; call the one in C unless it is fused."""
         if FILES[name] in FUSED_FILES or name == "argmax_loss_all":
             self.launches.launch(name)
             return 0
@@ -160,7 +160,7 @@ class CountedFusedKernels(FusedOperations, CountedKernels):
 
 
 def _fill(room: Any, values: Any) -> None:
-    """Fill all tensors of a result; sums by example take the place of those by its parts."""
+    """Fill all tensors of a result; sums by example replace the sums by its parts."""
     if isinstance(values, Tensor):
         if room.shape != values.shape:
             room.zero_()
@@ -181,7 +181,7 @@ def _launches(name: str, *arguments: Any) -> int:
 
 
 def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch, counts: Launches) -> None:
-    """Let convolutions take a GPU's paths, and launches count by part."""
+    """Let convolutions take a GPU's paths, and count launches by part."""
     monkeypatch.setattr(base, "as_on_a_gpu", lambda values: True)
     for part, functions in PARTS.items():
         for owner, name in functions:
@@ -189,7 +189,7 @@ def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch, counts: Launches) -> None:
 
 
 def as_module(kernels: Compiled) -> ModuleType:
-    """Return kernels in the form in which layers take them."""
+    """Return kernels in the form that layers expect."""
     module = ModuleType("counted")
     names = [name for name in dir(kernels) if not name.startswith("_")]
     module.__dict__.update({name: getattr(kernels, name) for name in names})
@@ -199,7 +199,7 @@ def as_module(kernels: Compiled) -> ModuleType:
 def trainer_of(
     method: MessagePassing, problem: Problem, kernels: Compiled, monkeypatch: pytest.MonkeyPatch
 ) -> trainer.Trainer:
-    """Return a fit that has not begun, with these kernels."""
+    """Return a fit before its start, with these kernels."""
     module = as_module(kernels)
     monkeypatch.setattr("bnnbench.methods.message_passing.method.kernels_for", lambda *_: module)
     return method._trainer([problem], [torch.Generator().manual_seed(0)], SpectralPrior())

@@ -69,9 +69,9 @@ class KnownNoise:
 
 
 def window(shape: tuple[int, ...], kernel: int, stride: int, borders: tuple[int, int]):
-    """Return the indices of the pixels under each position of a kernel, one row a position.
+    """Return the indices of the pixels under each position of a kernel, one row per position.
 
-    Pixels in the padding have the index after the last pixel. Also: the positions' shape.
+    Pixels in the padding have the index after the last pixel. Also returns the positions' shape.
     """
     channels, height, width = shape
     before, after = borders
@@ -92,7 +92,7 @@ def window(shape: tuple[int, ...], kernel: int, stride: int, borders: tuple[int,
 
 
 def traced(architecture: Architecture, shape: tuple[int, ...]) -> Iterator[tuple]:
-    """Return each layer, the shape that enters it and the shape that leaves it."""
+    """Return each layer, its input shape and its output shape."""
     for layer in architecture:
         entering = shape
         match layer:
@@ -131,7 +131,7 @@ def build(architecture: Architecture, shape: tuple[int, ...], priors: Sequence[P
                 layers.append(MaxPool(size))
             case GlobalAvgPool2d():
                 layers.append(Average())
-            case Flatten() if not first:  # data are flattened by whoever reads them
+            case Flatten() if not first:  # readers flatten the data
                 layers.append(Reshape())
     return layers
 
@@ -162,7 +162,7 @@ class Trainer:
         ]
 
     def visit(self, batch: int, order: Iterable[int], iterations: int, influence: float) -> None:
-        """Replace what a batch says; order: positions in the batch, the same each iteration."""
+        """Replace a batch's messages; order: positions in the batch, the same in each iteration."""
         self.enter(batch)
         for _ in range(iterations):
             for n in order:
@@ -176,7 +176,7 @@ class Trainer:
             self.aggregates[batch][i] = new
 
     def enter(self, batch: int) -> None:
-        """Divide out what a batch said, and begin with uniform messages."""
+        """Divide out a batch's messages, and start with uniform messages."""
         examples = len(self.batches[batch])
         for layer, marginal, said in zip(
             self.affine, self.marginals, self.aggregates[batch], strict=True
@@ -210,7 +210,7 @@ class Trainer:
 def spectral_prior(
     architecture: Architecture, shape: tuple[int, ...], rng: np.random.Generator
 ) -> list[Prior]:
-    """Return priors whose means are drawn, and whose variances keep the scale of predictions.
+    """Return priors with random means, and with variances that keep the scale of predictions.
 
     Source: paper 000, appendix D; the constants are those of its program.
     """

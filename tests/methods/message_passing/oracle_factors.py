@@ -1,8 +1,8 @@
-"""Factors of the message-passing network in plain NumPy: the truth that tests compare with.
+"""Factors of the message-passing network in plain NumPy: the reference for tests.
 
 A message is an array whose first axis holds (tau, rho); products and quotients of messages are
-sums and differences. Clarity before speed: one example at a time, textbook formulas, logarithms
-of weights.
+sums and differences. Clarity comes before speed: one example at a time, textbook formulas,
+logarithms of weights.
 """
 
 from typing import NamedTuple
@@ -27,7 +27,7 @@ def moments(gaussian: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def floored(gaussian: np.ndarray, least: float = FLOOR) -> np.ndarray:
-    """Return the message of the same mean, of precision at least `least`; uniform has mean 0."""
+    """Return the message with the same mean and precision at least `least`; uniform has mean 0."""
     tau, rho = gaussian
     mean = np.divide(tau, rho, out=np.zeros_like(tau), where=rho > 0)
     return np.where(rho < least, np.stack([mean * least, np.full_like(rho, least)]), gaussian)
@@ -73,7 +73,7 @@ def term_of_sum(scale, back, term, total) -> np.ndarray:
 
 
 def leaky_relu_direct(z: np.ndarray, slope: float) -> np.ndarray:
-    """Return the Gaussian of the moments of LeakyReLU(z)."""
+    """Return the Gaussian with the moments of LeakyReLU(z)."""
     mean, variance = moments(z)
     x = mean / np.sqrt(variance)
     fold = 1 - slope
@@ -122,7 +122,7 @@ def branch(sign: int, slope: float, z: np.ndarray, a: np.ndarray) -> Branch:
 
 
 class Marginals(NamedTuple):
-    """What the factor says about z and a, given both messages, before any guard."""
+    """The factor's messages about z and a, given both messages, before any guard."""
 
     log_m0: np.ndarray
     z: tuple[np.ndarray, np.ndarray]  # mean and variance
@@ -132,7 +132,7 @@ class Marginals(NamedTuple):
 
 
 def leaky_relu_marginals(z: np.ndarray, a: np.ndarray, slope: float) -> Marginals:
-    """Return the exact moments and messages; z and a are the messages that arrive."""
+    """Return the exact moments and messages; z and a are the incoming messages."""
     plus, minus = branch(1, 1.0, z, a), branch(-1, slope, z, a)
     log_m0 = np.logaddexp(plus.log_weight, minus.log_weight)
     halves = [(np.exp(half.log_weight - log_m0), half) for half in (plus, minus)]
@@ -144,7 +144,7 @@ def leaky_relu_marginals(z: np.ndarray, a: np.ndarray, slope: float) -> Marginal
 def _projected(halves, scales, own, other):
     """Return moments of a variable that is `scale` z on each half, and their quotient by `own`.
 
-    The quotient is arranged so that nothing cancels: of the precision of a cut Gaussian,
+    The quotient is arranged to avoid cancellation: for the precision of a truncated Gaussian,
     (rho - own)/rho = (other + own * lost)/rho.
     """
     (weight_1, half_1), (weight_2, half_2) = halves
@@ -188,7 +188,7 @@ def leaky_relu_backward(z: np.ndarray, a: np.ndarray, slope: float) -> np.ndarra
 
 
 def win_probabilities(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Return P(each of the last axis exceeds all others), pairs taken as independent."""
+    """Return P(each entry of the last axis exceeds all others), with pairs taken as independent."""
     gaps = mean[..., :, None] - mean[..., None, :]
     spreads = np.sqrt(variance[..., :, None] + variance[..., None, :] + PAIR_NOISE)
     logs = log_ndtr(gaps / spreads) * (1 - np.eye(mean.shape[-1]))

@@ -21,7 +21,7 @@ from tests.methods.message_passing.oracle_factors import (
 
 
 class Prior(NamedTuple):
-    """Of one weight layer: weights (outputs, inputs) or (channels, in_channels, k, k), biases."""
+    """One weight layer: weights (outputs, inputs) or (channels, in_channels, k, k), biases."""
 
     mean: np.ndarray
     variance: np.ndarray
@@ -56,7 +56,9 @@ class Affine:
         )
         self.pixels, self.in_shape, self.out_shape = pixels, in_shape, out_shape
         self.first, self.least = first, least
-        self.marginal = self.before = self.prior  # before: what this batch has not said yet
+        self.marginal = self.before = (
+            self.prior
+        )  # before: without the messages that this batch has yet to send
 
     def start(self, before: Weights, examples: int) -> None:
         """Forget the active batch."""
@@ -86,7 +88,7 @@ class Affine:
         return message(self.mean.T, self.variance.T).reshape(2, *self.out_shape)
 
     def backward(self, back: np.ndarray, n: int) -> np.ndarray | None:
-        """Replace the messages of example n to the weights; nothing is said to data."""
+        """Replace the messages of example n to the weights; no message is sent to data."""
         tau, rho = back.reshape(2, len(self.mean[0]), -1).transpose(0, 2, 1)
         total = self.mean, self.variance
         bias = term_of_sum(1.0, (tau, rho), (self.b_mean, self.b_variance), total).sum(1)
@@ -106,7 +108,7 @@ class Affine:
         return self.to_inputs[n]
 
     def end_iteration(self) -> None:
-        """Multiply all messages anew, so that rounding does not add up."""
+        """Multiply all messages again, so that rounding errors do not accumulate."""
         self.marginal = self.before + self.said()
 
     def said(self) -> Weights:
@@ -130,7 +132,7 @@ def product_backward(back: np.ndarray, mean: np.ndarray, variance: np.ndarray) -
 
 
 class Leaky:
-    """LeakyReLU; remembers the last back message of each example."""
+    """LeakyReLU; stores the last back message of each example."""
 
     def __init__(self, slope: float, shape):
         self.slope, self.shape = slope, shape

@@ -1,4 +1,4 @@
-"""How much memory a fit needs, in a process of its own: what others freed counts for nothing."""
+"""Peak memory of a fit, in a separate process, where memory freed by others has no effect."""
 
 import subprocess
 import sys
@@ -32,7 +32,7 @@ print(grown.bytes)
 
 
 def growth(method: str, network: str = "cnn_000()") -> float:
-    """Return how many bytes a fit to a batch of 128 images of CIFAR-10's size needs at once."""
+    """Return the peak bytes of a fit to a batch of 128 images of CIFAR-10's size."""
     program = PROGRAM.replace("METHOD", method).replace("NETWORK", network)
     words = [sys.executable, "-c", program]
     return float(subprocess.run(words, capture_output=True, text=True, check=True).stdout)

@@ -1,4 +1,4 @@
-"""A stand-in for a graph of the device: what was computed once can be computed again in place."""
+"""A stand-in for a device graph: a computation can be repeated in place."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ def name_of(func: Any) -> str:
 
 
 class Recorder(TorchDispatchMode):
-    """A graph on a CPU: what the work does to memory, to be done again; capture changes nothing."""
+    """A graph on a CPU: the work's effects on memory, for repetition; capture changes nothing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class Recorder(TorchDispatchMode):
         return out
 
     def saw(self, args: Any) -> None:
-        """Remember memory from outside as it is before the work."""
+        """Remember external memory as it is before the work."""
         with _disable_current_modes():
             for t in _tensors(args):
                 storage = t.untyped_storage()

@@ -1,4 +1,4 @@
-"""The published schedule with exact sums, number by number beside the slow NumPy oracle."""
+"""The published schedule with exact sums, number by number against the slow NumPy oracle."""
 
 import numpy as np
 import pytest
@@ -94,7 +94,7 @@ def test_a_group_of_one_row_is_the_published_schedule(schedule):
 
 @pytest.mark.parametrize("case", ["classifier", "max-pooling"])
 def test_two_numbers_an_output_rebuild_cavities_exactly_in_the_first_iteration(case):
-    """In later ones the cavity has moved since the message was sent; at a fixed point it rests."""
+    """In later ones the cavity has moved since the message was sent, except at a fixed point."""
     slow, ours, rng = twins_of(case, accuracy=MessageAccuracy("exact", "row"))
     for number in (1, 2):
         visits = twins.visits(rng, (5, 5, 2))
@@ -111,7 +111,7 @@ def test_two_numbers_an_output_rebuild_cavities_exactly_in_the_first_iteration(c
 def test_rebuilt_cavities_have_the_fixed_point_of_stored_ones_where_no_weight_dominates(
     noise, same
 ):
-    """s = c - g x² c² has a second root, the right one where g x² c > 1/2."""
+    """s = c - g x² c² has a second root, the correct one if g x² c > 1/2."""
     rng = np.random.default_rng(1)
     priors = spectral_prior((Linear(1),), (5,), rng)
     inputs, targets, batch = rng.normal(size=(8, 5)), rng.normal(size=(8, 1)), np.arange(8)

@@ -1,4 +1,4 @@
-"""The coupled update of a group against dense solves, conjugate posteriors and printed vectors."""
+"""The coupled update of a group, by dense solves, conjugate posteriors and printed vectors."""
 
 import numpy as np
 import pytest
@@ -84,7 +84,7 @@ BACK = Gaussian(tensor([[[8.0], [-1.0], [2.0]]]), tensor([[[4.0], [1.0], [2.0]]]
 
 
 def gains(kept):
-    """Return g of each example, out of its message to the bias, g / (1 - g s)."""
+    """Return g of each example from its message to the bias, g / (1 - g s)."""
     bias = printed_weights().bias
     rho = kept["bias rho", 0][0, :, 0]
     return rho / (1 + rho * bias.variance[0, 0])
@@ -213,7 +213,7 @@ def test_coupled_groups_converge_to_the_fixed_point_of_single_examples(cavity):
 
 
 def test_copies_of_an_example_share_one_correction():
-    """Forces together move the mean by the residual, and alone by copies times the residual."""
+    """Joint forces move the mean by the residual, separate ones by copies times the residual."""
     copies = 16
     x = X[:, :1].expand(-1, copies, -1)
     sharp = torch.full((1, copies, 1), 1e6, dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""Visits with fused kernels, beside those of the other backends on the same rows.
+"""Visits with fused kernels, compared with the other backends on the same rows.
 
 Conjugate gradients amplify rounding some hundredfold in every iteration, in all backends: with one
 iteration they agree to rounding, with five as well as the reference agrees with the kernels in C.
@@ -51,7 +51,7 @@ def regression(dtype: torch.dtype) -> Problem:
 
 @torch.no_grad()
 def visited(problem: Problem, schedule: Schedule, backend: Backend, rounds: tuple[int, ...]):
-    """Return a fit after visits of so many rounds to both batches: of vectors, of two members."""
+    """Return a fit after visits of the given rounds to both batches of vectors, of two members."""
     members = 1 if problem.train.inputs.dim() == 4 else 2
     method = MessagePassing((1,), 16, schedule, MessageAccuracy("zeroth"), backend=backend)
     rngs = [stream(seed) for seed in range(members)]

@@ -1,4 +1,4 @@
-"""The noise with which the argmax head predicts, against quadrature and sampled outputs."""
+"""The noise of the argmax head's predictions, by quadrature and sampled outputs."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ ALL = slice(None)
 
 
 def by_quadrature(rule: str, mean: np.ndarray, variance: np.ndarray, noise: float) -> np.ndarray:
-    """Return what the rule says of one point."""
+    """Return the rule's result for one point."""
     found = []
     for k in range(len(mean)):
         others = np.arange(len(mean)) != k

@@ -1,4 +1,4 @@
-"""Informed prior means: which weights they are, whose rows they saw, and what they are good for."""
+"""Informed prior means: their weights, their rows, and their effect."""
 
 import math
 from dataclasses import replace
@@ -85,7 +85,7 @@ def test_a_narrow_prior_predicts_the_labels_of_the_point_estimate():
     problem = classification(rows=60)
     narrow = replace(METHOD, prior=replace(PRIOR, scale=1e-6))
     fit = narrow.fit(problem, stream(3)).predict(problem.train.inputs, stream(0))
-    # Means have the first child of the fit's stream.
+    # Means use the first child of the fit's stream.
     known = means_of(problem, stream(3))
     network = TorchNetwork(problem.architecture, problem.input_shape)
     outputs = network(
@@ -183,7 +183,7 @@ def test_a_fit_that_no_variance_saves_has_diverged(monkeypatch):
 
 
 def test_rows_that_choose_the_variance_are_in_no_fit_that_is_scored(monkeypatch):
-    """Two fits whatever the number of candidates; AdamW and the messages see the same rows."""
+    """Two fits for any number of candidates; AdamW and the messages use the same rows."""
     fitted: dict[str, list[torch.Tensor]] = {"adamw": [], "messages": []}
     scored: list[torch.Tensor] = []
 

@@ -29,7 +29,7 @@ KERNELS = {"compiled": CountedKernels, "fused": CountedFusedKernels}
 
 
 def images() -> Problem:
-    """Return a batch of noise: launches depend on shapes alone."""
+    """Return a batch of noise: launches depend only on shapes."""
     rng = stream(0)
     inputs = torch.randn(BATCH, 3, 32, 32, generator=rng)
     targets = torch.randint(10, (BATCH,), generator=rng)
@@ -44,7 +44,7 @@ def test_a_step_of_the_papers_network_launches_no_more_than_it_needs(backend, mo
     method = MessagePassing((ROUNDS,), BATCH, Coupled(GROUP))
     trainer = trainer_of(method, images(), KERNELS[backend](counts), monkeypatch)
     places = torch.arange(BATCH)[None]
-    trainer.visit(0, places, 1, 1.0)  # a first visit takes nothing out of the marginals
+    trainer.visit(0, places, 1, 1.0)  # a first visit divides nothing out of the marginals
     counts.clear()
     with counts:
         trainer.visit(0, places, ROUNDS, 0.97)

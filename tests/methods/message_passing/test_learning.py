@@ -1,4 +1,4 @@
-"""Networks that read digits, as quickly and as well as a float64 prototype measured."""
+"""Networks learn digits as quickly and as well as a float64 prototype."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ CONVOLUTIONAL = (
 
 
 def splits(architecture, rows: int = 1280) -> tuple[Problem, Split]:
-    """Return a problem of so many digits, and the test digits."""
+    """Return a problem of this many digits, and the test digits."""
     shape = (64,) if isinstance(architecture[0], Linear) else (1, 8, 8)
     train, test = (
         Split(torch.tensor(images).float().view(-1, *shape), torch.tensor(labels))

@@ -1,4 +1,4 @@
-"""Memory beside that of AdamW, for the network of paper 000."""
+"""Memory compared with AdamW's, for the network of paper 000."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def of_adamw() -> float:
 
 @pytest.mark.parametrize("schedule", [GroupSequential(4), Coupled(32), Coupled(64)], ids=repr)
 def test_a_visit_of_several_iterations_needs_at_most_four_times_the_memory(schedule, of_adamw):
-    # Iterations beyond the second keep nothing more. Of aggregates there is one batch's here.
+    # Iterations after the second store nothing more. There is one batch of aggregates here.
     assert (
         growth(f"MessagePassing((2,), 128, {schedule!r}, MessageAccuracy('zeroth'))")
         <= 4 * of_adamw

@@ -1,4 +1,4 @@
-"""The method as users see it: settings, what is covered, what is kept, what is reported."""
+"""The method as users see it: settings, coverage, stored parts, diagnostics."""
 
 import pickle
 from dataclasses import replace
@@ -98,8 +98,8 @@ def as_split(inputs, labels):
         Residual((Conv2d(5, 3, stride=2, padding=(0, 1)),), (Conv2d(5, 1, stride=2, bias=False),)),
     ],
 )
-def test_the_closed_form_of_a_residual_block_is_that_of_sampled_networks(block):
-    # The block's inputs are all but certain, so that its branches are independent.
+def test_the_closed_form_of_a_residual_block_agrees_with_sampled_networks(block):
+    # The block's inputs are almost certain, so that its branches are independent.
     problem = replace(
         images(0, dtype=torch.float64),
         architecture=(Conv2d(4, 1), block, AvgPool2d(2), Flatten(), Linear(3)),
@@ -204,7 +204,7 @@ def test_without_a_sound_candidate_of_the_noise_the_fit_has_diverged():
 
 
 def line(noise_std: float) -> Problem:
-    """Return a linear law with noise."""
+    """Return a linear relation with noise."""
     rng = stream(5)
     inputs = torch.randn(300, 2, generator=rng)
     targets = inputs.sum(1, keepdim=True) + noise_std * torch.randn(300, 1, generator=rng)
@@ -254,7 +254,7 @@ def test_schedules_become_calmer_until_they_are_the_published_one():
     assert calmer(Sequential()) == ()
 
 
-def test_rounds_of_messages_are_those_of_the_published_code():
+def test_rounds_of_messages_agree_with_the_published_code():
     assert ramp(25) == (
         1,
         1,

@@ -1,4 +1,4 @@
-"""The oracle against truth from outside: conjugate models, quadrature, data."""
+"""The oracle, compared with independent references: conjugate models, quadrature, data."""
 
 import numpy as np
 import pytest
@@ -84,7 +84,7 @@ def test_many_examples_converge_to_the_exact_posterior_mean_in_any_order(points,
 
 
 def test_a_later_layer_keeps_the_weights_own_uncertainty_in_the_noise():
-    """The product's message is variational: near the exact posterior, and not equal to it."""
+    """The product's message is variational: near the exact posterior, but not equal to it."""
     rng = np.random.default_rng(2)
     inputs, targets, design = regression(rng, 1, 5, 0.3)
     prior = some_prior(rng, 1, 5)
@@ -100,7 +100,7 @@ def test_a_later_layer_keeps_the_weights_own_uncertainty_in_the_noise():
 
 
 def test_several_batches_divided_out_again_and_again_hold_each_example_once():
-    """A visit that is iterated to its fixed point says what is exact given all other batches."""
+    """A visit iterated to its fixed point gives the exact result, given all other batches."""
     rng = np.random.default_rng(3)
     inputs, targets, design = regression(rng, 12, 3, 0.3)
     prior = some_prior(rng, 1, 3)
@@ -116,7 +116,7 @@ def test_several_batches_divided_out_again_and_again_hold_each_example_once():
 
 
 def test_one_hidden_unit_has_the_exact_posterior_moments_of_its_weights():
-    """No loop and no product of unknowns: moments of z go over to its weights exactly."""
+    """Without loops and products of unknowns, moments of z determine its weights exactly."""
     prior = Prior(*(np.array(v) for v in ([[0.4]], [[0.7]], [-0.2], [0.3])))
     x, y, noise, slope = 1.3, -0.1, 0.2, 0.1
     layers = build((Linear(1), LeakyReLU(slope)), (1,), [prior])
@@ -215,7 +215,7 @@ def test_linear_layers_send_the_printed_messages():
 
 
 @pytest.mark.parametrize(("stride", "padding"), [(1, 0), (2, 1), (2, (0, 1)), (3, 2)])
-def test_convolutions_are_those_of_torch(stride, padding):
+def test_convolutions_agree_with_torch(stride, padding):
     rng = np.random.default_rng(7)
     image, prior = rng.normal(size=(2, 7, 6)), some_prior(rng, 3, 2, 3, 3)
     architecture = (Conv2d(3, 3, stride, padding),)
@@ -257,7 +257,7 @@ def test_a_small_network_reads_digits():
 
 
 def test_what_a_batch_said_is_divided_out_before_it_speaks_again():
-    """Then precisions level off; they grow without end where it stays in the marginal."""
+    """Then precisions level off; they grow without bound if it stays in the marginal."""
     precision = {}
     for divides_out in (True, False):
         rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""The oracle's factors against numbers found by quadrature with 40 digits."""
+"""The oracle's factors, compared with 40-digit quadrature."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Prior variances against the integrals that they are derived from."""
+"""Prior variances, compared with the integrals from which they are derived."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from bnnbench.methods.networks.catalogue import LEAKY, cnn_000, mlp
 from tests.methods.problems import stream
 
 
-def test_the_constants_are_those_of_a_leaky_unit_of_variance_two():
+def test_the_constants_agree_with_a_leaky_unit_of_variance_two():
     z = np.linspace(-14, 14, 14_001)
     unit = np.where(z > 0, z, 0.1 * z)
     mu = np.linspace(-7, 7, 701)
@@ -71,7 +71,7 @@ def test_a_factor_of_the_means_leaves_variances_and_biases_alone():
         torch.testing.assert_close(other.weight.mean, 2 * own.weight.mean)
         assert torch.equal(other.weight.rho, own.weight.rho)
         assert torch.equal(other.bias.tau, own.bias.tau)
-        # Untouched, they are the draws themselves at the published size.
+        # Unchanged, they are the draws themselves at the published size.
         count, fan_in = layer.map.weight_shape[0], np.prod(layer.map.weight_shape[1:])
         assert own.weight.mean.square().mean().sqrt() == pytest.approx(
             mean_std(int(fan_in), int(np.prod(layer.map.output_shape))),

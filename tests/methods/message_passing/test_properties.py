@@ -1,4 +1,4 @@
-"""What no order, split or schedule may change, in networks of several layers."""
+"""Invariance to order, splits and schedules, in networks of several layers."""
 
 from dataclasses import replace
 from functools import reduce
@@ -50,7 +50,7 @@ def trained(priors, inputs, labels, schedule, order=None, epochs: int = 2) -> Tr
     order = np.arange(ROWS) if order is None else order
     for number in range(1, epochs + 1):
         twins.epoch(trainer, number, [(0, order)], 2)
-    assert not trainer.tally.guard_events.any()  # no visit was repeated more calmly
+    assert not trainer.tally.guard_events.any()  # no visit was repeated with more damping
     return trainer
 
 
@@ -180,12 +180,12 @@ def test_one_improper_number_makes_its_member_improper(tau, rho):
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
-def test_marginals_moved_step_by_step_are_those_of_all_messages(schedule, monkeypatch):
+def test_marginals_moved_step_by_step_agree_with_all_messages(schedule, monkeypatch):
     gaps = []
 
     def refresh(layer):
         found = layer.aggregate()
-        # Of every group by itself, but in a visit's last iteration, which keeps none.
+        # Every group separately, except in a visit's last iteration, which keeps none.
         told = found.weight if None in layer.sums else reduce(mul, layer.sums)
         anew = layer.prior * Weights(told, reduce(mul, layer.bias_sums))
         for part, other in zip(layer.marginal.parts(), anew.parts(), strict=True):

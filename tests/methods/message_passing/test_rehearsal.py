@@ -1,4 +1,4 @@
-"""A few visits that say what a long fit takes: their arithmetic, their time and their memory."""
+"""A few visits that predict the cost of a long fit: arithmetic, time and memory."""
 
 import time
 from dataclasses import replace
@@ -25,7 +25,7 @@ METHOD = MessagePassing((1, 1, 2), 8, Coupled(4, solver_iterations=2), backend="
 
 @pytest.fixture
 def problem() -> Problem:
-    """24 rows of three classes that a line tells apart."""
+    """24 rows of three linearly separable classes."""
     inputs = torch.randn(24, 5, generator=stream(0), dtype=torch.float64)
     network = (Linear(8), LeakyReLU(0.1), Linear(3))
     return Problem(Split(inputs, inputs[:, :3].argmax(1)), Categorical(3), network)
@@ -68,14 +68,14 @@ def test_messages_of_batches_that_are_not_visited_are_counted(problem):
         for part in layer.parts()
         for t in (part.tau, part.rho)
     ]
-    # Two of nine batches are visited; of three, all where the last is smaller, else two.
+    # Two of nine batches are visited; of three, all if the last is smaller, else two.
     assert (many, few) == (sum(stored) * 7 / 9, sum(stored) / 9)
     assert rehearse(replace(METHOD, on_host=True), whole).peak_bytes == 0
 
 
 @pytest.fixture
 def replayed(capture, monkeypatch):
-    """Let a recorder on the CPU take the place of a GPU's graphs, for a few visits."""
+    """Replace a GPU's graphs by a recorder on the CPU, for a few visits."""
     monkeypatch.setattr(rehearsal, "COMPARED", (1, 1, 3, 3))
     monkeypatch.setattr(rehearsal, "TIMED", (3,))
     begin = StraightVisits.__init__

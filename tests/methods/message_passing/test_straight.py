@@ -1,4 +1,4 @@
-"""Visits that the host reads once, and their rounds as graphs, which a recorder replays here."""
+"""Visits that the host reads once, and their rounds as graphs, replayed here by a recorder."""
 
 import pytest
 import torch
@@ -23,7 +23,7 @@ READS = {"nonzero", "_local_scalar_dense", "item", "is_nonzero", "masked_select"
 
 
 class Reads(TorchDispatchMode):
-    """Collects operations whose result the host waits for."""
+    """Collects operations for whose result the host waits."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ def test_a_visit_is_read_once_and_none_of_its_rounds(gpu, monkeypatch):
 
 
 @torch.no_grad()
-def test_straight_visits_are_those_of_the_general_path():
+def test_straight_visits_agree_with_the_general_path():
     straight, general = fit(), fit()
     general.straight = None
     for rounds in (1, 2, 3):

@@ -1,4 +1,4 @@
-"""A trainer of the method with the oracle's priors and data, and how far apart the two are."""
+"""A trainer with the oracle's priors and data, and the distance between the two."""
 
 from collections.abc import Iterable, Sequence
 
@@ -22,7 +22,7 @@ PUBLISHED_SCHEDULE = Sequential()
 
 
 def tensor(values) -> Tensor:
-    """Return values in float64, integers as they are."""
+    """Return values in float64, and integers unchanged."""
     values = np.asarray(values)
     return torch.tensor(values if values.dtype.kind == "i" else values.astype(float))
 
@@ -44,7 +44,7 @@ def trainer_of(
     schedule: Schedule = PUBLISHED_SCHEDULE,
     accuracy: MessageAccuracy = PUBLISHED,
 ) -> Trainer:
-    """Return a trainer of one member, its batches in the order of rows."""
+    """Return a trainer of one member, with its batches in the order of rows."""
     inputs, targets = tensor(inputs), tensor(targets)
     if isinstance(head, oracle.Argmax):
         ours = Classification(0.3, head.target_variance)

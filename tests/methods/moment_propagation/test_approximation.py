@@ -1,4 +1,4 @@
-"""One trained network, and the ways to propagate through it."""
+"""One trained network, and the ways to propagate moments through it."""
 
 from dataclasses import replace
 
@@ -89,7 +89,7 @@ def test_the_ways_differ_in_what_they_carry():
     layers = {name: posterior.layers(inputs) for name, posterior in posteriors.items()}
     assert all(layer.variance is None for layer in layers["AP1"])
     first = layers["AP2"][1]
-    # Of one linear layer the variance is known: 0.3 times the squared weights.
+    # The variance of one linear layer is known: 0.3 times the squared weights.
     (weights,) = posteriors["AP2"].trained.weights
     expected = 0.3 * weights[:20].view(5, 4).square().sum(1)
     assert torch.allclose(first.variance, expected.expand(24, 5), rtol=1e-5)
@@ -97,7 +97,7 @@ def test_the_ways_differ_in_what_they_carry():
     assert not any(torch.allclose(a, b) for a, b in zip(ends, ends[1:] + ends[:1], strict=True))
 
 
-def test_predictions_are_those_of_the_last_layer():
+def test_predictions_agree_with_the_last_layer():
     inputs = problem().train.inputs
     for method in WAYS.values():
         posterior = method.fit(problem(), stream(0))
@@ -119,7 +119,7 @@ def test_samples_are_independent_for_every_point_and_have_the_network_s_noise():
     assert ((first.mean(0) - moments[1].mean[0]).abs() < 5 * error).all()
 
 
-def test_fits_of_many_are_those_of_each():
+def test_joint_fits_equal_separate_fits():
     given = [problem(), problem(NOISY[1:])]
     for method in WAYS.values():
         many = method.fit_many(given, [stream(0), stream(1)])

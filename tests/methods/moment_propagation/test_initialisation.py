@@ -37,7 +37,7 @@ def data(members=2, points=300):
 
 
 def seen(architecture, base, weights, x, **options):
-    """Return what flows behind every layer with weights, in order."""
+    """Return the values behind every layer with weights, in order."""
     found = []
 
     def watched(rule):

@@ -1,4 +1,4 @@
-"""Networks trained on moments: what they learn, and that it is a likelihood that they learn by."""
+"""Networks trained on moments: what they learn, and that their objective is a likelihood."""
 
 import math
 from dataclasses import replace
@@ -72,7 +72,7 @@ def test_digits_are_read_as_well_as_by_adamw(activation, method, accuracy_of_ada
 
 @pytest.mark.parametrize("make", [regression, classification, images])
 def test_without_noise_moments_train_as_means_do(make):
-    """Means and moments are then the same numbers; the schedule is that of torch."""
+    """Means and moments are then the same numbers; the schedule is torch's."""
     problem = make()
     ap2, ap1 = (replace(QUIET, training=mode).fit(problem, stream(0)) for mode in ("ap2", "ap1"))
     weights = [posterior.at_mean.weights for posterior in (ap2, ap1)]
@@ -83,8 +83,8 @@ def test_without_noise_moments_train_as_means_do(make):
     assert isinstance(ap2, MomentPosterior)
 
 
-def test_linear_regression_with_noisy_inputs_is_that_of_the_likelihood():
-    """The variance is that of the noise plus that of the inputs, |w|² times theirs."""
+def test_linear_regression_with_noisy_inputs_agrees_with_the_likelihood():
+    """The variance is the noise's plus the inputs', |w|² times theirs."""
     problem = regression(noise_std=0.4, architecture=(Linear(1),), dtype=torch.float64)
     method = replace(QUIET, input_variance=0.2)
     posterior = method.fit(problem, stream(0))
@@ -184,7 +184,7 @@ def test_bernoulli_networks_train_by_their_means_alone_too():
 @pytest.mark.parametrize("norm", [None, BatchNorm(), AnalyticNorm()], ids=repr)
 @pytest.mark.parametrize("make", [classification, images])
 def test_norms_units_and_input_noise_train_together(make, norm, unit, input_variance):
-    """Behind each layer with weights a norm: the first sees known units, the last random ones."""
+    """A norm behind each layer with weights: the first sees known units, the last random ones."""
     norms, bias = (() if norm is None else (norm,)), norm is None
     hidden = (Linear(12, bias=bias), *norms, unit)
     if make is images:

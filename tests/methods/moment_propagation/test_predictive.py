@@ -1,4 +1,4 @@
-"""One pass of moments for Gaussian weights, beside closed forms and draws of the weights."""
+"""One pass of moments for Gaussian weights, by closed forms and draws of the weights."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ def gaussian(network, seed=0):
 
 
 def drawn(network, mean, std, inputs, buffers=None):
-    """Return outputs for draws of the weights, all inputs with each of them."""
+    """Return outputs for draws of the weights, each with all inputs."""
     noise = torch.randn(DRAWS, mean.shape[1], generator=stream(7), dtype=DOUBLE)
     outputs = []
     for part in (mean + std * noise).split(2000):
@@ -59,7 +59,7 @@ SINGLE = {
     "dense without bias": ((Linear(3, bias=False),), (4,)),
     "convolution": ((Conv2d(3, 3, 2, 1), Flatten()), (2, 5, 5)),
     "batch norm": ((BatchNorm(),), (4,)),
-    # Of one hidden layer: its units are independent normals given the inputs.
+    # With one hidden layer, units are independent normals given the inputs.
     "one hidden layer": ((Linear(6), ReLU(), Linear(2)), (4,)),
     "leaky hidden layer": ((Linear(6), LeakyReLU(0.1), Linear(2, bias=False)), (4,)),
 }
@@ -83,7 +83,7 @@ def test_uncertain_inputs_and_weights_multiply():
     mean, std = gaussian(network)
     y = network((mean, std), x)
     w, s = (stack[0, :8].view(2, 4) for stack in (mean, std))
-    second = (x.mean**2 + x.variance) @ (w**2 + s**2).T  # E[x²] E[w²], less the squared means
+    second = (x.mean**2 + x.variance) @ (w**2 + s**2).T  # E[x²] E[w²], minus the squared means
     expected = second - (x.mean**2) @ (w**2).T + std[0, 8:] ** 2
     torch.testing.assert_close(y.variance, expected)
     certain = network((mean, torch.zeros_like(std)), x)

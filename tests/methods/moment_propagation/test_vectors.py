@@ -1,4 +1,4 @@
-"""Every function against numbers from quadrature with 40 digits and closed forms of 10."""
+"""Every function, compared with 40-digit quadrature and closed forms of 10 digits."""
 
 import math
 
@@ -24,7 +24,7 @@ from bnnbench.methods.moments.units.rectified import (
 from bnnbench.methods.moments.units.softmax import log_probabilities
 
 TOLERANCE = {torch.float64: 2e-9, torch.float32: 2e-5}
-"""Relative: the numbers have 10 digits; of float32, mean/std of 10 moves the tail by 5e-6."""
+"""Relative: the numbers have 10 digits; in float32, mean/std of 10 moves the tail by 5e-6."""
 TYPES = pytest.mark.parametrize("dtype", TOLERANCE, ids=("float64", "float32"))
 
 RELU = """
@@ -106,7 +106,7 @@ def columns(table: str, dtype: torch.dtype) -> list[torch.Tensor]:
 
 
 def agree(found: torch.Tensor | None, truth: torch.Tensor) -> None:
-    """Assert equality to the digits of the table, of what single precision can hold."""
+    """Assert equality to the digits of the table, or of single precision."""
     assert found is not None
     least = 1e-37 if found.dtype is torch.float32 else 0.0
     torch.testing.assert_close(found, truth, rtol=TOLERANCE[found.dtype], atol=least)

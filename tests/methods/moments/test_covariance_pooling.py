@@ -1,4 +1,4 @@
-"""Maxima of correlated units, beside samples and the formulas for one pair."""
+"""Maxima of correlated units, compared with samples and the formulas for one pair."""
 
 import pytest
 import torch
@@ -34,7 +34,7 @@ def images(channels, height, width, seed=0, shared=1.0):
 
 
 def sampled(x, size, count=400_000):
-    """Return mean and covariance of maxima of samples."""
+    """Return mean and covariance of the maxima of samples."""
     root = torch.linalg.cholesky(x.covariance[0, 0])
     draws = torch.randn(count, len(root), generator=stream(7), dtype=DOUBLE) @ root.T
     draws = x.mean[0, 0] + draws.unflatten(1, x.shape[2:])

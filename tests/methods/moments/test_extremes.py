@@ -1,4 +1,4 @@
-"""Nothing leaves the numbers, in either precision, nor depends on where in a tensor it stands."""
+"""Results are finite in either precision, and independent of their place in a tensor."""
 
 import pytest
 import torch
@@ -26,7 +26,7 @@ from bnnbench.methods.moments.units.softmax import Softmax, log_probabilities
 
 
 def other(x: Moments) -> Moments:
-    """Return another unit for each, of a mean that is near or far."""
+    """Return another unit for each, with a mean that is near or far."""
     assert x.variance is not None
     return Moments(0.5 * x.mean.flip(0) + 1, x.variance.flip(0))
 
@@ -82,9 +82,9 @@ def test_moments_and_gradients_are_finite_and_variances_not_negative(name, dtype
     assert mean.grad.isfinite().all()
     assert variance.grad is None or variance.grad.isfinite().all()
     if name in SLOPES:
-        # By Jensen's inequality, but for the rounding of one sum.
+        # By Jensen's inequality, up to the rounding of one sum.
         least = torch.maximum(mean, SLOPES[name] * mean)
-        # Kernels flush what is below the least normal number to 0.
+        # Kernels flush numbers below the smallest normal one to 0.
         rounding = torch.finfo(dtype).eps * least.abs() + torch.finfo(dtype).tiny
         assert (found.mean >= least - rounding).all()
     if name in ZERO_TO_ONE:
@@ -113,7 +113,7 @@ def test_no_unit_depends_on_its_place(name, dtype):
     variance = torch.rand(8, 61, generator=rng, dtype=dtype) * 3
     together = through(name, mean, variance)
     for row in (0, 3):
-        # Behind the flip of `other` stands the same unit.
+        # The same unit is at the flipped place of `other`.
         rows = [row, 7 - row]
         alone = through(name, mean[rows, 3:40].clone(), variance[rows, 3:40].clone())
         for whole, part in zip(together, alone, strict=True):
@@ -121,7 +121,7 @@ def test_no_unit_depends_on_its_place(name, dtype):
 
 
 def through(name: str, mean: torch.Tensor, variance: torch.Tensor) -> list[torch.Tensor]:
-    """Return moments and the gradients of both to both."""
+    """Return moments, and the gradients of both by both."""
     given = mean.clone().requires_grad_(), variance.clone().requires_grad_()
     found = FUNCTIONS[name](Moments(*given))
     results = [found.mean, found.variance]

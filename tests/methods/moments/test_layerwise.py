@@ -1,4 +1,4 @@
-"""Layers by name, and what flows behind each."""
+"""Layers by name, and the values behind each."""
 
 import pytest
 import torch
@@ -39,7 +39,7 @@ def test_norms_and_dropout_belong_to_what_is_in_front():
     assert layer_names(network) == {(1, "C"): 2, (2, "A"): 4, (3, "F"): 6}
 
 
-def test_the_outputs_behind_every_layer_are_those_of_the_networks_that_end_there():
+def test_the_outputs_behind_every_layer_agree_with_the_networks_that_end_there():
     network, inputs = lenet_001(), torch.randn(1, 2, 1, 28, 28, generator=stream(0))
     whole = TorchNetwork(network, (1, 28, 28))
     weights = whole.initial_weights([stream(1)])

@@ -1,4 +1,4 @@
-"""Layers and networks of moments, beside 40-digit quadrature, samples and plain numbers."""
+"""Layers and networks of moments, by 40-digit quadrature, samples and plain numbers."""
 
 from dataclasses import replace
 
@@ -181,7 +181,7 @@ DRAWS = 20_000
 
 
 def sampled(architecture, x):
-    """Return what becomes of draws of independent normal units, drawn noise and all."""
+    """Return the results for draws of independent normal units, including drawn noise."""
     network = TorchNetwork(architecture, tuple(x.shape[2:]))
     weights = weights_of(network)
     draws = x.mean[0] + x.variance[0].sqrt() * normals(DRAWS, *x.shape[2:], seed=5)
@@ -190,7 +190,7 @@ def sampled(architecture, x):
 
 
 def z_scores(y, draws):
-    """Return how many standard errors mean and variance lie from those of the draws."""
+    """Return the distance of mean and variance from the draws', in standard errors."""
     mean, variance = draws.mean(0), draws.var(0)
     fourth = (draws - mean).pow(4).mean(0)
     return (
@@ -210,8 +210,8 @@ def test_layers_of_exact_moments_agree_with_samples(name):
 @pytest.mark.parametrize(
     ("layer", "shape", "mean_error", "variance_error"),
     [
-        # The mean of a bit is wrong by 0.0223 at most, the deviation of the paper's sigmoid by
-        # 13 % at mean 0 and by more beside it, the variance of the largest of four by 5.5 %.
+        # The mean of a bit is wrong by at most 0.0223, the deviation of the paper's sigmoid by 13 %
+        # at mean 0 and by more elsewhere, the variance of the largest of four by 5.5 %.
         (LogisticBernoulli(), (40,), 0.023, 0.15),
         (Sigmoid(), (40,), 0.023, 0.35),
         (MaxPool2d(2), (10, 4, 4), 0.05, 0.1),
@@ -319,7 +319,7 @@ class TestBatchNormInTraining:
         total = variances.mean(1) + means.var(1, correction=0)
         torch.testing.assert_close(total, scale**2, rtol=1e-4, atol=0)  # epsilon
 
-    def test_its_statistics_are_those_of_samples(self):
+    def test_its_statistics_agree_with_samples(self):
         copies = 4000
         draws = self.x.mean + self.x.variance.sqrt() * normals(copies, 7, *IMAGE, seed=3)
         mean, variance = torch.zeros(2, dtype=DOUBLE), torch.ones(2, dtype=DOUBLE)

@@ -1,4 +1,4 @@
-"""The statistic of a single pixel and the norms that it makes, beside data that it describes."""
+"""The statistic of a single pixel and the resulting norms, compared with matching data."""
 
 import pytest
 import torch
@@ -40,7 +40,7 @@ def normals(*shape, seed=0):
 
 
 def noise(points, *shape):
-    """Return images of white noise, of a mean and a scale per channel."""
+    """Return images of white noise, with a mean and a scale per channel."""
     white = normals(points, *shape, seed=1)
     sides = (1,) * (len(shape) - 1)
     scale, offset = torch.tensor([0.5, 2.0]), torch.tensor([1.0, -0.3])
@@ -48,7 +48,7 @@ def noise(points, *shape):
 
 
 def made(architecture, shape=SHAPE, inputs=None, rules=None):
-    """Return a network, its weights, and buffers that know the inputs' statistics."""
+    """Return a network, its weights, and buffers with the inputs' statistics."""
     network = TorchNetwork(architecture, shape, rules)
     weights = network.initial_weights(streams(1), dtype=DOUBLE)
     weights += 0.2 * normals(*weights.shape, seed=5)
@@ -144,7 +144,7 @@ def test_moments_are_normalised_as_numbers_are():
     )[0].view(4000, 5, 2)
     std = draws.std(0)
     assert ((y.mean[0] - draws.mean(0)) / std).abs().max() < 0.1
-    assert (y.variance[0].sqrt() / std - 1).abs().max() < 0.4  # of covariances none is tracked
+    assert (y.variance[0].sqrt() / std - 1).abs().max() < 0.4  # none is tracked for covariances
 
 
 @pytest.mark.parametrize("moments", [False, True])

@@ -14,7 +14,7 @@ PANELS = np.linspace(-38, 38, 153)
 def moments(
     function: Real, mean: float, variance: float, breaks: Sequence[float] = ()
 ) -> tuple[float, float]:
-    """Return mean and variance of `function` of a normal; it is smooth but at `breaks`."""
+    """Return mean and variance of `function` of a normal; it is smooth except at `breaks`."""
     first = expectation(function, mean, variance, breaks)
     return first, expectation(lambda x: (function(x) - first) ** 2, mean, variance, breaks)
 

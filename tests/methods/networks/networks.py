@@ -30,7 +30,7 @@ def random(*shape, seed=0, dtype=torch.float64):
 
 
 def weights_of(network, members=1, dtype=torch.float64, scale=0.2):
-    """Return initial weights, moved so that no scale is 1 and no offset 0."""
+    """Return initial weights, shifted so that no scale is 1 and no offset 0."""
     start = network.initial_weights(streams(members), dtype=dtype)
     return start + scale * random(*start.shape, seed=9, dtype=dtype)
 

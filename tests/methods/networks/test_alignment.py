@@ -1,4 +1,4 @@
-"""Members and layers whose weights begin where a GPU's libraries cannot read 16 bytes at once."""
+"""Members and layers whose weights start where a GPU's libraries cannot read 16 bytes at once."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ from tests.methods.networks.modules.examples import RESNET
 
 MEMBERS, POINTS = 3, 6
 NETWORKS = {
-    # Seven channels: everything after the first layer lies anywhere.
+    # Seven channels: everything after the first layer has any alignment.
     "odd": (Conv2d(7, 3, bias=True), BatchNorm(), ReLU(), GlobalAvgPool2d(), Linear(3)),
     "residual": resnet18(width=4, classes=3),
     "module": (replace(RESNET[0], stacked=False),),

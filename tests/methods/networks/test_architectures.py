@@ -119,7 +119,7 @@ assert type(LeakyReLU(1).slope) is float
         ([{"layer": "Linear"}], "outputs"),
     ],
 )
-def test_a_foreign_description_is_refused(description, message):
+def test_a_third_party_description_is_refused(description, message):
     with pytest.raises(ValueError, match=message):
         from_json(description)
 

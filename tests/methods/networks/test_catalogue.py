@@ -1,4 +1,4 @@
-"""Every count here is stated in the source papers' code or text, none comes from ours."""
+"""Every count here is from the source papers' code or text, none from ours."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Networks that give mean and variance against plain ones and torch's distributions."""
+"""Networks with mean and variance, compared with plain ones and torch's distributions."""
 
 import pytest
 import torch
@@ -20,7 +20,7 @@ from tests.methods.problems import regression, stream, streams
 NETWORK = HeteroscedasticNetwork((Linear(6), ReLU(), Linear(2)), (4,))
 
 
-def test_softplus_and_its_slope_are_those_of_torch_and_one_half_at_zero():
+def test_softplus_and_its_slope_agree_with_torch_and_one_half_at_zero():
     x = torch.cat([torch.linspace(-700, 700, 1401), torch.linspace(-3, 3, 99)]).double()
     x.requires_grad_()
     torch.testing.assert_close(
@@ -59,7 +59,7 @@ def test_the_shared_number_starts_at_zero_and_the_others_as_those_of_a_plain_net
     assert float(weights[0, -1]) == 0
 
 
-def test_losses_are_those_of_a_normal_distribution():
+def test_losses_agree_with_a_normal_distribution():
     rng = stream(0)
     means, targets = torch.randn(2, 3, 5, 2, generator=rng, dtype=torch.float64)
     variances = torch.rand(3, 5, 2, generator=rng, dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""Initial weights, against the laws that their names stand for."""
+"""Initial weights, compared with the distributions that their names denote."""
 
 import math
 

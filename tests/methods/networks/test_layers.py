@@ -1,4 +1,4 @@
-"""Noise, norms, residual blocks and padding of a network, against numpy and by hand."""
+"""Noise, norms, residual blocks and padding of a network, by numpy and by hand."""
 
 from functools import partial
 
@@ -33,7 +33,7 @@ class TestNoise:
     def test_dropout_keeps_the_mean_and_zeroes_at_its_rate(self):
         out = self.network(self.weights, self.ones, training=True, rngs=streams(2))
         assert out.unique().tolist() == [0.0, pytest.approx(1 / 0.7)]
-        # 20,000 values a member: five standard deviations are 0.0162.
+        # 20,000 values per member: five standard deviations are 0.0162.
         assert ((out == 0).double().mean((1, 2)) - 0.3).abs().max() < 0.0162
 
     def test_training_masks_differ_between_points_and_shared_ones_do_not(self):
@@ -142,7 +142,7 @@ class TestPadding:
         assert torch.equal(out[0, 0, 0], image[0, 0, 0, offset::2, offset::2])
 
     @pytest.mark.parametrize("padding", [2, (1, 3), (3, 0)])
-    def test_symmetric_padding_is_that_of_numpy(self, padding):
+    def test_symmetric_padding_agrees_with_numpy(self, padding):
         image = np.arange(30.0).reshape(1, 1, 1, 5, 6)
         network = TorchNetwork(
             (Conv2d(1, 1, padding=padding, padding_mode="symmetric", bias=False),), (1, 5, 6)

@@ -1,4 +1,4 @@
-"""The perceptron that starts with variances of 1/fan-in."""
+"""The perceptron whose weights start with variances of 1/fan-in."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Networks that methods bring themselves, described."""
+"""Descriptions of networks that methods bring themselves."""
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ from bnnbench.methods.networks.own_network import NetworkDescription, own_networ
 
 
 class Posterior:
-    """A posterior that shows whatever it is given."""
+    """A posterior that shows the given network."""
 
     def __init__(self, network):
         self.own_network = network

@@ -1,7 +1,7 @@
 """Weight gradients of strided 1 x 1 convolutions, which oneDNN computes wrongly without AVX-512.
 
-Wrong gradients come with damaged memory, so that each instruction set has a process of its own.
-The truth is the same gradient in float64, by a library kernel that is not concerned.
+Wrong gradients come with damaged memory, so each instruction set has a separate process. They are
+compared with the same gradient in float64, by a library kernel that is not affected.
 """
 
 import os
@@ -34,11 +34,11 @@ NETWORKS = {
     ),
 }
 REPETITIONS = 5
-"""Heaps are found to be damaged when they are used again."""
+"""Damage to a heap is noticed when it is used again."""
 
 
 class Pointwise(nn.Module):
-    """A strided 1 x 1 kernel, with inputs channels last or as they come."""
+    """A strided 1 x 1 kernel, with inputs channels last or unchanged."""
 
     def __init__(self, channels: int, last: bool) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The truth is torch.nn, numpy's padding, and each member computed alone."""
+"""Networks compared with torch.nn, numpy's padding, and each member computed separately."""
 
 import subprocess
 
@@ -55,7 +55,7 @@ from tests.warm import python
     ],
 )
 @pytest.mark.parametrize("training", [False, True])
-def test_outputs_gradients_and_statistics_are_those_of_torch_modules(
+def test_outputs_gradients_and_statistics_agree_with_torch_modules(
     architecture, shape, points, training
 ):
     network = TorchNetwork(architecture, shape)

@@ -1,4 +1,4 @@
-"""Networks out of torch's own modules, which take the same weights."""
+"""Networks of torch's own modules, which take the same weights."""
 
 import torch
 from torch import nn
@@ -44,7 +44,7 @@ class FilterResponseNorm(nn.Module):
 
 
 def module(architecture, shape):
-    """Return the network out of torch's own modules, nested as the description is."""
+    """Return the network of torch's own modules, nested like the description."""
     layers = []
     for layer in architecture:
         width = shape[0]

@@ -1,4 +1,4 @@
-"""Posteriors made of plain matrices, and both filters under one name."""
+"""Posteriors of plain matrices, and both filters under one name."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ def matrix(values) -> Tensor:
 def state_of(
     means: Sequence, variances: Sequence | float, noise=((6, 6),), learns_noise: bool = True
 ) -> State:
-    """Return a posterior of these weights, a matrix for each layer, before any refinement."""
+    """Return a posterior with these weights, a matrix per layer, before any refinement."""
     means = [torch.atleast_2d(matrix(layer)) for layer in means]
     widths = (means[0].shape[1] - 1, *(len(layer) for layer in means))
     rng = torch.Generator().manual_seed(0)
@@ -34,7 +34,7 @@ def state_of(
 
 
 def random_state(widths: Sequence[int], seed: int = 0, outputs_noise=(6.0, 6.0)) -> State:
-    """Return a posterior of random weights, no two alike."""
+    """Return a posterior with random, distinct weights."""
     rng = torch.Generator().manual_seed(seed)
     noise = torch.tensor([outputs_noise] * widths[-1], dtype=torch.float64)
     state = initial(Layout(tuple(widths)), (6.0, 6.0), noise, True, rng)

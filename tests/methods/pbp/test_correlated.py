@@ -1,4 +1,4 @@
-"""Covariances of rectified units, and what they do to the moments of networks."""
+"""Covariances of rectified units, and their effect on the moments of networks."""
 
 import dataclasses
 import math
@@ -37,7 +37,7 @@ def test_units_far_from_the_kink_have_all_or_none_of_it(mean, share):
     assert pair(mean, 0.7) == pytest.approx(0.7 * share, abs=1e-12)
 
 
-def test_covariances_of_units_are_those_of_a_distribution():
+def test_covariances_of_units_agree_with_a_distribution():
     rng = stream(0)
     factor = torch.randn(20, 12, 3, dtype=torch.float64, generator=rng)
     covariance = factor @ factor.mT + 1e-3 * torch.eye(12, dtype=torch.float64)
@@ -60,7 +60,7 @@ def test_nothing_changes_up_to_one_hidden_layer(hidden):
 @pytest.mark.long
 @pytest.mark.parametrize("widths", [(4, 20, 20, 1), (4, 20, 20, 20, 1)])
 def test_deviations_of_deep_networks_come_near_those_of_draws(widths):
-    """Errors of the logarithm fall to a fifth where units rise and fall together."""
+    """Errors of the logarithm fall to a fifth if units rise and fall together."""
     state = random_state(widths, seed=2)
     state.mean.abs_()  # units that rise and fall together
     state.variance.mul_(0.3)

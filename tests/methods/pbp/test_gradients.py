@@ -1,4 +1,4 @@
-"""Gradients of log Z against finite differences, and the compiled step against the plain one."""
+"""Gradients of log Z by finite differences; the compiled step equals the plain one."""
 
 import math
 
@@ -26,7 +26,7 @@ def head(mean, variance):
 
 @pytest.mark.parametrize("units", [independent, correlated])
 @pytest.mark.parametrize("hidden", NETWORKS)
-def test_they_are_those_of_finite_differences(hidden, units):
+def test_they_agree_with_finite_differences(hidden, units):
     state = random_state(NETWORKS[hidden], seed=hidden)
     layers = weights(state.mean, state), weights(state.variance, state)
     _, found = units.gradients(*layers, INPUT, head)

@@ -37,7 +37,7 @@ def test_both_filters_agree_over_forty_epochs_of_real_rows(name, hidden):
         values = flat(getattr(one, field), one), flat(getattr(other, field), other)
         torch.testing.assert_close(*values, rtol=1e-8, atol=1e-8)
     torch.testing.assert_close(one.noise, other.noise, rtol=1e-8, atol=0)
-    # A cavity may magnify rounding by its largest variance, 1e6, before it enters the prior's.
+    # A cavity may amplify rounding by its largest variance, 1e6, before it enters the prior's.
     torch.testing.assert_close(one.prior, other.prior, rtol=1e-6, atol=0)
     assert one.counts.tolist() == other.counts.tolist()
     first, second = (p.predict(data.test.inputs, stream(0)) for p in posteriors)
@@ -54,7 +54,7 @@ PUBLISHED = {
 
 @pytest.mark.usefixtures("data_folder")
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_error_and_likelihood_are_those_of_the_paper(name):
+def test_error_and_likelihood_agree_with_the_paper(name):
     problems, folds = zip(*(uci_problem(name, fold) for fold in range(20)), strict=True)
     scores = []
     for posterior, data in zip(Pbp().fit_many(problems, streams(*range(20))), folds, strict=True):

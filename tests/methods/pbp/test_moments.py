@@ -1,4 +1,4 @@
-"""Moments of a rectified Gaussian, and the functions they are made of."""
+"""Moments of a rectified Gaussian, and the functions that they consist of."""
 
 import mpmath
 import numpy as np
@@ -34,7 +34,7 @@ def reference_moments(mean, variance):
 
 both = pytest.mark.parametrize("moments", [compiled_moments, reference_moments])
 
-# Sum's mean and variance, then by quadrature of max(0, t) and its square.
+# The sum's mean and variance, then max(0, t) and its square by quadrature.
 TABLE = [
     (0.3, 0.5, 0.4571092413, 0.2603406038, 0.6643133797, 0.2578152274, 0.3068909126, 0.4286139337),
     (0, 1, 0.3989422804, 0.3408450569, 0.5, 0.1994711402, 0.3989422804, 0.3408450569),
@@ -74,7 +74,7 @@ def test_the_lower_tail_keeps_its_relative_accuracy(moments, row):
 
 
 def truth(alpha: float, variance: float) -> list[float]:
-    """Return the moments and their derivatives in eighty digits."""
+    """Return the moments and their derivatives in 80-digit arithmetic."""
     with mpmath.workdps(80):
         a, s = mpmath.mpf(alpha), mpmath.sqrt(mpmath.mpf(variance))
         p, f = mpmath.ncdf(a), mpmath.npdf(a)
@@ -89,7 +89,7 @@ def test_the_compiled_ones_are_right_wherever_a_unit_can_be():
     alpha = np.concatenate([rng.uniform(-12, 12, 300), rng.normal(size=200), [0.0, 1e-9, -1e-9]])
     variance = 10.0 ** rng.uniform(-8, 8, len(alpha))
     found = compiled_moments(alpha * np.sqrt(variance), variance)
-    # The argument itself is rounded, which the tail multiplies by alpha squared.
+    # The argument itself is rounded, and the tail multiplies this by alpha squared.
     rtol = 5e-15 * (10 + alpha**2) * (1 + np.abs(alpha)) ** 2
     for row, a, v, tolerance in zip(found, alpha, variance, rtol, strict=True):
         expected = truth(a, v)
@@ -109,13 +109,13 @@ def test_far_from_zero_they_are_finite_and_the_unit_is_off_or_linear(moments):
     assert (found[60:, 2:] == [1, 0, 0, 1]).all(axis=1)[20:].all()
 
 
-def test_the_mills_ratio_is_that_of_scipy():
+def test_the_mills_ratio_agrees_with_scipy():
     t = np.concatenate([np.linspace(0, 40, 5001), np.geomspace(1e-12, 1e12, 500)])
     found = np.array([pbp_moments.mills_ratio(value) for value in t])
     np.testing.assert_allclose(found, np.sqrt(np.pi / 2) * erfcx(t / np.sqrt(2)), rtol=2e-15)
 
 
-def test_the_small_exponential_is_that_of_numpy():
+def test_the_small_exponential_agrees_with_numpy():
     x = np.concatenate([np.linspace(-1, 1, 4001), np.geomspace(1e-300, 1, 500), [0.0, 30.0]])
     found = np.array([pbp_moments.expm1(value) for value in x])
     np.testing.assert_allclose(found, np.expm1(x), rtol=5e-16)
@@ -138,7 +138,7 @@ def test_the_gamma_update_is_right_also_after_millions_of_rows(update, rtol):
 
 
 def gamma_in_eighty_digits(shape, rate, square, variance):
-    """Return equations 9 and 10 as they stand."""
+    """Return equations 9 and 10 as printed."""
     with mpmath.workdps(80):
         a, b, r, v = (mpmath.mpf(value) for value in (shape, rate, square, variance))
         z = []

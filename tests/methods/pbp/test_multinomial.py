@@ -1,4 +1,4 @@
-"""Class probabilities of Gaussian logits, against sampling, quadrature and finite differences."""
+"""Class probabilities of Gaussian logits, by sampling, quadrature and finite differences."""
 
 import math
 
@@ -45,7 +45,7 @@ def test_they_are_how_often_a_noisy_logit_is_the_largest(classes):
 
 @pytest.mark.parametrize("classes", [3, 10])
 @pytest.mark.parametrize("scale", [0.5, 2.0])
-def test_the_quadrature_is_that_of_scipy(classes, scale):
+def test_the_quadrature_agrees_with_scipy(classes, scale):
     mean, variance = logits(classes, points=4, scale=scale)
     found = multinomial.log_probabilities(mean, variance).exp().numpy()
     std = (variance + NOISE).sqrt().numpy()

@@ -1,4 +1,4 @@
-"""The propagated deviation of the outputs beside draws of the weights themselves."""
+"""The propagated deviation of the outputs, compared with draws of the weights."""
 
 import dataclasses
 import math
@@ -39,16 +39,16 @@ def test_sums_are_drawn_as_if_every_weight_were(widths):
 
 @pytest.mark.parametrize("hidden", [(), (20,)])
 def test_moments_are_exact_up_to_one_hidden_layer(hidden):
-    """Units of the first layer are independent; those of the second share their inputs."""
+    """Units of the first layer are independent; units of the second share their inputs."""
     state = random_state((4, *hidden, 1), seed=2)
     inputs = torch.randn(16, 4, dtype=torch.float64, generator=stream(3))
     assert std_over_draws(state, inputs, stream(4)) == pytest.approx(1.0, abs=0.02)
 
 
 def test_two_units_that_share_one_unit_have_the_ratio_of_the_algebra():
-    r"""Known weights but the first, N(1, s²), far from the kink: y = 2 relu(relu(w)).
+    r"""All weights are known except the first, N(1, s²), far from the kink: y = 2 relu(relu(w)).
 
-    Its deviation is 2 s; as sums of two independent units it would be √2 s.
+    Its deviation is 2 s; as a sum of two independent units it would be √2 s.
     """
     state = random_state((1, 1, 2, 1))
     tiny, variance = 1e-12, 1e-2

@@ -1,4 +1,4 @@
-"""Steps whose results were computed to thirty digits and more, from the model's definition."""
+"""Steps whose results were computed to thirty digits and more from the model's definition."""
 
 import numpy as np
 import pytest
@@ -79,7 +79,7 @@ def test_the_gradients_of_one_hidden_layer():
     assert_close(last_v, [[-0.07400473431, -0.00148492843, -0.01712033763, -0.0640720139]])
 
 
-def test_mean_and_variance_of_one_hidden_layer_are_those_of_sampled_networks():
+def test_mean_and_variance_of_one_hidden_layer_agree_with_sampled_networks():
     state = state_of([M1, M2], [V1, V2])
     rng = torch.Generator().manual_seed(0)
     draws = 400_000
@@ -263,7 +263,7 @@ def test_predictions_after_three_epochs(backend):
     assert_close(state.noise_variance * scale**2, [1.003931677])
 
 
-# Shape and rate after one factor of a Gaussian of variance v and residual r.
+# Shape and rate after one factor of a Gaussian with variance v and residual r.
 GAMMAS = [
     (6, 6, 0.7, 0.5, 6.474127458, 6.19937176),
     (6, 6, -2.5, 0.03, 6.416069404, 9.615805783),

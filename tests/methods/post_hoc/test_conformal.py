@@ -1,4 +1,4 @@
-"""Coverage that theory promises, by simulation, and thresholds by hand."""
+"""Guaranteed coverage, by simulation, and thresholds computed by hand."""
 
 import math
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ ROWS, NEW, REPEATS = 95, 200, 300
 
 @dataclass(frozen=True)
 class Wrong:
-    """A fixed prediction that believes in a wrong spread; standardised by what it is fitted to."""
+    """A fixed prediction with a wrong spread; standardised by its training targets."""
 
     sharpness: float = 3.0
 
@@ -75,12 +75,12 @@ def test_sets_hold_the_stated_share_of_new_targets(score, level):
         new = classes(rng, NEW)
         members = posterior.predict(new.inputs, rng).members
         held.append(float(members.gather(1, new.targets[:, None]).double().mean()))
-    # The last class has the score 1 whatever its probability: ties, by which sets hold more.
+    # The last class always has the score 1: ties, because of which sets are larger.
     assert_share(held, level, calibration_rows=ROWS // 5, ties=score == "aps")
 
 
 def assert_share(held, level, calibration_rows, ties=False):
-    """Without ties coverage has a Beta law, and its mean is ⌈(n + 1) level⌉ / (n + 1)."""
+    """Without ties, coverage has a Beta distribution with mean ⌈(n + 1) level⌉ / (n + 1)."""
     rank = math.ceil((calibration_rows + 1) * level)
     promised = stats.beta(rank, calibration_rows + 1 - rank)
     error = np.std(held, ddof=1) / len(held) ** 0.5

@@ -1,4 +1,4 @@
-"""Temperatures against logistic regression, and what they leave as it is."""
+"""Temperatures, compared with logistic regression; ranks and accuracy stay the same."""
 
 import math
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ def test_impossible_classes_are_left_out_of_the_choice():
 
 
 @pytest.mark.parametrize("method", [QUICK, Ensemble(2, QUICK)], ids=["point", "ensemble"])
-def test_the_fit_to_all_rows_is_that_of_the_method_alone(method):
+def test_the_fit_to_all_rows_agrees_with_the_unwrapped_method(method):
     problem = classification(rows=60)
     alone, scaled = (m.fit(problem, stream(3)) for m in (method, Tempered(method)))
     assert isinstance(scaled, TemperedPosterior)
@@ -65,7 +65,7 @@ def test_the_fit_to_all_rows_is_that_of_the_method_alone(method):
 
 
 def test_rows_that_choose_the_temperature_were_not_fitted():
-    """A table of the training rows is sure of them and of nothing else; held-out rows see that."""
+    """A table of the training rows is certain about them only; held-out rows show this."""
     posterior = Tempered(Memory()).fit(classification(rows=200), stream(0))
     assert isinstance(posterior, TemperedPosterior)
     assert posterior.temperature > 5
@@ -73,7 +73,7 @@ def test_rows_that_choose_the_temperature_were_not_fitted():
 
 @dataclass(frozen=True)
 class Memory:
-    """Nearest neighbour with all but certainty."""
+    """Nearest neighbour with near certainty."""
 
     diagnostics: ClassVar = {}
 

@@ -1,4 +1,4 @@
-"""Truth: 30-digit values, scipy's distribution and its optimum, bisection, differences."""
+"""Compared with 30-digit values, SciPy's distribution and optimum, bisection, differences."""
 
 import math
 from typing import Any
@@ -86,20 +86,20 @@ def ones(classes):
 
 
 def fit(draws, lowest, highest):
-    """Return mean and precision of the Dirichlet fitted to draws as they came."""
+    """Return mean and precision of the Dirichlet fitted to the draws in their given form."""
     draws = smoothed(draws)
     mean = mean_of(draws)
     return mean, fitted_precision(mean, reverse_mutual_information(draws), lowest, highest)
 
 
 def log_likelihood(mean, mean_log, z):
-    """Return the mean log density of draws, as a function of the precision alone."""
+    """Return the mean log density of draws, as a function of the precision only."""
     inner = sum((z * a - 1) * c - gammaln(z * a) for a, c in zip(mean, mean_log, strict=True))
     return gammaln(z) + inner
 
 
 def by_bisection(mean, mean_log, lowest, highest):
-    """Return the precision whose derivative of the log likelihood is 0."""
+    """Return the precision at which the derivative of the log likelihood is 0."""
 
     def slope(log_z):
         z = math.exp(log_z)
@@ -115,7 +115,7 @@ def by_bisection(mean, mean_log, lowest, highest):
 
 
 @pytest.mark.parametrize("name", DRAWS)
-def test_mean_and_mean_logarithm_are_those_of_smoothed_draws(name):
+def test_mean_and_mean_logarithm_agree_with_smoothed_draws(name):
     draws = smoothed(float64(DRAWS[name]))
     assert draws.mean(0).tolist() == digits(MEANS[name])
     assert draws.log().mean(0).tolist() == digits(MEAN_LOGS[name])
@@ -126,7 +126,7 @@ def test_the_fit_its_divergence_and_its_uncertainty_are_the_known_ones(row):
     name, unbounded, bounded, divergence, estimate, total, aleatoric, epistemic = row
     draws = float64(DRAWS[name])
     classes = draws.shape[1]
-    # A bound that is not met; draws that agree meet any.
+    # A bound that is not reached; equal draws reach any bound.
     _, free = fit(draws, 1e-6, 1e12 if math.isfinite(unbounded) else HIGHEST)
     assert float(free) == digits(unbounded if math.isfinite(unbounded) else HIGHEST)
     mean, z = fit(draws, classes, HIGHEST)
@@ -156,7 +156,7 @@ def test_the_density_is_scipys():
     assert float(log_density(probs.log(), alpha)) == pytest.approx(expected, rel=1e-12)
 
 
-def test_uncertainty_is_that_of_sampled_probabilities():
+def test_uncertainty_agrees_with_sampled_probabilities():
     alpha = np.array([2.0, 0.5, 7.0])
     probs = np.random.default_rng(0).dirichlet(alpha, 200_000)
     aleatoric = -(probs * np.log(np.clip(probs, 1e-300, None))).sum(1)
@@ -180,7 +180,7 @@ def test_no_other_precision_is_more_likely(name):
 
 
 def test_the_fit_is_near_full_maximum_likelihood_of_many_draws():
-    """All concentrations free is another estimator: the two meet where draws are Dirichlet."""
+    """Free concentrations give another estimator: the two agree if draws are Dirichlet."""
     alpha = np.array([4.0, 2.0, 9.0])
     draws = np.random.default_rng(1).dirichlet(alpha, 4000)
     mean_log = np.log(draws).mean(0)
@@ -191,7 +191,7 @@ def test_the_fit_is_near_full_maximum_likelihood_of_many_draws():
 
     full = np.exp(optimize.minimize(negative, np.zeros(3), tol=1e-12).x)
     mean, z = fit(torch.from_numpy(draws), 1e-3, 1e6)
-    # The standard error of the precision is 2 / sqrt(2 * 4000) of it, and its own smoothing less.
+    # The precision's relative standard error is 2 / sqrt(2 * 4000), and its own smoothing is less.
     np.testing.assert_allclose((z * mean).numpy(), full, rtol=0.02)
     assert float(z) == pytest.approx(15, rel=0.06)
 
@@ -270,7 +270,7 @@ def test_the_gradient_in_logits_is_the_closed_form(count, beta, monkeypatch):
     torch.testing.assert_close(logits.grad, pull / count, rtol=1e-9, atol=1e-9)
 
 
-def test_the_gradient_of_one_smoothed_draw_is_that_of_two_densities_of_fixed_concentrations():
+def test_the_gradient_of_one_smoothed_draw_agrees_with_two_densities_of_fixed_concentrations():
     logits = torch.tensor([[[9.0, -3.0, 0.1]]], dtype=torch.float64, requires_grad=True)
     prior, step = float64([1.0, 1.0, 4.0]), 1e-5
     estimate = kl_estimate(logits.log_softmax(-1), prior, HIGHEST)

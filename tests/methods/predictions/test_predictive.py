@@ -1,4 +1,4 @@
-"""Predictive distributions against SciPy."""
+"""Predictive distributions, compared with SciPy."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def some_targets(points=11, outputs=2):
     return torch.randn(points, outputs, generator=stream(7), dtype=torch.float64)
 
 
-def test_class_log_probabilities_are_those_of_the_mixture():
+def test_class_log_probabilities_agree_with_the_mixture():
     prediction = categorical()
     expected = special.logsumexp(prediction.log_probs.numpy(), axis=0) - np.log(4)
     np.testing.assert_allclose(prediction.mixture_log_probs.numpy(), expected, rtol=1e-12)
@@ -82,7 +82,7 @@ def test_a_gaussian_predictive_is_a_predictive_of_reals():
     assert isinstance(gaussian(), RealPredictive)
 
 
-def test_the_density_of_a_row_is_that_of_the_mixture_of_products():
+def test_the_density_of_a_row_agrees_with_the_mixture_of_products():
     prediction, targets = gaussian(), some_targets()
     each = stats.norm.logpdf(
         targets.numpy(), prediction.means.numpy(), prediction.variances.sqrt().numpy()

@@ -1,4 +1,4 @@
-"""Samples as a predictive, against NumPy and scipy."""
+"""Samples as a predictive, compared with NumPy and SciPy."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_it_is_a_predictive_without_a_density():
     assert scores.unanswered["log_likelihood"] == "SamplePredictive has no log_prob"
 
 
-def test_moments_cdf_and_quantiles_are_those_of_the_empirical_distribution():
+def test_moments_cdf_and_quantiles_agree_with_the_empirical_distribution():
     np.testing.assert_allclose(PREDICTION.mean, DRAWS.mean(0))
     np.testing.assert_allclose(PREDICTION.variance, DRAWS.var(0))
     np.testing.assert_allclose(PREDICTION.cdf(torch.from_numpy(TARGET)), (DRAWS <= TARGET).mean(0))

@@ -1,4 +1,4 @@
-"""Student's t as a predictive, against scipy and quadrature."""
+"""Student's t as a predictive, compared with SciPy and quadrature."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def student(draws: int = 1, points: int = 6, outputs: int = 1) -> StudentPredict
 
 
 def as_scipy(prediction: StudentPredictive):
-    """Return scipy's distributions of the components."""
+    """Return SciPy's distributions of the components."""
     return scipy.stats.t(
         prediction.degrees.double(), prediction.locations.double(), prediction.scales.double()
     )
@@ -32,7 +32,7 @@ def test_it_is_a_predictive_of_reals():
     assert len(student()) == 6
 
 
-def test_densities_and_cdfs_are_those_of_scipy():
+def test_densities_and_cdfs_agree_with_scipy():
     prediction, target = student(), torch.linspace(-3, 3, 6)[:, None]
     known = as_scipy(prediction)
     found = prediction.log_prob(target)
@@ -40,7 +40,7 @@ def test_densities_and_cdfs_are_those_of_scipy():
     np.testing.assert_allclose(prediction.cdf(target), known.cdf(target)[0], rtol=1e-10)
 
 
-def test_moments_are_those_of_scipy():
+def test_moments_agree_with_scipy():
     prediction = student()
     np.testing.assert_allclose(prediction.mean, as_scipy(prediction).mean()[0], rtol=1e-10)
     np.testing.assert_allclose(prediction.variance, as_scipy(prediction).var()[0], rtol=1e-10)
@@ -76,7 +76,7 @@ def test_rescaling_is_a_change_of_units():
     torch.testing.assert_close(other.variance, 0.01 * prediction.variance)
 
 
-def test_quantiles_are_those_of_scipy():
+def test_quantiles_agree_with_scipy():
     prediction = student()
     np.testing.assert_allclose(
         quantile(prediction, 0.9), as_scipy(prediction).ppf(0.9)[0], rtol=1e-8

@@ -1,4 +1,4 @@
-"""Row-wise variational inference against closed forms, autograd and finite differences."""
+"""Row-wise variational inference, by closed forms, autograd and finite differences."""
 
 import dataclasses
 import math
@@ -57,7 +57,7 @@ def moved(rows, mean, precision, state, *, rate, memory, noise_variance, natural
 
 
 def losses(rows, weights):
-    """Return the loss in nats of the only row, by torch, for every weight vector."""
+    """Return the loss of the only row in nats, by torch, for every weight vector."""
     outputs = rows.network(weights, rows.problem.train.inputs[None])[:, 0]
     target = rows.problem.train.targets
     if rows.categorical:
@@ -101,7 +101,7 @@ def test_steps_in_the_precisions_follow_squared_gradients_and_the_prior(expectat
 
 
 def test_steps_in_the_means_are_finite_differences_of_the_bound(expectations):
-    """Both sides of a difference use the same draws."""
+    """Both terms of a difference use the same draws."""
     rows, mean, std, shifts, _, _, draws = expectations
     center, scale, step = rows.in_torch(mean), rows.in_torch(std), 1e-4
     prior = Normal(torch.tensor(PRIOR_MEAN, dtype=torch.float64), PRIOR_VARIANCE**0.5)
@@ -138,7 +138,7 @@ def test_plain_steps_are_finite_differences_of_the_bound_in_log_deviations(expec
     assert_equal_means(shifts, torch.stack(differences, dim=1).numpy()[:, rows.order])
 
 
-def test_the_divergence_is_that_of_independent_gaussians():
+def test_the_divergence_agrees_with_independent_gaussians():
     rng = np.random.default_rng(0)
     mean, variance = rng.normal(size=9), rng.uniform(0.01, 2, size=9)
     posterior = Normal(torch.from_numpy(mean), torch.from_numpy(variance).sqrt())
@@ -157,7 +157,7 @@ def test_no_other_prior_is_nearer_than_the_best():
 
 
 def fixed_point(problem, noise_variance):
-    """Return means, variances and prior where all derivatives vanish, for a linear network.
+    """Return means, variances and prior at which all derivatives vanish, for a linear network.
 
     Squared gradients average to x² (residual² + variance of the output) / v² over draws.
     """
@@ -228,7 +228,7 @@ def test_predictions_are_draws_around_the_mean():
 
 
 def test_plain_steps_end_near_the_mean_field_optimum():
-    """Of a linear network the bound is best at the inverse diagonal of the precision."""
+    """For a linear network the bound is optimal at the inverse diagonal of the precision."""
     problem = regression(
         rows=80, noise_std=0.5, true_std=0.5, architecture=mlp([], 1), dtype=torch.float64
     )
@@ -250,7 +250,7 @@ def test_the_search_reports_what_it_chose():
     chosen = posterior.diagnostics
     assert 1e-5 <= chosen["learning_rate"] <= 1e-1
     assert 0 <= chosen["momentum"] <= 0.99
-    # 0.3 of noise in targets of variance about 1: better than knowing nothing, 1.4 nats.
+    # Noise of 0.3 in targets with variance of about 1: better than no information, 1.4 nats.
     assert chosen["validation_loss"] < 1.0
     assert chosen["noise_std"] < 0.8
 

@@ -1,4 +1,4 @@
-"""The diagonal Laplace approximation against closed forms and its own equations."""
+"""The diagonal Laplace approximation, by closed forms and its own equations."""
 
 import math
 
@@ -95,7 +95,7 @@ def test_trained_weights_are_a_minimum_of_the_penalised_loss(activation):
 
 
 @pytest.mark.parametrize("activation", [Tanh(), ReLU()], ids=str)
-def test_predictive_variances_are_those_of_the_linearised_network(activation):
+def test_predictive_variances_agree_with_the_linearised_network(activation):
     rng = stream(5)
     inputs = torch.linspace(-2, 2, 30, dtype=torch.float64)[:, None]
     targets = inputs.sin() + 0.1 * torch.randn(30, 1, generator=rng, dtype=torch.float64)
@@ -154,7 +154,7 @@ def test_more_effective_parameters_than_rows_are_counted_and_precisions_stay_in_
 
 
 def test_a_network_that_the_evidence_switches_off_is_marked_as_not_converged():
-    """Targets that have nothing to do with the inputs: the prior precision has no fixed point."""
+    """Targets independent of the inputs: the prior precision has no fixed point."""
     inputs = regression(rows=20).train.inputs.double()
     targets = torch.randn(20, 1, generator=stream(6), dtype=torch.float64)
     problem = Problem(Split(inputs, targets - targets.mean()), Gaussian(), mlp([10], 1))

@@ -1,4 +1,4 @@
-"""Sources read anew, as by the next process."""
+"""Sources read again, as by the next process."""
 
 from bnnbench.methods.source_code import digest, files
 

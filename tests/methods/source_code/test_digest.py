@@ -1,4 +1,4 @@
-"""The digest of meaning: the same for the same meaning, different for any other."""
+"""The digest of meaning: equal for equal meaning, different for any other."""
 
 from functools import partial
 from pathlib import Path
@@ -43,7 +43,7 @@ def unused():
     return 1
 """
 LITERAL = "m1:45424d901a1fb0cf19c9583f96654d46384b6aded95486d971ab0bca96e1804a"
-"""Digest of the two files above, so that a change of the writer is noticed as such."""
+"""Digest of the two files above, which detects a change of the writer."""
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ FILES = {"method": METHOD, "helper": HELPER}
 
 
 def edited(name, *replaced):
-    """Return the two files, with texts replaced in the one of this name."""
+    """Return the two files, with texts replaced in the one with this name."""
     text = FILES[name]
     for before, after in replaced:
         assert before in text

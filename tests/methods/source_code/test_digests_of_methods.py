@@ -53,7 +53,7 @@ def test_digests_of_an_earlier_scheme_tell_nothing():
 
 
 def test_every_name_that_the_project_imports_from_itself_is_found(project):
-    """Otherwise a digest would pass over it."""
+    """Otherwise a digest would ignore it."""
     sources = Sources(ours)
     unresolved = []
     for room in ("methods", "datasets", "metrics"):
@@ -71,7 +71,7 @@ def test_every_name_that_the_project_imports_from_itself_is_found(project):
 
 
 def test_no_module_of_the_project_is_named_by_a_formatted_string(project):
-    """An import of a name that is put together at run time would be hidden from digests."""
+    """Digests would miss an import whose name is composed at run time."""
     for room in ("methods", "datasets"):
         for file in (project / room).rglob("*.py"):
             for node in ast.walk(ast.parse(file.read_bytes())):
@@ -85,7 +85,7 @@ MUTATED = ["pbp.method:Pbp", "adamw:AdamW"]
 
 @pytest.mark.parametrize("path", MUTATED)
 def test_random_mutations_of_the_code_that_a_method_reaches_are_noticed(path):
-    """Of a constant, an operator or a comparison in any definition that the method reaches."""
+    """Change a constant, operator or comparison in a definition that the method reaches."""
     root = Class.at(f"bnnbench.methods.{path}")
     sources = Sources(ours)
     before = digest_in(sources, [root])
@@ -110,7 +110,7 @@ def test_random_mutations_of_the_code_that_a_method_reaches_are_noticed(path):
 
 
 def _mutable(node):
-    """Yield the nodes below one that may be changed; not those of messages and annotations."""
+    """Yield the nodes below one that may be changed, except in messages and annotations."""
     if isinstance(node, ast.Raise | ast.JoinedStr):
         return
     if isinstance(node, ast.BinOp | ast.Compare) or (
@@ -125,7 +125,7 @@ def _mutable(node):
 
 
 def _mutate(node):
-    """Change a node and return the function that changes it back."""
+    """Change a node and return a function that restores it."""
     name = {ast.Constant: "value", ast.BinOp: "op", ast.Compare: "ops"}[type(node)]
     before = getattr(node, name)
     if isinstance(node, ast.Constant):

@@ -53,7 +53,7 @@ def test_kernels_in_other_languages_count():
 
 
 def test_code_that_fits_and_predicts_nothing_is_behind_no_method(project):
-    """A new table of a report leaves every finished run a run of today's code."""
+    """A new table in a report leaves the code state of finished runs unchanged."""
     for path in METHODS.values():
         module, _, name = path.partition(":")
         for file in sources_of(Class(module, name)):

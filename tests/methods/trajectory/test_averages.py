@@ -1,4 +1,4 @@
-"""SWA and SWAG against numpy, torch and theory, from the iterates that a collector keeps."""
+"""SWA and SWAG, by numpy, torch and theory, from the iterates of a collector."""
 
 import math
 
@@ -30,7 +30,7 @@ def moments_of(iterates, rank):
     return moments
 
 
-def test_the_average_is_that_of_the_iterates_kept():
+def test_the_average_agrees_with_the_iterates_kept():
     problem = regression(dtype=torch.float64)
     iterates = collect([problem], streams(3), DESCENT).samples[0]
     posterior = Swa(DESCENT).fit(problem, stream(3))
@@ -47,7 +47,7 @@ def test_the_last_iterate_is_the_end_of_the_descent():
     assert torch.equal(posterior.weights[0], iterates[-1])
 
 
-def test_moments_are_those_of_numpy():
+def test_moments_agree_with_numpy():
     iterates = 5 + torch.randn(12, 2, 7, generator=stream(0), dtype=torch.float64)
     moments = moments_of(iterates, rank=5)
     array = iterates.numpy()
@@ -125,7 +125,7 @@ def test_too_few_iterates_are_refused():
 
 
 def sequential(network, weights):
-    """Return torch's own network of the same weights."""
+    """Return torch's own network with the same weights."""
     module = nn.Sequential(
         *(nn.Linear(4, 5), nn.BatchNorm1d(5), nn.Tanh()),
         *(nn.Linear(5, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 3)),
@@ -137,7 +137,7 @@ def sequential(network, weights):
     return module
 
 
-def test_running_statistics_are_those_of_a_pass_by_torch():
+def test_running_statistics_agree_with_a_pass_by_torch():
     network = TorchNetwork(NORMED, (4,))
     weights = network.initial_weights(streams(0, 1), dtype=torch.float64)
     inputs = torch.randn(40, 4, generator=stream(2), dtype=torch.float64)

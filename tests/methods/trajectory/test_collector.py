@@ -1,4 +1,4 @@
-"""Iterates against torch's own optimiser and schedules on the same batches."""
+"""Iterates, compared with torch's own optimiser and schedules on the same batches."""
 
 from dataclasses import replace
 
@@ -63,7 +63,7 @@ def by_hand(problem, seed, descent, factor):
         (HighThenLow(0.1), lambda epoch: (1, 1, 1, 1, 0.1 + 0.9 * 7 / 12, 1 - 0.9 * 5 / 6)[epoch]),
     ],
 )
-def test_iterates_are_those_of_torch_on_the_same_batches(schedule, factor):
+def test_iterates_agree_with_torch_on_the_same_batches(schedule, factor):
     problem = regression(dtype=torch.float64)
     descent = replace(DESCENT, schedule=schedule)
     found = collect([problem], streams(3), descent)
@@ -165,7 +165,7 @@ def test_rows_that_validate_are_not_trained_on():
 
 
 @pytest.mark.parametrize("epoch", range(7))
-def test_the_cosine_is_that_of_torch(epoch):
+def test_the_cosine_agrees_with_torch(epoch):
     parameter = torch.zeros(1, requires_grad=True)
     optimiser = torch.optim.SGD([parameter], lr=1.0)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, T_max=7)

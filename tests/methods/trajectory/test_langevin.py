@@ -1,4 +1,4 @@
-"""SGLD on Bayesian linear regression, where the law of the discretised chain is known."""
+"""SGLD on Bayesian linear regression, with the known distribution of the discretised chain."""
 
 import math
 
@@ -63,7 +63,7 @@ def test_without_temperature_it_descends_on_the_penalised_loss(decay):
     penalty = 1 / (len(problem.train) * PRIOR**2)
     optimiser = torch.optim.SGD([weights], lr=0.02, weight_decay=penalty)
     for step in range(4):
-        optimiser.param_groups[0]["lr"] = 0.02 * (1 + step / 2) ** -decay  # two steps are burnt
+        optimiser.param_groups[0]["lr"] = 0.02 * (1 + step / 2) ** -decay  # two steps are burn-in
         optimiser.zero_grad()
         inputs, targets = problem.train.inputs[None], problem.train.targets[None]
         stack.loss(weights, inputs, targets).sum().backward()
@@ -90,7 +90,7 @@ def test_the_burn_in_is_not_kept():
     assert not torch.equal(one.weights[0], two.weights[0])
 
 
-def test_rates_of_cycles_are_those_of_the_source_and_noise_comes_last():
+def test_rates_of_cycles_agree_with_the_source_and_noise_comes_last():
     method = CyclicalSgld(0.3, cycles=3, explore=0.6, temperature=0.5, draws_per_cycle=2)
     rate, kept = method.plan(60)
     for step in range(60):

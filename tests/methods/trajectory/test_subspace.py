@@ -1,4 +1,4 @@
-"""Principal directions against numpy, inference in them against conjugate models."""
+"""Principal directions by numpy; inference in them, compared with conjugate models."""
 
 import math
 
@@ -30,7 +30,7 @@ DESCENT = Descent(0.02, 0.9, 1e-3, epochs=10, batch_size=8)
 
 
 def assert_moments(states, mean, covariance):
-    """Compare with five standard errors, those of means of a hundred blocks."""
+    """Compare within five standard errors of means of a hundred blocks."""
     white = torch.linalg.solve_triangular(
         torch.linalg.cholesky(covariance), (states - mean).T, upper=False
     ).T
@@ -82,7 +82,7 @@ def test_a_start_without_a_likelihood_is_divergence():
 
 
 @pytest.mark.parametrize("rank", [1, 3, 6])
-def test_principal_directions_are_those_of_numpy(rank):
+def test_principal_directions_agree_with_numpy(rank):
     deviations = torch.randn(6, 40, generator=stream(0), dtype=torch.float64)
     found = principal_directions(deviations, rank)
     _, singular, right = np.linalg.svd(deviations.numpy() / math.sqrt(5), full_matrices=False)
@@ -151,7 +151,7 @@ def test_variational_inference_in_a_subspace_ends_at_the_mean_field_optimum():
     torch.testing.assert_close(std[0], expected, rtol=0.1, atol=0)
 
 
-def test_the_total_loss_of_classes_is_that_of_torch():
+def test_the_total_loss_of_classes_agrees_with_torch():
     problem = classification(rows=1203, dtype=torch.float64)
     network = TorchNetwork(problem.architecture, (4,))
     weights = network.initial_weights(streams(0), dtype=torch.float64)

@@ -26,7 +26,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Fallen(Level):
-    """Finds out in predicting that it has diverged."""
+    """Notices in prediction that it has diverged."""
 
     def predict(self, inputs, rng):
         raise InferenceDiverged("no Cholesky factor")
@@ -34,7 +34,7 @@ class Fallen(Level):
 
 @dataclass(frozen=True)
 class Parabola(Batched):
-    """Errs the more, the farther its rate is from .1, its width from 8 and its length from 50.
+    """The error grows with the distance of rate from .1, width from 8 and length from 50.
 
     By a decade, .3 an octave and a multiple; and by noise from its stream.
     """
@@ -49,9 +49,9 @@ class Parabola(Batched):
     noise: float = 0.0
     diverges_above: float = float("inf")
     diverges_with_rows: int = 0
-    """On so many rows it diverges within a decade of the best rate."""
+    """On this many rows it diverges within a decade of the best rate."""
     falls_above: float = float("inf")
-    """At higher rates it is fitted, and diverges in predicting."""
+    """At higher rates the fit succeeds and the prediction diverges."""
 
     def fit_many(self, problems, rngs):
         return [self._fit(problem, rng) for problem, rng in zip(problems, rngs, strict=True)]

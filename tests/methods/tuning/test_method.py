@@ -1,4 +1,4 @@
-"""Searches as a whole: they find what is best, see no other row, and are repeatable."""
+"""Whole searches: they find the best setting, use no other row, and are repeatable."""
 
 import math
 from dataclasses import dataclass, replace
@@ -157,7 +157,7 @@ def test_the_refit_is_the_chosen_method_on_all_rows():
     assert torch.equal(ours.variances, theirs.variances)  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def test_held_out_temperature_is_that_of_the_held_out_rows():
+def test_held_out_temperature_agrees_with_the_held_out_rows():
     problem = classification(rows=60)
     tuned = replace(QUICK, trials=4)
     hot, own = (
@@ -199,7 +199,7 @@ def test_the_temperature_of_a_cell_is_the_best_for_all_its_blocks():
     assert -posterior.search.scores[0, 0] == pytest.approx(min(losses), abs=1e-6)
 
 
-def test_held_out_noise_is_that_of_the_held_out_residuals():
+def test_held_out_noise_agrees_with_the_held_out_residuals():
     problem = regression(rows=60, true_std=0.5)
     tuned = Tuned(AdamW(batch_size=8), trials=2, lengths=(2, 40))
     posterior = tuned.fit(problem, stream(5))
@@ -249,7 +249,7 @@ def test_it_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
         resumed = whole.fit(problem, stream(1))
     assert checkpoint.resumed == 1
     fits = 4 * 3 * 2 + 4
-    assert len(calls) == fits + 2  # those of the step that was interrupted, again
+    assert len(calls) == fits + 2  # the calls of the interrupted step, again
     assert isinstance(resumed, TunedPosterior)
     assert isinstance(expected, TunedPosterior)
     assert np.array_equal(resumed.search.scores, expected.search.scores)

@@ -1,4 +1,4 @@
-"""Blocks, lengths, noise and choices of a search: each against arithmetic."""
+"""Blocks, lengths, noise and choices of a search, each computed by hand."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The sequence of trials, against scipy's Sobol points and vectors worked out beforehand."""
+"""The sequence of trials, compared with SciPy's Sobol points and precomputed vectors."""
 
 import numpy as np
 import pytest

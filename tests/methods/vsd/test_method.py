@@ -1,4 +1,4 @@
-"""Variational structured dropout against drawn weights and a bound in closed form."""
+"""Variational structured dropout, compared with drawn weights and a closed-form bound."""
 
 import math
 
@@ -86,7 +86,7 @@ def test_linear_regression_ends_at_an_optimum_of_the_bound(linear, sharing):
 
 
 @pytest.mark.parametrize("sharing", SHARINGS)
-def test_predictions_are_those_of_the_posteriors_weights(linear, sharing):
+def test_predictions_agree_with_the_posteriors_weights(linear, sharing):
     posterior = Vsd(epochs=60, sharing=sharing, draws=20_000).fit(linear, stream(0))
     assert isinstance(posterior, VsdPosterior)
     (noise,) = posterior.noises

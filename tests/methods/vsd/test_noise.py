@@ -1,4 +1,4 @@
-"""Rotated noise against explicit matrices, and its divergence against torch and sampling."""
+"""Rotated noise by explicit matrices, and its divergence by torch and sampling."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_rows_are_turned_by_the_product_of_the_reflections_and_back_by_its_trans
         torch.testing.assert_close(found.rotated_back(rows)[member], rows[member] @ u)
 
 
-def test_means_and_variances_are_those_of_the_matrices():
+def test_means_and_variances_agree_with_the_matrices():
     found = noise()
     for member in range(2):
         expected = law(found, member)
@@ -80,7 +80,7 @@ def test_the_divergence_is_the_least_to_a_prior_of_any_precisions():
         assert float(found.kl()[member]) == pytest.approx(best.fun, rel=1e-8)
 
 
-def test_the_divergence_is_that_of_sampled_weights_of_any_size():
+def test_the_divergence_agrees_with_sampled_weights_of_any_size():
     found, draws = noise(), 100_000
     theta = torch.tensor([0.3, -2.0, 5.0, 0.01, 1.0], dtype=torch.float64)
     factors = law(found, 0).sample((draws,))
@@ -95,13 +95,13 @@ def test_the_divergence_is_that_of_sampled_weights_of_any_size():
     assert float(found.kl()[0]) == pytest.approx(float(terms.mean()), abs=4.5 * error)
 
 
-def test_without_a_rotation_it_is_that_of_gaussian_dropout():
+def test_without_a_rotation_it_is_gaussian_dropout():
     found = noise(0)
     expected = 0.5 * (1 + 1 / found.log_alpha.exp()).log().sum(1)
     torch.testing.assert_close(found.kl(), expected)
 
 
-def test_the_gradient_of_the_divergence_is_that_of_finite_differences():
+def test_the_gradient_of_the_divergence_agrees_with_finite_differences():
     numbers = initial_numbers([INPUTS], 2, -1.0, streams(0), torch.float64).requires_grad_()
     assert torch.autograd.gradcheck(lambda n: noises_of(n, [INPUTS], 2)[0].kl().sum(), (numbers,))
 

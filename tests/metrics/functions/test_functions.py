@@ -212,7 +212,7 @@ def test_other_shapes_are_refused():
         function_values(two, 0.1)
 
 
-def test_directions_and_groups_are_those_of_the_truth():
+def test_directions_and_groups_agree_with_the_truth():
     p = values([[0.0, 0.0], [2.0, 2.0]])
     q = values([[0.0, 2.0], [2.0, 0.0]])
     along = Truth(p, torch.tensor([[0, 1]]), torch.tensor([[0.5**0.5, 0.5**0.5]]).double())

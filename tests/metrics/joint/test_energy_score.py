@@ -35,7 +35,7 @@ def test_the_norm_of_a_round_gaussian_is_the_mean_of_a_noncentral_chi(size, dist
 
 
 @pytest.mark.parametrize("small", [0.0, 1e-9, 1e-3, 1.0])
-def test_the_norm_of_an_oblong_gaussian_is_that_of_its_quadrature(small):
+def test_the_norm_of_an_oblong_gaussian_agrees_with_its_quadrature(small):
     nodes, weights = np.polynomial.hermite_e.hermegauss(160)
     x, y = 0.4 + math.sqrt(1.3) * nodes[:, None], -1.1 + math.sqrt(small) * nodes
     expected = weights @ np.hypot(x, y) @ weights / (2 * math.pi)
@@ -45,7 +45,7 @@ def test_the_norm_of_an_oblong_gaussian_is_that_of_its_quadrature(small):
     assert expected_norm(mean, variance).item() == pytest.approx(expected, rel=1e-4)
 
 
-def test_the_norm_without_variance_is_that_of_the_mean():
+def test_the_norm_without_variance_agrees_with_the_mean():
     norm = expected_norm(
         torch.tensor([[3.0, 4.0], [0.0, 0.0]]).double(), torch.zeros(2, 2).double()
     )
@@ -69,7 +69,7 @@ def test_of_point_masses_it_is_the_mean_distance_less_half_that_of_pairs():
 
 
 @pytest.mark.parametrize("alike", [True, False])
-def test_of_a_mixture_it_is_that_of_many_samples(alike):
+def test_of_a_mixture_it_agrees_with_many_samples(alike):
     means, target = _normal(5, 10), _normal(10)
     variances = _uniform(5, 1).expand(5, 10) if alike else _uniform(5, 10)
     rng = np.random.default_rng(0)
@@ -96,7 +96,7 @@ def test_the_true_law_of_correlated_targets_beats_its_marginals():
     assert true < wrong - 0.05
 
 
-def test_the_score_of_ten_points_is_that_of_their_vector():
+def test_the_score_of_ten_points_agrees_with_their_vector():
     means, variances, target = _normal(3, 10, 2), _uniform(3, 10, 2), _normal(10, 2)
     score = joint_energy_score(GaussianPredictive(means, variances), target)
     expected = energy_score(means.flatten(1), variances.flatten(1), target.flatten())

@@ -102,7 +102,7 @@ def test_draws_that_are_mixed_up_at_every_point_have_equal_marginals_and_a_worse
         assert score(mixed, target) > score(functions, target) + 0.1
 
 
-def test_the_dyadic_score_is_that_of_all_sequences_of_two_anchors():
+def test_the_dyadic_score_agrees_with_all_sequences_of_two_anchors():
     prediction, target = _classes(3)
     probs = prediction.draw_log_probs(target).exp().T.tolist()
     losses = [

@@ -1,8 +1,7 @@
 """Simulations of the decisions: `python -m tests.reports.judge.simulate [SHARE]`.
 
 They print the share of tables that call a truly best method worse, the share of inferior methods
-that are found, and the coverage of intervals. SHARE of the repetitions is carried out, 1 if it is
-not given.
+that are found, and the coverage of intervals. SHARE of the repetitions is run, 1 by default.
 """
 
 import sys
@@ -24,7 +23,7 @@ FAR = 1e3
 
 @dataclass(frozen=True)
 class Setting:
-    """The size of a table, and how far inferior methods lie behind in standard deviations."""
+    """The size of a table, and the distance of inferior methods in standard deviations."""
 
     methods: int
     runs: int
@@ -51,10 +50,10 @@ def noise(
     correlation: float = 0.0,
     freedom: float = np.inf,
 ) -> Noise:
-    """Return errors of methods over runs: an effect that all share, and one of each method.
+    """Return errors of methods over runs: a common effect, and one for each method.
 
-    Three families of methods share part of theirs. Errors over folds have a part in common, by
-    which the variance of a mean is that of `overlap`. In units of the median standard deviation.
+    Three families of methods share part of theirs. Errors over folds have a common part, which
+    gives the variance of a mean the given `overlap`. In units of the median standard deviation.
     """
 
     def drawn(
@@ -86,7 +85,7 @@ SPREADS: dict[str, Noise] = {
 
 
 def means_of(setting: Setting) -> dict[str, Float[ndarray, " methods"]]:
-    """Return the true means, lower being better."""
+    """Return the true means; lower is better."""
     index = np.arange(setting.methods)
     return {
         "all": np.zeros(setting.methods),
@@ -126,7 +125,7 @@ def rates(
 
 @dataclass(frozen=True)
 class Images:
-    """Accuracies of networks on one test set: standard deviations of their parts."""
+    """Accuracies of networks on one test set: standard deviations of their components."""
 
     seeds: float = 0.0078
     points: float = 0.07
@@ -156,10 +155,9 @@ IMAGES = {
 
 
 def crossed_rates(images: Images, repetitions: int, seed: int = 0) -> Iterator[tuple[float, float]]:
-    """Yield false "worse" and power at 5 points of accuracy of three questions.
+    """Yield the rates of false "worse" and power at 5 points of accuracy for three questions.
 
-    They are new seeds, these networks, and both; all are read as claims about new seeds and
-    points.
+    They are new seeds, these networks, and both; all are read as claims about new seeds and points.
     """
     counts = np.zeros((3, 2))
     for behind in (0.0, 0.05):
@@ -186,7 +184,7 @@ LAWS: dict[str, tuple[Callable[[np.random.Generator, int], ndarray], float]] = {
 
 
 def coverage(law: str, count: int, repetitions: int, seed: int = 0) -> float:
-    """Return how often the 95 % interval of this many values holds the mean."""
+    """Return how often the 95 % interval of this many values contains the mean."""
     (draw, mean), rng, held = LAWS[law], np.random.default_rng(seed), 0
     for _ in range(repetitions):
         found = t_interval(draw(rng, count).tolist())

@@ -1,4 +1,4 @@
-"""Records out of tables of scores and runs, without settings, of which a specification counted."""
+"""Records from tables of scores and runs, without settings, for counts in the specification."""
 
 import json
 import math
@@ -17,7 +17,7 @@ SCORE = ["condition", "metric", "value", "origin"]
 
 
 def records_of_tables(folder: Path) -> tuple[Record, ...]:
-    """Return the records, as far as the tables tell."""
+    """Return the records, with what the tables contain."""
     scores = pd.read_csv(folder / "metrics.csv.gz")
     runs = pd.read_csv(folder / "runs.csv.gz")
     described = json.loads((folder / "facts.json").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""One method beside all others, against SciPy's paired tests and Holm's rule written out."""
+"""One method compared with all others, by SciPy's paired tests and Holm's rule written out."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The answer in three sentences: true to the tests, and grammatical for any number of things."""
+"""The answer in three sentences agrees with the tests, and is grammatical for any numbers."""
 
 import dataclasses
 import math
@@ -23,7 +23,7 @@ def around(centre, spread=0.01, seeds=6, stream=0):
 
 
 def on_sets(count, gaps, seeds=5):
-    """Return runs on `count` data sets; a method's score is above the first's by its gap."""
+    """Return runs on `count` data sets; a method's score exceeds the first's by its gap."""
     found = []
     for k in range(count):
         scores = {
@@ -51,7 +51,7 @@ def test_a_planted_tie_is_left_open():
 
 
 def test_how_often_a_tie_is_told_as_a_difference():
-    """Six tied methods, 150 suites: the sentence calls one of them worse in 6 % at most."""
+    """Six tied methods, 150 suites: the sentence calls one of them worse in at most 6 %."""
     rng, claims = np.random.default_rng(0), 0
     names = ("A", "B", "C", "D", "E", "F")
     for _ in range(150):

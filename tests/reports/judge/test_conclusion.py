@@ -1,4 +1,4 @@
-"""The sentence about a table of the user says what the decisions say, and names the methods."""
+"""The sentence about a user's table agrees with the decisions, and names the methods."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Runs of November 2026, decided from their scores alone: the counts of the specification."""
+"""Runs of November 2026, decided from their scores only: the counts of the specification."""
 
 import functools
 from collections import Counter
@@ -18,7 +18,7 @@ CLASSES = ("accuracy", "nll", "brier", "ece")
 
 
 SPECIFICATION = Path(__file__).parent / "specification"
-"""Tables of the runs that the specification counted."""
+"""Tables of the runs counted in the specification."""
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""States of methods: vectors of the specification, what is never best, and invariances."""
+"""States of methods: vectors of the specification, exclusions from best, and invariances."""
 
 import math
 from dataclasses import replace
@@ -248,7 +248,7 @@ def test_a_copy_of_a_method_changes_nothing(scores):
 @settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1))
 def test_a_hopeless_method_costs_others_no_more_than_the_correction_for_their_number(seed):
-    """With plain variances it leaves first, and nothing is left of it."""
+    """With plain variances it is eliminated first, and no trace of it is left."""
     rng = np.random.default_rng(seed)
     scores = rng.normal(size=(6, 12)) + rng.choice([0, 0.7, 2], size=(6, 1))
     hopeless = 1e6 + rng.normal(size=(1, 12))

@@ -1,4 +1,4 @@
-"""Who is compared, on which runs, and why others are not."""
+"""Which methods are compared, on which runs, and why others are not."""
 
 import math
 

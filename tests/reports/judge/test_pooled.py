@@ -1,4 +1,4 @@
-"""The decision over several data sets, against written-out formulas and simulation."""
+"""The decision over several data sets, by written-out formulas and simulation."""
 
 from dataclasses import replace
 
@@ -88,7 +88,7 @@ def test_methods_of_equal_scores_everywhere_are_one_candidate():
 
 @pytest.mark.parametrize(("methods", "wild"), [(15, False), (15, True), (8, False)])
 def test_a_best_method_is_seldom_called_worse(methods, wild):
-    """All methods equal, three sets of five splits; the level is 5 %, or 2 % of 6 to 11 methods."""
+    """Equal methods, three sets of five splits; the level is 5 %, or 2 % for 6 to 11 methods."""
     rng = np.random.default_rng(5)
     spread = np.ones(methods)
     spread[0] = 8.0 if wild else 1.0
@@ -114,7 +114,7 @@ def test_methods_that_are_far_behind_are_found():
 
 
 def test_sets_that_are_cut_from_the_same_rows_have_the_error_of_full_correlation():
-    """With the same scores on both, two sets decide as one does."""
+    """With the same scores on both, two sets give the decision of one."""
     scores = np.random.default_rng(7).standard_normal((2, 5))
     alone = decide_over([fits(scores)], {}, None).errors
     cut = [replace(fits(scores, 0.5), source="one file") for _ in range(2)]
@@ -183,7 +183,7 @@ def test_the_error_of_nested_sets_is_between_independence_and_full_correlation()
 
 
 def test_fewer_sets_of_more_rows_may_be_the_same_rows():
-    """Ten sets of 4 and three of 16 rows have 40 rows in common of 48: no bound of sizes alone."""
+    """Ten sets of 4 and three of 16 rows share 40 rows of 48: sizes alone give no bound."""
     rows = np.random.default_rng(12).standard_normal((20_000, 48))
     few = rows[:, :40].reshape(-1, 10, 4).mean((1, 2))
     found = np.corrcoef(few, rows.mean(1))[0, 1]

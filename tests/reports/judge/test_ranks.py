@@ -1,4 +1,4 @@
-"""Ranks over data sets: what is left out and why, failures, and the figure."""
+"""Ranks over data sets: exclusions and their reasons, failures, and the figure."""
 
 import dataclasses
 import re
@@ -16,7 +16,7 @@ METHODS = ("AdamW", "IVON", "MFVI")
 
 
 def store(sets, gap=1.0, folds=5, methods=METHODS, metric="rmse", **changes):
-    """Return runs on `sets`; every method is worse than the one before by `gap`."""
+    """Return runs on `sets`; every method is worse than the previous one by `gap`."""
     rng = np.random.default_rng(0)
     return [
         record(
@@ -103,7 +103,7 @@ def test_a_method_that_fails_on_a_set_is_last_there_and_named():
 
 
 def test_runs_that_diverged_and_runs_that_failed_count_together():
-    """Three of five are most runs, two of one kind and one of the other are not by themselves."""
+    """Three of five are most runs; two of one kind and one of the other separately are not."""
     ends = {0: "diverged", 1: "diverged", 2: "failed"}
     records = [
         dataclasses.replace(r, status=ends[r.fold], scores={})
@@ -124,7 +124,7 @@ def test_few_diverged_runs_are_left_out_for_all_methods():
         else r
         for r in store(6)
     ]
-    # Fold 0 of set2 would put IVON last and MFVI first, had it any say.
+    # If fold 0 of set2 counted, IVON would be last and MFVI first.
     assert [p.rank for p in ranked(runs).places] == [1, 2, 3]
 
 

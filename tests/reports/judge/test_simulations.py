@@ -1,4 +1,4 @@
-"""How often tables claim what is not so, and how much they find; `simulate` repeats it in full."""
+"""How often tables make false claims, and their power; `simulate` repeats it in full."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""The numbers of the tables against numpy and scipy, by hand."""
+"""The numbers of the tables, compared with numpy, SciPy and calculations by hand."""
 
 import math
 
@@ -110,7 +110,7 @@ def test_methods_within_the_margin_are_practically_equal():
     best = rng.normal(1, 0.1, 10)
     scores = {"SGD": best, "AdamW": best + 0.004 + rng.normal(0, 0.001, 10), "MFVI": best + 1}
     assert states(runs_of(scores)) == {"SGD": "best", "AdamW": "equal", "MFVI": "worse"}
-    assert cell(runs_of(scores), "AdamW").standing.worse  # by a little, surely
+    assert cell(runs_of(scores), "AdamW").standing.worse  # by a small but certain amount
 
 
 @pytest.mark.parametrize(("metric", "best"), [("nll", "AdamW"), ("accuracy", "SGD")])

@@ -12,7 +12,7 @@ SET_A = (
     + _STDS
     * np.sin(1 + 2.7 * _METHODS + 1.3 * _SEEDS + 0.9 * _METHODS * _SEEDS + 0.37 * _METHODS**2)
 )
-"""Ten methods, one of them wild, by three seeds."""
+"""Ten methods, one of them erratic, by three seeds."""
 
 _FOLDS = np.arange(10)[None]
 

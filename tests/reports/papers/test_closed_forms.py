@@ -1,4 +1,4 @@
-"""Printed numbers in closed form against quadrature, draws and enumeration."""
+"""Printed numbers in closed form, compared with quadrature, draws and enumeration."""
 
 import math
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Every printed number has a verdict or a reason, each once, and pages show what was counted."""
+"""Every printed number has a verdict or a reason, exactly one, and pages show the counts."""
 
 import csv
 import json
@@ -57,7 +57,7 @@ def test_without_runs_every_number_has_a_reason():
 
 
 def test_numbers_whose_runs_all_diverged_say_so(tables):
-    """CIBER on keggdirected, by the bundle's records: no other runs of theirs ended so."""
+    """CIBER on keggdirected, by the bundle's records: no other run of theirs ended like this."""
     why = {
         (n.published.dataset, n.published.method): n.reason
         for table in tables
@@ -119,7 +119,7 @@ def test_the_list_of_papers_adds_up(tables):
 
 
 def data_of(text):
-    """Return the data of a page, with texts of several explanations in their places."""
+    """Return the data of a page, with texts of several explanations filled in."""
     data = json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', text)[1])
     data["numbers"] = [
         [data["shared"][part] if isinstance(part, int) else part for part in explanation]

@@ -1,4 +1,4 @@
-"""When a printed number may stand beside ours."""
+"""Conditions under which a printed number may be compared with ours."""
 
 import csv
 import dataclasses

@@ -1,4 +1,4 @@
-"""Printed numbers of many networks together, beside records whose cdf at the truth is made up."""
+"""Printed numbers of many networks together, and records with an artificial cdf at the truth."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from tests.reports.synthetic import record
 CLAIMS = tuple({"paper": "000", "table": name, "whole": True} for name in ("sec 5.1", "App C"))
 FACTS = {"train_rows": 200, "test_rows": 820}
 RUN = {"source": describe(SineFar()), "architecture": describe(mlp([32, 32], 1, LEAKY))}
-# Networks that claim what they should: of 100, as many are in an interval as its mass says.
+# Calibrated networks: of 100, the number in an interval equals its nominal mass.
 RIGHT = (np.arange(NETWORKS) + 0.5) / NETWORKS
 
 
@@ -28,7 +28,7 @@ def network(seed: int, negative: float, positive: float, fold: int = 0, **change
 
 
 def of_three_sets(cdf=RIGHT, **changes):
-    """Return the runs of networks of three data sets: the left sides are ever more sure."""
+    """Return the runs of networks on three data sets, with left sides of growing certainty."""
     return [
         network(seed, 0.5 + (value - 0.5) * (1 + 0.2 * fold), value, fold, **changes)
         for fold in range(3)
@@ -57,7 +57,7 @@ def test_sides_are_told_apart_and_each_data_set_has_its_own_value():
     assert values == pytest.approx({k: 0.68 / (1 + 0.2 * k) for k in range(3)}, abs=0.011)
 
 
-def test_correlations_are_those_of_mass_and_counted_networks():
+def test_correlations_agree_with_mass_and_counted_networks():
     masses = np.arange(1, 101) / 100
     runs = of_three_sets()
     counted = {

@@ -1,4 +1,4 @@
-"""Verdicts on printed numbers, by hand-made comparisons and by declared protocols."""
+"""Verdicts on printed numbers, for comparisons made by hand and declared protocols."""
 
 import dataclasses
 import importlib
@@ -54,7 +54,7 @@ def deviate(difference, *errors, repeats=(10**9, 20)):
      (5.6, "differs"), (5.7, "differs much"), (0.3, "differs much")],
 )  # fmt: skip
 def test_two_standard_errors_are_agreement_and_five_much(mean, kind):
-    """Standard errors 0.3, of 20 repeats, and 0.4, as good as known: 0.5 together."""
+    """Standard errors of 0.3, from 20 repeats, and of 0.4, practically known: 0.5 together."""
     found = judge(compared(mean))
     assert found.kind == kind
     assert found.z == pytest.approx(deviate(mean - 3, 0.4, 0.3), rel=1e-5)
@@ -72,7 +72,7 @@ def test_a_spread_becomes_a_standard_error(spread_kind, error):
 @pytest.mark.long
 @pytest.mark.parametrize(("ours", "theirs"), [(3, 10), (3, 3), (20, 20)])
 def test_equal_means_of_few_repeats_differ_as_rarely_as_of_many(ours, theirs):
-    """Two standard errors are a level of 4.6 %, which Welch's t keeps nearly: 6 % for 3 and 10."""
+    """Two standard errors are a level of 4.6 %; Welch's t nearly keeps it: 6 % for 3 and 10."""
     rng, differ, raw = np.random.default_rng(ours), 0, 0
     for _ in range(2000):
         one, other = rng.standard_normal(ours), rng.standard_normal(theirs)
@@ -91,7 +91,7 @@ def test_far_out_the_deviate_is_finite():
 
 
 def test_rounding_counts():
-    """Two decimals printed, spread printed as 0.00: half a unit, and the rounding of the value."""
+    """Two printed decimals, with spread 0.00: half a unit, and the rounding of the value."""
     found = judge(compared(3.01, error=0.001, spread=0.0, decimals=2))
     expected = deviate(0.01, 0.001, 0.005, 0.01 / math.sqrt(12))
     assert found.z == pytest.approx(expected, rel=1e-5)
@@ -114,14 +114,14 @@ def test_a_spread_of_unstated_kind_decides_only_what_every_reading_does():
 def test_of_an_unknown_number_of_runs_the_error_is_between_none_and_the_spread(
     difference, kind, spread_kind
 ):
-    """Ours has 0.4: agreement up to 0.8, and a difference from two times 0.5 on."""
+    """Ours is 0.4: agreement up to 0.8, and a difference from two times 0.5 on."""
     found = judge(compared(3 + difference, spread_kind=spread_kind, asked=None))
     assert found.kind == kind
     assert found.reasons[0].startswith("the number of runs is not stated")
 
 
 def test_a_deviation_that_a_paper_does_not_name_is_read_as_ours_over_as_many_splits():
-    """The RMSE of paper 002's 20 splits: as a standard error ± would be some 4.5 times too much."""
+    """The RMSE of paper 002's 20 splits: as a standard error, ± would be 4.5 times too large."""
     ratios = [
         printed.published.spread / printed.judgement.comparison.std
         for table in coverage(suites())
@@ -138,7 +138,7 @@ def test_a_deviation_that_a_paper_does_not_name_is_read_as_ours_over_as_many_spl
 
 
 def test_a_paper_of_one_seed_prints_one_run():
-    """Its standard error is our deviation, 1, beside our standard error, 0.4."""
+    """Its standard error is our deviation, 1; our standard error is 0.4."""
     for mean, kind in ((5.0, "agrees"), (5.3, "differs")):
         found = judge(compared(mean, spread=None, spread_kind="none", paper="001", asked=None))
         assert (found.kind, found.reasons) == (kind, (ONE_RUN["001"],))
@@ -146,7 +146,7 @@ def test_a_paper_of_one_seed_prints_one_run():
 
 
 def test_a_number_without_spread_may_be_of_one_run():
-    """One run spreads by our standard deviation, 1; the mean of many by nothing."""
+    """One run varies by our standard deviation, 1; the mean of many does not vary."""
     assert judge(compared(3.7, spread=None, spread_kind="none")).kind == "agrees"
     assert judge(compared(4.5, spread=None, spread_kind="none")).kind == "not comparable"
     assert judge(compared(6.0, spread=None, spread_kind="none")).kind == "differs"
@@ -154,7 +154,7 @@ def test_a_number_without_spread_may_be_of_one_run():
 
 @pytest.mark.parametrize("ours", [3, 5, 20])
 def test_one_more_run_of_the_same_law_differs_as_rarely_from_few_repeats(ours):
-    """Its spread is taken from ours, and is as uncertain: Student's t of our degrees of freedom."""
+    """Its spread is taken from ours and is equally uncertain: Student's t with our freedom."""
     rng, differ = np.random.default_rng(ours), 0
     for _ in range(2000):
         one, single = rng.standard_normal(ours), rng.standard_normal()
@@ -293,7 +293,7 @@ def test_every_table_of_scores_has_a_protocol():
     "name", ["cifar10", "uci", "active_learning", "rotated_mnist", "stl10_transfer"]
 )
 def test_the_suites_follow_the_protocols_that_they_claim(name):
-    """Epochs, networks and augmentation of every run of a paper's profile beside its number."""
+    """Epochs, networks and augmentation of every run of a paper's profile, with its number."""
     found, checked = {}, 0
     suites = importlib.import_module(f"bnnbench.suites.{name}").SUITES
     for suite in (s for profile, s in suites.items() if profile.startswith("paper")):

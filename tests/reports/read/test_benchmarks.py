@@ -1,4 +1,4 @@
-"""What may be compared, and what it is called."""
+"""Which runs may be compared, and their names."""
 
 from bnnbench.engine.records.record_json import from_json, to_json
 from bnnbench.reports.read.benchmarks import benchmarks

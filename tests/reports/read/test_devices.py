@@ -1,4 +1,4 @@
-"""Costs of fits on a GPU, which are not set against those of processors."""
+"""Costs of fits on a GPU, which are not compared with costs on processors."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ H100 = "NVIDIA H100 80GB HBM3"
 
 
 def on(devices):
-    """Return a run of each method on its device, with ten seconds of the clock."""
+    """Return a run of each method on its device, with ten seconds of wall time."""
     runs = runs_of({method: [1.0] for method in devices})
     return [
         replace(

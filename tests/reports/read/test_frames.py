@@ -1,4 +1,4 @@
-"""Results as tables of pandas."""
+"""Results as pandas tables."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What a page says of its data before a score is believed."""
+"""Facts that a page states about its data."""
 
 import pytest
 

@@ -10,7 +10,7 @@ from tests.reports.synthetic import record
 
 
 def corrupted(**changes):
-    """Return a run whose accuracy is a number of its own under each of the 95 conditions."""
+    """Return a run whose accuracy differs under each of the 95 conditions."""
     scores = {c.name: {"accuracy": k / 100, "nll": 1.0} for k, c in enumerate(ALL_19)}
     return record(scores={"clean": {"accuracy": 1.0}} | scores, **changes)
 

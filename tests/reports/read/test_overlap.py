@@ -1,4 +1,4 @@
-"""By how much shared rows widen an interval, against simulated splits whose truth is known."""
+"""Widening of intervals by shared rows, compared with simulated splits of known truth."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""How runs ended: completed, diverged, failed and those that were never begun."""
+"""Outcomes of runs: completed, diverged, failed and never started."""
 
 import dataclasses
 import math

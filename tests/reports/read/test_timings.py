@@ -1,4 +1,4 @@
-"""The page of timings: seconds per example, ratios, and what became slower."""
+"""The page of timings: seconds per example, ratios, and slowdowns."""
 
 import json
 import re
@@ -17,7 +17,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 def entry(name, seconds, notes=None, spread=0.02, rounds=5):
-    """Return a benchmark as pytest-benchmark writes it, the rounds from least to most."""
+    """Return a benchmark as pytest-benchmark writes it, with ascending rounds."""
     data = sorted(seconds * (1 + spread * k) for k in range(rounds))
     stats = {"min": data[0], "max": data[-1], "median": data[rounds // 2], "rounds": rounds}
     return {"fullname": name, "name": name, "extra_info": notes or {}, "stats": stats}

@@ -1,4 +1,4 @@
-"""Our folds beside a publication's: paired differences against scipy, and what is left out."""
+"""Our folds and a publication's: paired differences by SciPy, and exclusions."""
 
 from dataclasses import replace
 
@@ -49,7 +49,7 @@ def test_the_copied_folds_have_the_means_that_were_published(dataset, metric, me
     assert np.mean(list(scores.values())) == pytest.approx(mean, abs=0.0051)
 
 
-def test_differences_are_those_of_a_paired_test():
+def test_differences_agree_with_a_paired_test():
     gaps = np.random.default_rng(0).normal(-0.1, 0.1, 20)
     found = rows([a_run(fold, theirs()[fold] + gap) for fold, gap in enumerate(gaps)])
     result = stats.ttest_1samp(gaps, 0.0)

@@ -1,4 +1,4 @@
-"""The section on searches: its protocol, choices, curves, and spaces that are too narrow."""
+"""The section on searches: protocol, choices, curves, and spaces that are too narrow."""
 
 import pytest
 
@@ -40,5 +40,5 @@ def test_it_draws_the_expected_best_against_trials_and_seconds(page):
 def test_it_draws_how_much_each_setting_matters(page):
     assert "Sensitivity" in page
     described = "held-out scores over each setting: on line, rate from -6 at 0 to -6 at 0.9"
-    # all trials but the chosen one have -8 at their best, it has -2
+    # the best of all trials except the chosen one is -8; the chosen one has -2
     assert described in page

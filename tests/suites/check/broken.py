@@ -1,4 +1,4 @@
-"""A sound method, and ways to break it."""
+"""A valid method, and ways to break it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from bnnbench.methods.predictions.quantiles import QuantilePredictive
 
 @dataclass(frozen=True)
 class LinePosterior:
-    """A least-squares line, whose intercept every draw shifts."""
+    """A least-squares line whose intercept varies between draws."""
 
     slopes: torch.Tensor
     shift: torch.Tensor
@@ -143,7 +143,7 @@ def fit_many_that_raises(self, problems, rngs):
 
 
 class Rounded(GaussianPredictive):
-    """Comes back from the store rounded."""
+    """Is rounded by the store."""
 
     @classmethod
     def unpack(cls, arrays):
@@ -161,7 +161,7 @@ def log_probs_of_a_regression(self, inputs, rng):
 
 @dataclass(frozen=True)
 class Softmax:
-    """A classifier by the sums of inputs, whose log_probs are scaled by a factor."""
+    """A classifier by sums of the inputs, whose log_probs are scaled by a factor."""
 
     factor: float
     diagnostics = {}  # noqa: RUF012
@@ -200,7 +200,7 @@ def fit_softmax(factor):
 
 
 def fit_many_by_place(self, problems, rngs):
-    """Fit as if alone only where a problem has the place of its seed among three."""
+    """Equals separate fits only if a problem's place among three is that of its seed."""
     results = Line.fit_many(self, problems, rngs)
     return results if len(results) == 3 else [results[0], *reversed(results[1:])][::-1]
 

@@ -1,4 +1,4 @@
-"""Paper 002's profiles of the CIFAR suite: by their declaration, and made narrow and short."""
+"""Paper 002's profiles of the CIFAR suite: their declaration, and small versions of them."""
 
 import math
 from dataclasses import replace
@@ -75,7 +75,7 @@ def test_every_printed_method_and_data_set_is_one_of_ours(profile):
     assert {p.metric for p in printed} <= {m for e in suite.evaluations for m in e.metrics}
 
 
-# Counts of the public code of SWAG.
+# Counts from the public code of SWAG.
 @pytest.mark.parametrize(
     ("profile", "counts"),
     [
@@ -101,12 +101,12 @@ def test_the_networks_have_the_published_size_and_a_gradient(profile, counts):
     assert logits.shape == (1, 1, 10)
     (gradient,) = torch.autograd.grad(logits.logsumexp(-1).sum(), weights)
     assert gradient.isfinite().all()
-    first = network.parameters[0]  # a signal comes back to the first layer
+    first = network.parameters[0]  # a signal returns to the first layer
     assert gradient[0, first.offset : first.stop].abs().max() > 1e-8
 
 
 def shortened(method):
-    """Return a method of the suite with two epochs of small batches, its iterates all kept."""
+    """Return a method of the suite with two epochs of small batches, with all iterates recorded."""
     brief = {"epochs": 2, "batch_size": 8}
     if isinstance(method, Laplace):
         return replace(

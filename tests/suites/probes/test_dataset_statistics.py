@@ -1,4 +1,4 @@
-"""The statistic of a single pixel beside the statistics of a training set."""
+"""The statistic of a single pixel, compared with the statistics of a training set."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ SHAPE = (2, 5, 5)
 
 
 def data(points: int, alike: bool = False) -> Dataset:
-    """Return independent normal pixels, or images whose pixels are all alike."""
+    """Return independent normal pixels, or images of equal pixels."""
     inputs = torch.randn(points, *SHAPE, generator=stream(1))
     inputs = 0.5 + 2 * (inputs[..., :1, :1].expand_as(inputs) if alike else inputs)
     split = Split(inputs.contiguous(), torch.zeros(points, dtype=torch.long))
@@ -55,7 +55,7 @@ def test_the_truth_is_numpy_s_over_points_and_positions():
 
 
 def test_pixels_that_are_all_alike_have_the_deviation_of_summed_kernels():
-    """Independence gives the root of the sum of squares, the truth is the sum's magnitude."""
+    """Independence gives the root of the sum of squares; the truth is the sum's magnitude."""
     given = data(20_000, alike=True)
     posterior, scores = measured(given)
     (weights,) = posterior.trained.weights

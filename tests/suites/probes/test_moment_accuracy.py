@@ -54,7 +54,7 @@ def measured(found, **settings):
 
 def test_exact_moments_of_a_linear_network_err_by_no_more_than_its_samples():
     scores = measured(posterior(LINEAR))["layer_1_F"]
-    # 160 units whose errors are those of 6 noises: means of |normals| scatter by half.
+    # 160 units with the errors of 6 noises: means of |normals| vary by half.
     assert scores["eps_mu"] == pytest.approx(FLOOR, rel=0.6)
     assert scores["eps_mu_floor"] == pytest.approx(FLOOR)
     assert scores["eps_sigma"] == pytest.approx(1, abs=3 / (2 * SAMPLES) ** 0.5)
@@ -69,7 +69,7 @@ def test_means_alone_of_a_linear_network_are_as_good():
 
 
 def test_means_alone_behind_a_rectifier_err_by_the_integral():
-    """The mean of max(X, 0) less max(mean, 0), over the mean standard deviation."""
+    """The mean of max(X, 0) minus max(mean, 0), over the mean standard deviation."""
     network = (GaussianNoise(0.5), Linear(40), ReLU(), Linear(2))
     found = posterior(network, "ap1")
     (weights,) = found.trained.weights.double()
@@ -116,7 +116,7 @@ def test_layers_in_which_nothing_is_random_are_left_out():
     assert 0.2 < dead < 0.8  # rectified to 0, dropped or not
 
 
-def test_class_probabilities_of_logits_with_one_variance_are_those_of_the_integral():
+def test_class_probabilities_of_logits_with_one_variance_agree_with_the_integral():
     network = (GaussianNoise(2.0), Linear(2))
     found = posterior(network)
     found.trained.weights[:] = torch.tensor([1.0, *[0.0] * 6, 1.0, *[0.0] * 4, 0.0, 0.0])

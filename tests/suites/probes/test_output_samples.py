@@ -36,7 +36,7 @@ def test_propagated_moments_of_a_linear_network_are_exact():
         assert (one.traits.output, one.traits.level) == (number, None)
 
 
-def test_sampled_quantiles_are_those_of_the_gaussian():
+def test_sampled_quantiles_agree_with_the_gaussian():
     found, scores = measured()
     for number, (mean, std) in enumerate(zip(*exact(found, 1), strict=True)):
         for level in LEVELS:

@@ -1,4 +1,4 @@
-"""Steps of fits of precisions: counts against a loop over single points."""
+"""Steps of precision fits: counts, compared with a loop over single points."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ def rows(count: int) -> Split:
 
 
 class Drawn:
-    """A posterior whose draws are given."""
+    """A posterior with given draws."""
 
     diagnostics: Mapping[str, float] = {}
 
@@ -51,7 +51,7 @@ def steps_of(draws) -> int:
     return 100
 
 
-def test_statistics_of_steps_are_those_of_single_points():
+def test_statistics_of_steps_agree_with_single_points():
     logits = 2 * torch.randn(6, 60, CLASSES, generator=stream(0), dtype=torch.float64)
     scaling = Scaling(torch.zeros(1), torch.ones(1))
     data = Dataset(rows(ROWS), rows(60), Categorical(CLASSES), "generated", scaling)

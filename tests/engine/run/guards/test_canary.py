@@ -23,7 +23,7 @@ def this_process_stays_as_it_is(monkeypatch):
 
 
 def carried_out(deed, state=None):
-    """Return the last state of a run whose method does something to the process."""
+    """Return the last state of a run whose method changes the process."""
 
     def carry_out(task, device, listener, rows):
         (packed,) = run_task(task, device, listener, rows)

@@ -20,7 +20,7 @@ def test_half_precision_and_certainty_are_probabilities():
 
 
 @pytest.mark.parametrize("sizes", [(9, 1), (8, 2)])
-def test_rows_and_columns_are_those_of_the_data(sizes):
+def test_rows_and_columns_agree_with_the_data(sizes):
     means = torch.zeros(3, 8, 1)
     prediction = GaussianPredictive(means, means + 1)
     check(prediction, 8, 1)

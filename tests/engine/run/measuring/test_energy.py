@@ -1,4 +1,4 @@
-"""Joules of a GPU, by a stand-in of NVML that counts where it is told to."""
+"""Joules of a GPU, by a stand-in for NVML that counts on request."""
 
 import dataclasses
 import re
@@ -27,7 +27,7 @@ CPU, GPU = torch.device("cpu"), torch.device("cuda:0")
 
 
 class Driver:
-    """A board that has used 7 J more at every look, or whose counter is out of order."""
+    """A device whose reading rises by 7 J each time, or whose counter is defective."""
 
     NVMLError = pynvml.NVMLError
 

@@ -1,4 +1,4 @@
-"""Growth of memory, and what is kept of it."""
+"""Growth of memory, and its record."""
 
 import ctypes
 import subprocess

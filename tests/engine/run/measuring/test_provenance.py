@@ -1,4 +1,4 @@
-"""Where a number comes from."""
+"""Provenance of results."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ from tests.suites.fakes import Mean
 CPU = torch.device("cpu")
 
 
-def test_commit_and_versions_are_those_of_this_checkout(project):
+def test_commit_and_versions_agree_with_this_checkout(project):
     commit = subprocess.run(
         ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False, cwd=project
     )

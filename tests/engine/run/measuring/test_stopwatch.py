@@ -1,4 +1,4 @@
-"""Seconds of the clock, of processors, and the load by others."""
+"""Wall time, processor time, and the load by others."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ def burn(seconds: float) -> None:
         pass
 
 
-def test_processor_seconds_are_those_of_this_process_and_of_ended_children():
+def test_processor_seconds_include_this_process_and_ended_children():
     with stopwatch(CPU) as alone:
         burn(0.2)
         time.sleep(0.3)
@@ -28,7 +28,7 @@ def test_processor_seconds_are_those_of_this_process_and_of_ended_children():
     assert alone.seconds >= 0.5
     with stopwatch(CPU) as with_child:
         subprocess.run([sys.executable, "-c", BURN.format(0.3)], check=True)
-    assert with_child.cpu_seconds >= 0.29  # systems count a child in hundredths
+    assert with_child.cpu_seconds >= 0.29  # systems count a child's time in hundredths of a second
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts processors as Linux does")

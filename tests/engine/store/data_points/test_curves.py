@@ -1,4 +1,4 @@
-"""The points of one-dimensional problems, kept once for all methods."""
+"""The points of one-dimensional problems, stored once for all methods."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Scores against a certified posterior, and what a method's class says of its relation to it."""
+"""Scores against a certified posterior, and a class's statement about its relation to it."""
 
 import json
 from dataclasses import replace
@@ -70,7 +70,7 @@ def store(tmp_path):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> Store:
-    """Return a store with all runs of the suite, to be read alone, and the reference beside it."""
+    """Return a read-only store with all runs of the suite, and the reference next to it."""
     folder = tmp_path_factory.mktemp("finished")
     suite = replace(SUITE, reference=Certified(str(keep_references(folder))))
     store = Store(folder / "results")
@@ -79,13 +79,13 @@ def finished(tmp_path_factory) -> Store:
 
 
 def drawn(store: Store) -> np.ndarray:
-    """Return the draws of the reference beside a store."""
+    """Return the draws of the reference next to a store."""
     with np.load(store.folder.parent / "known" / "draws.npz") as file:
         low, high = file["low"], file["high"]
         return low + (high - low) * file["codes"] / 65_535
 
 
-def test_scores_are_those_of_the_stored_draws(finished):
+def test_scores_agree_with_the_stored_draws(finished):
     f = drawn(finished)
     mean, std = f.mean(0), f.std(0)
     record = of(finished, "AdamW")
@@ -210,7 +210,7 @@ def test_figures_show_ranks_width_densities_and_functions(finished):
     assert found is not None
     rows = found.rows
     assert rows.keys() == SUITE.methods.keys()
-    # Rows and table are of the same prediction: means over rows are the scores of seed 0.
+    # Rows and table are from the same prediction: means over rows are the scores of seed 0.
     for method, of_method in rows.items():
         scores = of(finished, method).scores["clean"]
         assert of_method.kl.mean() == pytest.approx(scores["kl_from_truth"], rel=1e-6)

@@ -36,7 +36,7 @@ SUITE = Suite(
 
 
 def carried_out(suite: Suite, store: Store, refit: Refit = "missing") -> list[str]:
-    """Carry out what is left of a suite and return what is said of distances."""
+    """Run the rest of a suite and return its messages on distances."""
     for task in plan(suite, store, "cpu", refit).tasks:
         for outcome in execute(task):
             store.write(outcome.record, outcome.predictions)
@@ -49,7 +49,7 @@ def of(store: Store, method: str, fold: int = 0, seed: int = 0):
 
 
 def in_metres(store: Store, record):
-    """Return the mixture at each point as it was kept, by NumPy, in the target's unit."""
+    """Return the stored mixture at each point, by NumPy, in the target's unit."""
     (prediction, _) = store.predictions(record.key)["clean"]
     mean, std = record.target["mean"], record.target["std"]
     means = mean + std * prediction.means.double().numpy()[..., 0]
@@ -64,7 +64,7 @@ def test_scores_are_the_distances_of_the_kept_predictions_in_target_units(tmp_pa
             record = of(store, method, fold)
             means, stds = in_metres(store, record)
             true_means, true_stds = in_metres(store, of(store, "Truth", fold))
-            # These fakes predict alike everywhere, so that one point stands for all.
+            # These fakes predict the same everywhere, so that one point represents all.
             x = np.linspace(-20, 30, 200_001)
 
             def densities(means, stds, x=x):
@@ -205,7 +205,7 @@ def test_what_cannot_be_compared_is_asked_once_and_a_later_answer_leaves_no_reas
         before = (store.runs / asked.key / "record.json").stat().st_mtime_ns
         add_distances(SUITE, store)
         assert (store.runs / asked.key / "record.json").stat().st_mtime_ns == before
-    for method in ("One", "Other"):  # another reference, and everything is compared anew
+    for method in ("One", "Other"):  # with another reference, everything is compared again
         carried_out(replace(SUITE, reference=method), store)
     answered = of(store, "One")
     assert answered.scores["clean"].keys() >= DISTANCES.keys()

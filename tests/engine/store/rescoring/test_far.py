@@ -32,7 +32,7 @@ SUITE = Suite(
 
 
 def carried_out(suite: Suite, store: Store) -> list[str]:
-    """Carry out a suite and return the doubts about its scores."""
+    """Run a suite and return the doubts about its scores."""
     for task in plan(suite, store, "cpu").tasks:
         for outcome in execute(task):
             store.write(outcome.record, outcome.predictions)
@@ -49,7 +49,7 @@ def store(tmp_path) -> Store:
 
 
 def test_scores_are_the_cdf_at_the_law_of_the_sines_in_the_targets_own_unit(store):
-    """The law, the grid and the prediction are written down anew, by NumPy and in raw units."""
+    """Compute distribution, grid and prediction again, by NumPy and in raw units."""
     for record in store.current():
         prediction, _ = store.predictions(record.key)["clean"]
         target = record.target

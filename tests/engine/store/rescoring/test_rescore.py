@@ -1,4 +1,4 @@
-"""New metrics from kept predictions."""
+"""New metrics from stored predictions."""
 
 from dataclasses import replace
 

@@ -80,7 +80,7 @@ class Pretending:
 
 
 class Started:
-    """A cluster whose second machine starts when it is asked for."""
+    """A cluster whose second machine starts on request."""
 
     def __init__(self, process: subprocess.Popen[str], address: str) -> None:
         self.process, self.address, self._grown = process, address, False
@@ -138,7 +138,7 @@ def test_workers_are_asked_for_before_there_is_a_machine(tmp_path, project, envi
 def test_a_head_without_a_gpu_decides_nothing_and_own_files_travel(
     tmp_path, project, environment, cluster
 ):
-    """Workers that are to have a quarter of a GPU compute on it, whatever the head has."""
+    """Workers with a quarter of a GPU compute on it, whatever the head has."""
     cluster.grow()
     file = tmp_path / "mine" / "pretending.py"
     file.parent.mkdir()

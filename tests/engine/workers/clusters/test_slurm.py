@@ -1,4 +1,4 @@
-"""Jobs of Slurm: their options, several runs in one, and jobs that outlive their command."""
+"""Slurm jobs: options, several runs in one job, and jobs that outlive their command."""
 
 import subprocess
 import time
@@ -38,7 +38,7 @@ class Mine:
 
 @pytest.fixture
 def slurm(tmp_path, monkeypatch) -> Path:
-    """The folder of a stand-in for Slurm, whose commands are found."""
+    """The folder of a stand-in for Slurm, with its commands on the path."""
     folder = tmp_path / "slurm"
     for name, value in slurm_stand_in.installed(folder).items():
         monkeypatch.setenv(name, value)
@@ -46,7 +46,7 @@ def slurm(tmp_path, monkeypatch) -> Path:
 
 
 class Suite:
-    """Commands of the miniature suite on Slurm, and what they leave."""
+    """Commands of the miniature suite on Slurm, and their results."""
 
     def __init__(self, out: Path) -> None:
         self.out = out

@@ -1,4 +1,4 @@
-"""Joint precisions against Bayesian linear regression and dense inverses."""
+"""Joint precisions, compared with Bayesian linear regression and dense inverses."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def deviations(inputs, noise, variance):
 
 @pytest.mark.parametrize("rows", [7, 40])
 def test_a_group_with_gaussian_targets_has_the_exact_marginals(rows):
-    """Means and precisions, of similar rows, whose precisions do not add up."""
+    """Means and precisions of similar rows; the precisions do not add up."""
     rng = np.random.default_rng(0)
     inputs = rng.normal(size=(rows, 5)) + 3.0 * rng.normal(size=(rows, 1))
     targets = inputs @ rng.normal(size=(5, 1)) + rng.normal(size=(rows, 1))
@@ -96,7 +96,7 @@ def test_more_positions_than_inputs_are_exact_up_to_shared_weights(same, bias):
 def test_outputs_of_a_dense_layer_have_their_own_precisions():
     rng = np.random.default_rng(2)
     inputs, observed = rng.normal(size=(2, 12, 4)), rng.gamma(1.0, 1.0, (2, 12, 3))
-    observed[:, 5] = 0.0  # a row that nothing is known of
+    observed[:, 5] = 0.0  # a row about which nothing is known
     variance = rng.uniform(0.1, 1.0, (2, 3, 4))
     found = joint_precisions(
         Dense(Linear(3, bias=False), 4), tensor(inputs), tensor(observed), tensor(variance), None

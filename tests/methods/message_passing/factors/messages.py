@@ -1,4 +1,4 @@
-"""Messages for the tests of all factors: random, extreme; and quadrature over them."""
+"""Random and extreme messages for the tests of all factors, and quadrature over them."""
 
 from collections.abc import Callable, Sequence
 
@@ -24,7 +24,7 @@ def gaussian(
 def random_messages(
     *shape: int, seed: int, spread: float = 2.0, dtype: torch.dtype = torch.float64
 ) -> Gaussian:
-    """Return messages of normal means and log-normal variances."""
+    """Return messages with normal means and log-normal variances."""
     generator = torch.Generator().manual_seed(seed)
     mean, log_variance = (
         torch.randn(shape, generator=generator, dtype=torch.float64) for _ in range(2)
@@ -32,7 +32,7 @@ def random_messages(
     return gaussian(spread * mean, (1.5 * log_variance).exp(), dtype)
 
 
-# A message of the pair (mean, log10 precision), uniform where the second is None.
+# A message of the pair (mean, log10 precision); uniform if the second is None.
 extreme = st.tuples(st.floats(-1e6, 1e6), st.one_of(st.floats(-8, 8), st.just(None)))
 dtypes = st.sampled_from(DTYPES)
 
@@ -65,7 +65,7 @@ def is_bitwise_equal(left: Gaussian, right: Gaussian) -> bool:
 def assert_position_does_not_matter(
     function: Callable[..., Gaussian], *arguments: Gaussian | Tensor
 ) -> None:
-    """Assert that each slice of the first dimension has the same bits alone, and reversed."""
+    """Assert that each slice of the first dimension has the same bits separately, and reversed."""
     together = function(*arguments)
     reversed_ = function(*(_pick(a, slice(None, None, -1)) for a in arguments))
     assert is_bitwise_equal(together, _pick(reversed_, slice(None, None, -1)))

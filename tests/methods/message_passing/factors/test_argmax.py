@@ -1,4 +1,4 @@
-"""Truth: pairwise exact marginals by quadrature, enumeration of classes, invariants."""
+"""Compared with pairwise exact marginals by quadrature, enumeration of classes, invariants."""
 
 import math
 
@@ -68,7 +68,7 @@ def test_backward_is_what_quadrature_found(mean, variance, label, target_varianc
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("mean", "variance", "expected"), PROBABILITIES)
-def test_log_probabilities_are_those_of_the_vectors(mean, variance, expected, dtype):
+def test_log_probabilities_agree_with_the_vectors(mean, variance, expected, dtype):
     out = argmax.log_probabilities(
         torch.tensor(mean, dtype=dtype), torch.tensor(variance, dtype=dtype)
     )
@@ -101,7 +101,7 @@ def test_each_pair_sends_the_exact_marginals_quotient(noise):
         (mean, variance) = z.mean[row].tolist(), z.variance[row].tolist()
         out = argmax.backward(z[row], torch.tensor(0), noise_variance=noise, target_variance=None)
         tau, rho = pair_message((mean[0], variance[0]), (mean[1], variance[1]), noise)
-        # Quadrature loses the digits in which a weak message differs from nothing.
+        # Quadrature loses the digits in which a weak message differs from a uniform one.
         scale = 1 / variance[0]
         assert out.rho[0].item() == pytest.approx(rho, rel=1e-8, abs=1e-10 * scale)
         assert out.tau[0].item() == pytest.approx(tau, rel=1e-8, abs=1e-9 * scale)
@@ -162,7 +162,7 @@ def test_permuting_classes_permutes_messages_and_probabilities():
     )
 
 
-def test_probabilities_of_two_classes_are_those_of_one_comparison():
+def test_probabilities_of_two_classes_agree_with_one_comparison():
     z = random_messages(50, 2, seed=4)
     x = (z.mean[:, 0] - z.mean[:, 1]) / (z.variance.sum(-1) + 0.3).sqrt()
     found = argmax.log_probabilities(z.mean, z.variance).exp()
@@ -204,7 +204,7 @@ def test_the_result_of_a_point_does_not_depend_on_its_place(dtype):
 
 
 @pytest.mark.parametrize("noise", [0.3, 1.0])
-def test_the_probability_to_be_largest_is_that_of_sampled_outputs(noise):
+def test_the_probability_to_be_largest_agrees_with_sampled_outputs(noise):
     rng = np.random.default_rng(0)
     mean, variance = rng.normal(size=(4, 5)), rng.uniform(0.0, 2.0, (4, 5))
     outputs = mean + np.sqrt(variance + noise / 2) * rng.normal(size=(400_000, 4, 5))
@@ -223,7 +223,7 @@ def test_two_classes_have_the_same_probabilities_by_either_rule():
 
 
 def test_pairs_as_if_independent_are_too_sure():
-    """Outputs at the values that fit a class probability of 0.35 best, pair by pair."""
+    """Outputs at the values that best fit a class probability of 0.35, pair by pair."""
     mean = torch.tensor([ndtri(0.35 / (0.35 + 0.65 / 9)) * 0.3**0.5, *[0.0] * 9])
     pairs, largest = (
         float(rule(mean, torch.zeros(10))[0].exp())

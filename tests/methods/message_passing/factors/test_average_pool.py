@@ -1,4 +1,4 @@
-"""Truth: the joint Gaussian of a window."""
+"""Compared with the joint Gaussian of a window."""
 
 import pytest
 import torch
@@ -18,7 +18,7 @@ from tests.methods.message_passing.factors.messages import (
 
 
 @pytest.mark.parametrize(("height", "width", "size"), [(3, 4, None), (4, 4, 2), (3, 3, 3)])
-def test_both_directions_are_those_of_the_mean_of_a_window(height, width, size):
+def test_both_directions_agree_with_the_mean_of_a_window(height, width, size):
     z = random_messages(height, width, seed=1)
     rows, columns = size or height, size or width
     back = random_messages(height // rows, width // columns, seed=2)

@@ -1,4 +1,4 @@
-"""Truth: integrals over two inputs, sampled windows, vectors computed elsewhere, limits."""
+"""Compared with integrals over two inputs, sampled windows, independent vectors, limits."""
 
 import math
 
@@ -34,12 +34,12 @@ def window(dtype=torch.float64):
 
 
 def density(x, mean, variance):
-    """Return the density of a normal: scipy's takes a hundred times as long for a single number."""
+    """Return the density of a normal; SciPy takes a hundred times as long for a single number."""
     return math.exp(-((x - mean) ** 2) / (2 * variance)) / math.sqrt(2 * math.pi * variance)
 
 
 def a_pair(m1, s1, m2, s2):
-    """Return a window whose second row lies far below and so never counts."""
+    """Return a window whose second row is far below and so never counts."""
     return gaussian([[m1, m2], [-500.0, -600.0]], [[s1, s2], [1.0, 1.0]], torch.float64)
 
 
@@ -96,7 +96,7 @@ def test_the_message_back_is_linear_in_the_inputs(above):
 
 
 def test_it_is_bayes_rule_of_a_linear_function():
-    """Of w = M + Σ c_j (x_j - m_j) + e, conditioned on everything but input j, by matrices."""
+    """For w = M + Σ c_j (x_j - m_j) + e, conditioned on everything but input j, by matrices."""
     z, tau, rho = window(), 0.7, 1.3
     whole, leaves = clark_pool._maxima(z, 2)
     shares = np.array([share.item() for share in whole.shares])

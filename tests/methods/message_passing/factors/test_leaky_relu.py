@@ -1,4 +1,4 @@
-"""Truth: moments by 40-digit quadrature, marginals by quadrature here, limits, invariants."""
+"""Compared with moments by 40-digit quadrature, marginals by quadrature, limits, invariants."""
 
 import math
 
@@ -82,7 +82,7 @@ def test_both_directions_are_the_quotients_found_by_quadrature(
     down, replaced = leaky_relu.backward(z, a, 0.1)
     assert (fell_back.item(), replaced.item()) == (is_direct, is_floored)
     assert (up.tau.item(), up.rho.item()) == pytest.approx(to_a, rel=relative(dtype))
-    # A floored message means nothing below 1e-9.
+    # A floored message has no accuracy below 1e-9.
     assert down.tau.item() == pytest.approx(to_z[0], rel=relative(dtype), abs=1e-9)
     assert down.rho.item() == pytest.approx(to_z[1], rel=relative(dtype))
 
@@ -121,7 +121,7 @@ def test_where_no_guard_acts_message_times_message_is_the_exact_marginal(slope):
     assert (~replaced).sum() > 20
     for i in range(60):
         (z_mean, z_variance), (a_mean, a_variance) = exact_marginals(z[i], a[i], slope)
-        # The quadrature's variance loses to cancellation about the square of mean/std.
+        # The quadrature's variance loses about the square of mean/std to cancellation.
         if not replaced[i]:
             assert of_z.mean[i].item() == pytest.approx(z_mean, rel=1e-8, abs=1e-9)
             assert of_z.variance[i].item() == pytest.approx(z_variance, rel=1e-8)
@@ -171,7 +171,7 @@ def precise_quotients(z: Gaussian, a: Gaussian, slope: float) -> list[tuple[floa
         (30.0, 1.0, -30.0, 1.0),
         (4.0, 1e-2, -1.0, 1e-4),
         (4e3, 1e-2, -1e3, 5e-4),
-        # One message far more precise than the other, far out on a side.
+        # One message is far more precise than the other, and far out on one side.
         (40.0, 1e2, 39.0, 1e-8),
         (-40.0, 1e2, -4.1, 1e-8),
         (50.0, 1e-8, 51.0, 1e2),
@@ -188,7 +188,7 @@ def test_quotients_do_not_cancel(moments):
 
 
 def test_a_message_beyond_its_type_is_direct_and_counted():
-    # The vector of precision 18.8, scaled: 7.5e38 is more than float32 holds.
+    # The vector of precision 18.8, scaled: 7.5e38 exceeds the range of float32.
     scale = 4e37
     z = gaussian([0.5 / scale**0.5], [2 / scale], torch.float32)
     a = gaussian([-1 / scale**0.5], [0.5 / scale], torch.float32)
@@ -300,7 +300,7 @@ def test_a_negative_true_precision_is_floored_and_counted(dtype):
 
 
 def test_equality_of_precisions_is_no_fall_back():
-    # Far on the positive side the quotient equals z up to rounding, whose sign is a coin's.
+    # Far on the positive side the quotient equals z up to rounding, whose sign is arbitrary.
     z, a = random_messages(2000, seed=5, spread=0.1), random_messages(2000, seed=6, spread=0.1)
     z = Gaussian(z.tau + 30 * z.rho.sqrt() + 30 * z.rho, z.rho)
     a = Gaussian(z.mean * a.rho, a.rho)

@@ -1,4 +1,4 @@
-"""Truth: vectors by quadrature, the joint Gaussian of a window, limits."""
+"""Compared with vectors by quadrature, the joint Gaussian of a window, limits."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from tests.methods.message_passing.factors.messages import (
 
 
 def weights(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Return the normalised probabilities that each input beats every other, one at a time."""
+    """Return the normalised probabilities that each input exceeds every other, one at a time."""
     wins = [
         np.prod([
             ndtr((mean[j] - mean[i]) / np.sqrt(variance[i] + variance[j] + 0.3))

@@ -1,4 +1,4 @@
-"""Truth: moments of products by sampling-free algebra on a grid; the variational bound."""
+"""Compared with moments of products by algebra on a grid, and the variational bound."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Truth: conjugate models of a normal with unknown precision."""
+"""Compared with conjugate models of a normal with unknown precision."""
 
 import pytest
 import torch
@@ -44,9 +44,9 @@ def test_with_a_known_mean_the_posterior_of_the_precision_is_the_conjugate_one()
 
 
 def test_the_fixed_point_for_a_normal_gamma_model_has_its_known_form():
-    # y ~ N(m, 1/γ), m ~ N(0, 1/(k γ)) would be conjugate jointly; with the vague prior k -> 0
-    # the exact posterior has E[γ] = (n - 1)/S and the factorised one that of its fixed point,
-    # where Var[m] = 1/(n E[γ]): E[γ] = n/(S + 1/E[γ]), hence also (n - 1)/S.
+    # y ~ N(m, 1/γ), m ~ N(0, 1/(k γ)) is jointly conjugate; with the vague prior k -> 0 the exact
+    # posterior has E[γ] = (n - 1)/S, and the factorised one has the E[γ] of its fixed point, where
+    # Var[m] = 1/(n E[γ]): E[γ] = n/(S + 1/E[γ]), hence also (n - 1)/S.
     y = targets(1, 20, 1)
     n, deviation = 20, (y - y.mean()).square().sum().item()
     precision = 1.0
@@ -68,7 +68,7 @@ def test_batches_swap_without_double_counting():
     torch.testing.assert_close(marginal.rate, whole.rate)
     torch.testing.assert_close(marginal.shape, whole.shape)
     moved = random_messages(2, 12, 3, seed=6)
-    for _ in range(3):  # the second and third time nothing changes
+    for _ in range(3):  # nothing changes the second and third time
         new = [regression.message_to_precision(y[:, rows], moved[:, rows]) for rows in parts]
         for k in range(2):
             marginal = marginal / old[k] * new[k]

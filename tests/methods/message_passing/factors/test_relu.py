@@ -1,4 +1,4 @@
-"""Truth: quadrature, and the limit of ever smaller slopes."""
+"""Compared with quadrature, and with the limit of decreasing slopes."""
 
 import pytest
 import torch
@@ -8,8 +8,8 @@ from bnnbench.methods.message_passing.gaussian import Gaussian
 from tests.methods.message_passing.factors.messages import DTYPES, gaussian, random_messages
 from tests.methods.message_passing.factors.test_leaky_relu import exact_marginals, relative
 
-# Mean and variance of z and of the message from a; (tau, rho) to a, or None where the exact
-# quotient is less precise than z and the direct message stands; (tau, rho) to z. By quadrature.
+# Mean and variance of z and of the message from a; (tau, rho) to a, or None if the exact
+# quotient is less precise than z and the direct message is used; (tau, rho) to z. By quadrature.
 VECTORS = [
     ((1, 1, 1, 1), (1.0835932, 1.1492677), (0.38140615, 0.53172982)),
     ((0, 1, 0, 1), (1.5324920, 5.5576592), (-0.31653982, 0.35449987)),
@@ -51,7 +51,7 @@ def test_where_no_guard_acts_message_times_message_is_the_exact_marginal():
         if not replaced[i]:
             assert of_z.mean[i].item() == pytest.approx(z_mean, rel=1e-8, abs=1e-9)
             assert of_z.variance[i].item() == pytest.approx(z_variance, rel=1e-8)
-        if not fell_back[i] and up.rho[i] < 1e7:  # beyond, a variance stands for a point
+        if not fell_back[i] and up.rho[i] < 1e7:  # beyond, a variance represents a point
             assert of_a.mean[i].item() == pytest.approx(a_mean, rel=1e-8, abs=1e-9)
             assert of_a.variance[i].item() == pytest.approx(a_variance, rel=1e-8)
 
@@ -64,7 +64,7 @@ def test_it_is_the_limit_of_small_slopes():
     ):
         near, near_count = function(z, a, 1e-13)
         message, count = limit(z, a)
-        same = ~near_count & ~count & (message.rho < 1e7)  # beyond, a variance stands for a point
+        same = ~near_count & ~count & (message.rho < 1e7)  # beyond, a variance represents a point
         assert same.sum() > 200
         torch.testing.assert_close(message.tau[same], near.tau[same], rtol=1e-5, atol=1e-6)
         torch.testing.assert_close(message.rho[same], near.rho[same], rtol=1e-5, atol=1e-6)
@@ -80,7 +80,7 @@ def test_a_unit_that_is_off_is_a_narrow_point_at_zero_and_no_event(dtype):
     assert torch.equal(up.tau, direct.tau)
     torch.testing.assert_close(up.rho, torch.full_like(up.rho, 1e8))
     assert (up.mean.abs() < 1e-20).all()
-    # It tells z nothing: the widest message, at the mean that z has.
+    # It says nothing to z: the widest message, at the mean of z.
     torch.testing.assert_close(down.rho, torch.full_like(down.rho, 1e-8))
     torch.testing.assert_close((down * z).mean, z.mean)
 

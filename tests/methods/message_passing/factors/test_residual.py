@@ -1,4 +1,4 @@
-"""Truth: subtraction of independent Gaussians."""
+"""Compared with the subtraction of independent Gaussians."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Truth: quadrature with other nodes, limits of the logistic function."""
+"""Compared with quadrature with other nodes, and limits of the logistic function."""
 
 import math
 
@@ -53,7 +53,7 @@ def test_probabilities_are_the_probit_approximation(dtype):
 
 
 def exact(z: Gaussian, label: int, k: int) -> tuple[float, float]:
-    """Return the message to output k, by quadrature over each side of the likelihood's bend."""
+    """Return the message to output k, by quadrature on each side of the likelihood's bend."""
     adjusted = (z.mean / (1 + math.pi / 8 * z.variance).sqrt()).numpy()
     bend = float(logsumexp(np.delete(adjusted, k)))
     mean, variance = z.mean[k].item(), z.variance[k].item()

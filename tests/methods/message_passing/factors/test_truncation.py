@@ -1,4 +1,4 @@
-"""Truth: 50-digit arithmetic, and moments found by quadrature."""
+"""Compared with 50-digit arithmetic, and moments by quadrature."""
 
 import mpmath
 import pytest

@@ -1,4 +1,4 @@
-"""Truth: the joint Gaussian of the terms, conditioned by linear algebra."""
+"""Compared with the joint Gaussian of the terms, conditioned by linear algebra."""
 
 import pytest
 import torch
@@ -49,7 +49,7 @@ def test_a_uniform_sum_or_a_zero_coefficient_sends_uniform_messages():
 
 
 def test_a_term_hears_of_a_narrow_sum_beside_a_far_larger_term():
-    # Subtracting the own variance 1e12 from the sum of variances would lose the other one.
+    # Subtracting its variance 1e12 from the sum of variances would lose the other one.
     terms = [Gaussian(torch.tensor([m / v]).double(), torch.tensor([1 / v]).double())
              for m, v in ((1.0, 1e12), (2.0, 1e-8))]  # fmt: skip
     back = Gaussian(torch.tensor([5e6]).double(), torch.tensor([1e6]).double())

@@ -1,4 +1,4 @@
-"""How a fast kernel is compared with the reference, element by element."""
+"""Comparison of a fast kernel with the reference, element by element."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,8 +22,8 @@ def moved(message: Gaussian, device: str) -> Gaussian:
 def difference(found: Gaussian, expected: Gaussian, *others: Gaussian) -> float:
     """Return the largest difference of products with other messages, in relative precision.
 
-    And in their standard deviations or, of means far from 0, relative to these: a precision that
-    is next to nothing beside what it multiplies need not have many digits.
+    Means count in standard deviations or, if far from 0, relatively: a precision that is tiny
+    compared with its factor need not have many digits.
     """
     whole = expected.rho.double()
     for other in others:
@@ -37,7 +37,7 @@ def difference(found: Gaussian, expected: Gaussian, *others: Gaussian) -> float:
 
 
 def unequal_guards(z: Gaussian, a: Gaussian, slope: float, kernels: Any) -> int:
-    """Return by how many fall-backs of either direction kernels and reference differ."""
+    """Return the difference in fall-backs of either direction between kernels and reference."""
     total = 0
     for name in ("leaky_relu_forward", "leaky_relu_backward"):
         found = getattr(kernels, name)(z, a, slope)[1].cpu()
@@ -60,7 +60,7 @@ def sums(dtype: torch.dtype) -> dict[str, tuple[Tensor, ...]]:
 
 
 def as_message(out: Gaussian | tuple[Tensor, ...]) -> Gaussian:
-    """Return two tensors, however a function returns them."""
+    """Return two tensors, in whichever form a function returns them."""
     if isinstance(out, Gaussian):
         return out
     return out[0] if isinstance(out[0], Gaussian) else Gaussian(*out)
@@ -70,7 +70,7 @@ Call = Callable[[Any], Gaussian]
 
 
 def elementwise(dtype: torch.dtype, device: str = "cpu") -> dict[str, Call]:
-    """Return a call of every other function, of odd shapes."""
+    """Return a call of every other function, with odd shapes."""
 
     def messages(*shape: int, seed: int) -> Gaussian:
         return moved(random_messages(*shape, seed=seed, dtype=dtype), device)

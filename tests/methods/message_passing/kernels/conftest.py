@@ -1,4 +1,4 @@
-"""The kernels for CUDA where there is no GPU."""
+"""The CUDA kernels on machines without a GPU."""
 
 import pytest
 

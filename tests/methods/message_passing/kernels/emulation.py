@@ -1,4 +1,4 @@
-"""CUDA kernels on a processor: the .cu files compiled as C++, one thread for each of CUDA's."""
+"""CUDA kernels on a processor: the .cu files compiled as C++, one thread per CUDA thread."""
 
 import ctypes
 import shutil
@@ -17,7 +17,7 @@ STANDARD = ("-std=c++20", *(flag for flag in STRICT if not flag.startswith("-std
 
 
 class Emulated(FusedCuda):
-    """The kernels for CUDA, launched as on a GPU but run by the processor's threads."""
+    """The CUDA kernels, launched as on a GPU but run by the processor's threads."""
 
     def __init__(self, folder: Path, *flags: str) -> None:
         self.folder, self.flags = folder, flags
@@ -32,7 +32,7 @@ class Emulated(FusedCuda):
         numbers: Sequence[float],
         tensors: Sequence[Tensor | None],
     ) -> None:
-        """Run a kernel with its arguments behind addresses, as a driver is given them."""
+        """Run a kernel with the addresses of its arguments, as a driver receives them."""
         self.launched.append((name, how))
         values = [
             ctypes.c_int64(number) if isinstance(number, int) else ctypes.c_double(number)
@@ -59,6 +59,6 @@ class Emulated(FusedCuda):
 
 
 def compiler() -> list[str]:
-    """Return the command of a C++ compiler; none if there is none."""
+    """Return the command of a C++ compiler; None if absent."""
     found = shutil.which("g++") or shutil.which("c++") or shutil.which("clang++")
     return [found] if found else []

@@ -1,4 +1,4 @@
-"""The kernels in C. Truth: vectors by 40-digit quadrature, and the reference."""
+"""The kernels in C, compared with vectors by 40-digit quadrature and with the reference."""
 
 import numpy as np
 import pytest
@@ -36,12 +36,12 @@ from tests.methods.message_passing.kernels.agreement import (
 )
 
 TOLERANCE = {torch.float64: 1e-11, torch.float32: 2e-5}
-"""Of float32 the reference widens its arguments; here everything is single precision."""
+"""The reference widens float32 arguments; here everything is in single precision."""
 both_types = pytest.mark.parametrize("dtype", DTYPES)
 
 
 def relative(dtype: torch.dtype) -> float:
-    """The vectors have eight digits; in float32 sums of a few terms cost some of them."""
+    """The vectors have eight digits; float32 sums of a few terms cost some of them."""
     return 2e-7 if dtype is torch.float64 else 2e-4
 
 
@@ -70,7 +70,7 @@ def test_both_directions_are_the_quotients_found_by_quadrature(
     assert replaced.item() == factor.backward(z, a, 0.1)[1].item()
     assert (down.rho.item() < 1.01e-8) == (to_z[1] == 1e-8)
     assert (up.tau.item(), up.rho.item()) == pytest.approx(to_a, rel=relative(dtype))
-    # A floored message means nothing below a millionth of what it is floored for.
+    # A floored message has no accuracy below a millionth of its floor.
     nothing = 1e-9 if dtype is torch.float64 else 1e-6
     assert down.tau.item() == pytest.approx(to_z[0], rel=relative(dtype), abs=nothing)
     assert down.rho.item() == pytest.approx(to_z[1], rel=relative(dtype))
@@ -107,7 +107,7 @@ def test_argmax_is_what_quadrature_found(mean, variance, label, target_variance,
 @both_types
 @pytest.mark.parametrize(("mean", "variance", "weights"), argmax.PROBABILITIES[1::2])
 def test_pooling_weighs_by_the_probabilities_of_the_vectors(mean, variance, weights, dtype):
-    # A window has four inputs; the fourth never wins where the vector has three.
+    # A window has four inputs; the fourth never wins if the vector has three.
     mean, variance = (np.array([*v, *([w] * (4 - len(v)))], float) for v, w in
                       ((mean, -1e3), (variance, 1e-3)))  # fmt: skip
     weights = np.array([*weights, *([0.0] * (4 - len(weights)))])
@@ -149,13 +149,13 @@ def test_where_no_guard_acts_message_times_message_is_the_exact_marginal(slope):
         if not replaced[i]:
             assert of_z.mean[i].item() == pytest.approx(z_mean, rel=1e-8, abs=1e-9)
             assert of_z.variance[i].item() == pytest.approx(z_variance, rel=1e-8)
-        if not fell_back[i] and up.rho[i] < 1e7:  # beyond, a variance stands for a point
+        if not fell_back[i] and up.rho[i] < 1e7:  # beyond, a variance represents a point
             assert of_a.mean[i].item() == pytest.approx(a_mean, rel=1e-8, abs=1e-9)
             assert of_a.variance[i].item() == pytest.approx(a_variance, rel=1e-8)
 
 
 @pytest.mark.parametrize("variance", [0.01, 1.0, 30.0])
-def test_the_pair_messages_are_those_of_the_probit_factor(variance):
+def test_the_pair_messages_agree_with_the_probit_factor(variance):
     z = gaussian([[[0.7, -0.4]]], [[[variance, 0.8]]])
     out = compiled.argmax_backward(z, torch.zeros(1, 1, dtype=torch.int64), 0.3, None) * z
 
@@ -181,7 +181,7 @@ def test_elementwise_kernels_agree_with_the_reference(name, dtype):
     others = {"forward": [z, a], "backward": [z, a], "argmax": [z]}.get(name.split(" ")[0], [])
     others = [images] if name == "pool backward" else others
     assert found.rho.dtype == dtype
-    covered = expected.rho > 0  # pooling tells a border nothing
+    covered = expected.rho > 0  # pooling sends nothing to a border
     assert torch.equal(found.rho > 0, covered)
     others = [other[covered] for other in others]
     assert difference(found[covered], expected[covered], *others) < TOLERANCE[dtype]
@@ -205,7 +205,7 @@ def test_exact_sums_agree_with_the_reference(name, dtype):
 def test_float32_decides_as_float64_does_but_at_the_guards(slope, spread):
     z, a = (random_messages(1, 100_000, seed=seed, spread=spread, dtype=torch.float32)
             for seed in (5, 6))  # fmt: skip
-    # At a slope of 1 the precision is that of z up to rounding, which is next to a guard.
+    # At a slope of 1 the precision is that of z up to rounding, which is close to a guard.
     assert unequal_guards(z, a, slope, compiled) <= (20 if slope < 1 else 200)
 
 
@@ -219,7 +219,7 @@ def test_float32_is_float64_to_a_thousandth(name, slope, spread):
     wide = [Gaussian(m.tau.double(), m.rho.double()) for m in (z, a)]
     truth = getattr(compiled, name)(*wide, slope)[0].rho
     apart = (narrow / truth - 1).abs() > 1e-3
-    # What is left are precisions next to 0, or at a guard.
+    # The remaining ones are precisions close to 0, or at a guard.
     assert apart.double().mean() < 1e-3
     assert ((narrow - truth).abs() > 1e-4 * (truth + z.rho)).sum() <= 20
 
@@ -292,7 +292,7 @@ def test_windows_of_any_number_of_axes(size, dtype):
 
 @both_types
 @pytest.mark.parametrize("name", elementwise(torch.float64))
-def test_members_have_the_same_bits_alone_and_in_any_order(name, dtype):
+def test_members_have_the_same_bits_separately_and_in_any_order(name, dtype):
     z, a = (random_messages(3, 29, 11, seed=seed, dtype=dtype) for seed in range(2))
     z.rho[:, 5] = a.rho[:, 7] = a.tau[:, 7] = 0
     labels = torch.randint(0, 11, (3, 29), generator=torch.Generator().manual_seed(1))
@@ -324,7 +324,7 @@ def test_no_bit_depends_on_where_in_a_vector_an_element_stands(dtype):
 
 @both_types
 @pytest.mark.parametrize("name", sums(torch.float64))
-def test_sums_of_a_member_have_the_same_bits_alone(name, dtype):
+def test_sums_of_a_member_have_the_same_bits_separately(name, dtype):
     function, arguments = getattr(compiled, name), sums(dtype)[name]
     together = as_message(function(*arguments))
     for member in range(3):

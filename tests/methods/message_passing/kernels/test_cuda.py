@@ -1,6 +1,6 @@
-"""The kernels for CUDA. Where there is a GPU they run on it, and everywhere on an emulation.
+"""The CUDA kernels, on a GPU if there is one, and everywhere on an emulation.
 
-Truth: the kernels in C, of which no bit may differ where nothing is split, and the reference.
+They are compared with the kernels in C, bit for bit if nothing is split, and with the reference.
 """
 
 import subprocess
@@ -36,7 +36,7 @@ def test_emulated_elementwise_kernels_have_the_bits_of_the_kernels_in_c(name, dt
 
 
 @both_types
-def test_emulated_counts_are_those_of_the_kernels_in_c(dtype, emulated):
+def test_emulated_counts_agree_with_the_kernels_in_c(dtype, emulated):
     z, a = (random_messages(3, 700, seed=seed, dtype=dtype) for seed in range(2))
     for name in ("leaky_relu_forward", "leaky_relu_backward"):
         found = getattr(emulated, name)(z, a, 0.1)[1]
@@ -181,7 +181,7 @@ def test_elementwise_kernels_on_a_gpu_agree_with_the_reference(name, dtype):
 
 
 def flushed(message: Gaussian) -> Gaussian:
-    """Return a message without the smallest numbers of float32: CuPy has them computed as 0."""
+    """Return a message without the smallest numbers of float32, which CuPy computes as 0."""
     if message.rho.dtype is torch.float64:
         return message
     return Gaussian(*(torch.where(t.abs() < 1e-36, 0, t) for t in (message.tau, message.rho)))
@@ -204,7 +204,7 @@ def test_sums_on_a_gpu_agree_with_the_reference_and_repeat(name, dtype):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("slope", SLOPES)
-def test_guards_on_a_gpu_are_those_of_the_reference(slope):
+def test_guards_on_a_gpu_agree_with_the_reference(slope):
     z, a = (moved(random_messages(3, 10_000, seed=seed), "cuda") for seed in range(2))
     assert unequal_guards(z, a, slope, cuda) <= (0 if slope < 1 else 10)
 

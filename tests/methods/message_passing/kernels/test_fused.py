@@ -1,7 +1,7 @@
-"""The fused kernels for CUDA, emulated, against their meaning in plain torch.
+"""The fused CUDA kernels, emulated, compared with their definition in plain torch.
 
-That meaning is made of operations of other backends (test_units.py, test_weights.py); what is new
-in it is compared here with what layers do of those.
+That definition consists of operations of other backends (test_units.py, test_weights.py); its new
+parts are compared here with the layers' use of these operations.
 """
 
 import pytest
@@ -28,11 +28,11 @@ SHAPES = {
 }
 FILES = ("coupled.cu", "biases.cu", "fused.cu")
 LAUNCHES_OF = {"exchange_bias": 2}
-"""All others are one launch each."""
+"""All other functions are one launch each."""
 
 
 def results(kernels, shape, dtype, layout="features last") -> dict[str, list[Tensor]]:
-    """Return all that every function returns or fills."""
+    """Return everything that a function returns or fills."""
     a = Arguments(shape, dtype, layout)
     members, examples, features = shape[:3]
     found: dict[str, list[Tensor]] = {}
@@ -64,7 +64,7 @@ def results(kernels, shape, dtype, layout="features last") -> dict[str, list[Ten
         square, total = kernels.coupled_residual(a.normal(), total, rho, *room)
         sums = by_example(square), by_example(total)
         found[f"residual, {name}"] = [t.clone() for t in (*room[2:], *sums)]
-        # Exact sums from here on: quotients of nearly nothing would amplify their rounding.
+        # Exact sums from here on: quotients of tiny numbers would amplify their rounding.
         square, total = a.positive(*of_parts), a.normal(*of_parts)
         curvature = kernels.coupled_image(direction, a.normal(), total, rho, diagonal, scale, image)
         found[f"image, {name}"] = [image.clone(), by_example(curvature)]

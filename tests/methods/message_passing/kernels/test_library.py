@@ -1,4 +1,4 @@
-"""The library in C is clean by a compiler's standards, and what needs none goes without."""
+"""The C library compiles without warnings, and code that needs no library runs without it."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""NVRTC compiles every kernel for the GPUs that are meant, without a warning. No GPU is needed."""
+"""NVRTC compiles every kernel for the supported GPUs without a warning, without a GPU."""
 
 import ctypes
 
@@ -46,7 +46,7 @@ def test_every_kernel_compiles_without_a_warning(file, defines, architecture, nv
 
 
 def test_single_precision_kernels_hold_no_arithmetic_in_double(nvrtc):
-    # But for the conversion of slopes and variances that come as numbers of Python.
+    # Except for the conversion of slopes and variances given as Python numbers.
     for file in sorted(set(FILES.values())):
         _, _, ptx = compiled(nvrtc, source(file), *OPTIONS, "-DSINGLE", "-DPOOL=2")
         for operation in (b"mul", b"add", b"fma.rn", b"div.rn", b"sub"):

@@ -1,4 +1,4 @@
-"""Truth: the message of every single term from the weighted-sum equations, one at a time."""
+"""Compared with each single term's message by the weighted-sum equations, one at a time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -66,7 +66,7 @@ def later_moments(layer: Layer) -> tuple[Tensor, Tensor]:
 def term_message(
     back: tuple[float, float], whole: tuple[float, float], term: tuple[float, float]
 ) -> tuple[float, float]:
-    """Return (tau, rho) to a term of a sum, from the moments of the sum less those of the term."""
+    """Return (tau, rho) to a term of a sum, from the moments of the sum minus those of the term."""
     (tau, rho), (mean, variance), (own_mean, own_variance) = back, whole, term
     divisor = 1 + rho * (variance - own_variance)
     return (tau - rho * (mean - own_mean)) / divisor, rho / divisor
@@ -117,11 +117,11 @@ def later_arguments(layer: Layer) -> tuple[Tensor, ...]:
 
 @given(sizes=sizes, seed=st.integers(0, 2**16))
 @settings(max_examples=40)
-def test_later_layer_sums_are_those_of_every_single_term(sizes, seed):
+def test_later_layer_sums_agree_with_every_single_term(sizes, seed):
     layer = a_layer(*sizes, seed=seed)
     arguments = later_arguments(layer)
     to_weights, to_inputs = later_sums(layer)
-    # 1 - g v is what remains of 1: with one input it loses the digits of v/V.
+    # 1 - g v is the remainder of 1: with one input it loses the digits of v/V.
     assert_close(reference.exact_weight_sums(*arguments), to_weights, 1e-9)
     assert_close(reference.exact_input_sums(*arguments), to_inputs, 1e-9)
 
@@ -158,7 +158,7 @@ def test_the_first_layer_vector_of_one_output():
 
 
 def first_messages(layer: Layer, row: int, weights: Gaussian) -> tuple[Gaussian, Tensor, Tensor]:
-    """Return one row's messages to weights that are its cavities, and its (g, h)."""
+    """Return one row's messages to weights that equal its cavities, and its (g, h)."""
     x, bias = layer.x[:, row, None, :], layer.bias
     mean = (x * weights.mean).sum(-1) + bias.mean
     variance = (x**2 * weights.variance).sum(-1) + bias.variance
@@ -186,8 +186,8 @@ def first_messages(layer: Layer, row: int, weights: Gaussian) -> tuple[Gaussian,
 def test_cavities_rebuilt_from_two_numbers_are_the_marginal_without_the_message(sizes, seed):
     layer = a_layer(*sizes, seed=seed)
     cavity, x, row = layer.weights, layer.x[:, :1], 0
-    # A bias of this variance leaves every weight less than half of the output's: beyond a half
-    # two cavities give the same marginal.
+    # A bias with this variance leaves every weight less than half of the output's variance: above
+    # a half, two cavities give the same marginal.
     most = (x**2 * cavity.variance).amax(-1) + 0.1
     layer = replace(layer, bias=Gaussian(layer.bias.tau, 0.9 / most))
     message, g_old, h_old = first_messages(layer, row, cavity)
@@ -200,7 +200,7 @@ def test_cavities_rebuilt_from_two_numbers_are_the_marginal_without_the_message(
     torch.testing.assert_close(mean, exact, rtol=1e-9, atol=1e-9 * exact.abs().max().item())
     exact = torch.einsum("mni,moi->mno", x**2, cavity.variance)
     torch.testing.assert_close(variance, exact, rtol=1e-9, atol=1e-9 * exact.abs().max().item())
-    # From that cavity another message of the row is the exact one.
+    # From that cavity, another message of the row is the exact one.
     other = replace(layer, back=random_messages(*layer.back.shape, seed=seed + 9))
     again, g, h = first_messages(other, row, cavity)
     sums = reference.exact_first_weight_sums(
@@ -262,12 +262,12 @@ def test_uniform_messages_and_zero_inputs_tell_the_weights_nothing():
 def test_rounding_never_makes_a_message_infinite_or_negative(dtype):
     values = torch.logspace(-6, 6, 1001, dtype=dtype).view(1, 1001, 1)
     one = torch.ones(1, 1, 1, dtype=dtype)
-    # A precise target, one input and no bias: g v is 1 but for rounding.
+    # A precise target, one input and no bias: g v is 1 up to rounding.
     g = 1 / (0.3 * values.square() * (0.2 * one) ** 2)
     for sums in (reference.exact_weight_sums, reference.exact_input_sums):
         message = sums(values, 0.3 * values.square(), 0.2 * one, 0 * one, g, values)
         assert message.is_valid().all()
-    # A message that explains half of the variance: 4 g x² s is 1 but for rounding.
+    # A message that explains half of the variance: 4 g x² s is 1 up to rounding.
     g = (1 + 4 * torch.finfo(dtype).eps) / (4 * 0.7 * values.square())
     mean, variance = reference.exact_first_forward(values, one, 0.7 * one, g, g)
     assert mean.isfinite().all()
@@ -295,7 +295,7 @@ def as_message(out: Gaussian | tuple[Tensor, Tensor]) -> Gaussian:
 @pytest.mark.parametrize("chunk", [1, 500, 2**18])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("operation", range(4))
-def test_a_member_has_the_same_bits_alone(operation, dtype, chunk, monkeypatch):
+def test_a_member_has_the_same_bits_separately(operation, dtype, chunk, monkeypatch):
     monkeypatch.setattr(reference, "CHUNK", chunk)
     function, arguments = operations(dtype)[operation]
     together = as_message(function(*arguments))
@@ -311,12 +311,12 @@ def test_float32_agrees_with_float64(operation):
     function, arguments = operations(torch.float32)[operation]
     narrow = as_message(function(*arguments))
     wide = as_message(function(*(argument.double() for argument in arguments)))
-    # Terms are rounded in float32, of which 1 - g v keeps fewer digits; sums are in float64.
+    # Terms are rounded in float32, in which 1 - g v keeps fewer digits; sums are in float64.
     assert_close(narrow, wide, 1e-4)
 
 
 class Largest(TorchDispatchMode):
-    """Records the most elements of any tensor that an operation returns."""
+    """Records the largest number of elements in a tensor that an operation returns."""
 
     elements = 0
 
@@ -346,7 +346,7 @@ def test_events_are_counted_for_each_member(dtype):
         random_messages(4, 30, 5, seed=2, dtype=dtype),
     )
     a = Gaussian(a.tau.clone(), a.rho.clone())
-    a.tau[2], a.rho[2] = 0, 0  # of this member nothing is said
+    a.tau[2], a.rho[2] = 0, 0  # this member receives no message
     for kernel, factor in (
         (reference.leaky_relu_forward, leaky_relu.forward),
         (reference.leaky_relu_backward, leaky_relu.backward),

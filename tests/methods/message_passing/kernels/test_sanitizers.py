@@ -1,4 +1,4 @@
-"""No kernel in C reads or writes where it should not, nor does what C leaves undefined."""
+"""No kernel in C accesses memory out of bounds or has undefined behaviour."""
 
 import subprocess
 from collections.abc import Callable
@@ -22,7 +22,7 @@ SLOW = {("dense.c", "-O3"): "-O1"}
 
 
 def built(*words: str, to: Path) -> Path:
-    """Return what the compiler makes; skip where it lacks what sanitizers need."""
+    """Return the compiler's output; skip if it lacks the sanitizers' libraries."""
     command = [*compiler(""), *STRICT, *SANITIZERS, *INCLUDES, *words, "-o", str(to)]
     done = subprocess.run([*command, "-lm"], capture_output=True, text=True, check=False)
     if done.returncode and ("asan" in done.stderr or "ubsan" in done.stderr):

@@ -1,4 +1,4 @@
-"""The headers' scalar functions in C. Truth: arithmetic of 50 and more digits."""
+"""The headers' scalar functions in C, compared with arithmetic of 50 and more digits."""
 
 import ctypes
 import subprocess
@@ -42,7 +42,7 @@ def scalars(tmp_path_factory):
 
 
 def rounded(x: float, dtype: torch.dtype) -> mpmath.mpf:
-    """Return what a number is in this type."""
+    """Return the value of a number in this type."""
     return mpmath.mpf(torch.tensor(x, dtype=dtype).item())
 
 
@@ -75,8 +75,8 @@ def truths(x: mpmath.mpf) -> list[mpmath.mpf]:
 
 @DTYPES
 def test_a_cut_normal_is_right_to_a_few_bits_on_both_sides(scalars, dtype):
-    # Beyond the largest x, float32's density underflows. Of the hazard for positive x one digit is
-    # lost, since rounding x²/2 moves e^(-x²/2).
+    # Beyond the largest x, float32's density underflows. The hazard for positive x loses one digit,
+    # since rounding x²/2 moves e^(-x²/2).
     values = [*np.linspace(-60, 8, 1361), -1e3, -1e6, -3.5e9, -1e-12, 0.0, 1e-12]
     with mpmath.workdps(90):
         for x in values:

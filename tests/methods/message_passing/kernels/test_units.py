@@ -1,4 +1,4 @@
-"""What units do by themselves. Truth: moments of Gaussians, and sums over outputs written out."""
+"""Operations on units, compared with moments of Gaussians and sums over outputs, written out."""
 
 import pytest
 import torch
@@ -22,7 +22,7 @@ VECTORS = (2, 5, 3)
 
 
 def interleaved(like: Tensor) -> Tensor:
-    """Return room between the channels of two other images, as one product takes all three."""
+    """Return memory between the channels of two other images, since one product takes all three."""
     if like.dim() == 3:
         return features_last(like)
     sides = tuple(like.shape[2:])
@@ -37,7 +37,7 @@ LAYOUTS = {
 
 
 class Arguments:
-    """Random numbers of one shape, the same whatever their type and layout."""
+    """Random numbers of one shape, equal for every type and layout."""
 
     def __init__(self, shape, dtype, layout="features last"):
         self.shape, self.dtype, self.room = shape, dtype, LAYOUTS[layout]
@@ -68,7 +68,7 @@ class Arguments:
 
 
 def results(kernels, shape, dtype, layout="features last") -> dict[str, list[Tensor]]:
-    """Return all that every function returns or fills."""
+    """Return everything that a function returns or fills."""
     a = Arguments(shape, dtype, layout)
     shared, own = (shape[0], 1, shape[2]), shape[:3]
     found = {}
@@ -84,7 +84,7 @@ def results(kernels, shape, dtype, layout="features last") -> dict[str, list[Ten
         found[f"{name} {len(found)}"] = [message.tau, message.rho]
 
     z, back = a.message(), a.message()
-    z.rho[:, 0], back.rho[:, 1] = 0, 0  # uniform, but for their tau
+    z.rho[:, 0], back.rho[:, 1] = 0, 0  # uniform except for their tau
     filled("fill_moments", 3, z, None)
     filled("fill_moments", 3, z, back)
     bias = a.normal(*shared), a.positive(*shared)
@@ -149,7 +149,7 @@ def test_emulated_kernels_have_the_bits_of_the_kernels_in_c_but_for_sums(shape, 
 
 
 @both_types
-def test_members_have_the_same_bits_alone(dtype):
+def test_members_have_the_same_bits_separately(dtype):
     a = Arguments(SHAPES["vectors"], dtype)
     z, back = a.message(), a.message()
     z = Gaussian(z.tau, a.positive())
@@ -164,7 +164,7 @@ def test_members_have_the_same_bits_alone(dtype):
 
 
 @on_both
-def test_moments_are_those_of_the_product_of_both_messages(kernels):
+def test_moments_agree_with_the_product_of_both_messages(kernels):
     a = Arguments(VECTORS, torch.float64)
     mean, variance, other_mean, other_variance = a.normal(), a.positive(), a.normal(), a.positive()
     out = [a.out() for _ in range(3)]

@@ -1,4 +1,4 @@
-"""What becomes of a layer's weights. Truth: Gaussians multiplied out, and sums written out."""
+"""Updates of a layer's weights, compared with products of Gaussians and sums, written out."""
 
 import pytest
 import torch
@@ -41,7 +41,7 @@ def copied(message: Gaussian) -> Gaussian:
 
 
 class Layer:
-    """A dense layer's numbers, those of a group of rows, and books for its messages."""
+    """A dense layer's parameters, those of a group of rows, and buffers for its messages."""
 
     def __init__(self, lengths: tuple[int, ...], dtype: torch.dtype = torch.float64) -> None:
         members, rows, inputs, outputs = lengths
@@ -69,7 +69,7 @@ class Layer:
     def sent(
         self, kernels, with_old: bool = True, kept: bool = True, in_place: bool = False
     ) -> list[Tensor]:
-        """Return all that an exchange of messages returns or changes."""
+        """Return everything that an exchange of messages returns or changes."""
         books = copied(self.weight), self.total and copied(self.total)
         room = copied(self.kept)
         old = room if in_place else self.old
@@ -84,7 +84,7 @@ class Layer:
 
 
 @on_both
-def test_moments_of_weights_are_those_of_their_marginals(kernels):
+def test_moments_of_weights_agree_with_their_marginals(kernels):
     weight = marginals(2, 3, 5, seed=1)
     mean, variance, second = (torch.empty(2, 3, 5, dtype=torch.float64) for _ in range(3))
     kernels.fill_weight_moments(weight, mean, variance, second)
@@ -163,11 +163,11 @@ def test_sums_over_inputs_are_moments_of_sums_of_products(kernels, lengths):
 @on_both
 @every_length
 @pytest.mark.parametrize("with_old", [True, False])
-def test_messages_of_rows_are_those_of_products_to_zeroth_order(kernels, with_old, lengths):
+def test_messages_of_rows_agree_with_products_to_zeroth_order(kernels, with_old, lengths):
     layer = Layer(lengths)
     w, s_w, a, s_a = layer.weight.mean, layer.weight.variance, layer.a.mean, layer.a.variance
     to_inputs, tau, rho, total_tau, total_rho, kept_tau, kept_rho = layer.sent(kernels, with_old)
-    # Of every row: precision g E[a²], and tau = E[a] (h + g E[a] E[w]).
+    # For every row: precision g E[a²], and tau = E[a] (h + g E[a] E[w]).
     precision = torch.einsum("mno,mni->moi", layer.g, a.square() + s_a)
     pull = torch.einsum("mno,mni->moi", layer.h, a)
     pull += w * torch.einsum("mno,mni->moi", layer.g, a.square())
@@ -199,7 +199,7 @@ def test_single_precision_is_as_good_as_it_can_be(lengths):
 
 @both_types
 @pytest.mark.parametrize("rows", [4, 37])
-def test_members_have_the_same_bits_alone(rows, dtype):
+def test_members_have_the_same_bits_separately(rows, dtype):
     layer = Layer((3, rows, 130, 5), dtype)
     sums = torch.cat(compiled.dense_sums(layer.weight, layer.moments, None).parts())
     sent = layer.sent(compiled)
@@ -223,7 +223,7 @@ def test_what_nobody_keeps_changes_nothing_else():
 
 
 def a_visit(kernels, schedule, monkeypatch, few_rows: int) -> list[Tensor]:
-    """Return what two iterations of a layer send and leave, of seven examples."""
+    """Return the messages and the state of a layer after two iterations, for seven examples."""
     monkeypatch.setattr(kernels, "FEW_ROWS", few_rows)
     layer = LaterLayer(Dense(Linear(5), 21), "zeroth", kernels)
     layer.start_from(Weights(marginals(2, 5, 21, seed=1), marginals(2, 5, seed=2)))

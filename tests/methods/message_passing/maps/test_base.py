@@ -61,7 +61,7 @@ def test_members_side_by_side_are_those_alone(map):
 @each_map
 @pytest.mark.parametrize("members", [1, 3])
 def test_sums_over_examples_as_a_gpu_makes_them_are_gradients(map, members, monkeypatch):
-    """Few channels are products of rows there; the truth is autograd through the forward map."""
+    """Few channels are products of rows there; compared with autograd through the forward map."""
     x, w, z = tensors(map, members)
     w.requires_grad_()
     (truth,) = torch.autograd.grad(map.forward(x, w), w, z)
@@ -72,7 +72,7 @@ def test_sums_over_examples_as_a_gpu_makes_them_are_gradients(map, members, monk
         assert sums.stride() == map.weights_room(sums, 1).stride()
 
 
-def test_a_convolution_is_that_of_the_library():
+def test_a_convolution_agrees_with_the_library():
     map = MAPS["padded, of a stride"]
     x, w, _ = tensors(map, 1)
     assert_close(map.forward(x, w)[0], F.conv2d(x[0], w[0], stride=2, padding=1))

@@ -1,4 +1,4 @@
-"""Networks of correlated units, beside dense matrices, samples and each other."""
+"""Networks of correlated units, compared with dense matrices, samples and each other."""
 
 from dataclasses import replace
 
@@ -62,7 +62,7 @@ def inputs_of(shape, points=2, seed=0, scale=1.0):
 
 
 def weights_of(architecture, shape, seed=3):
-    """Return weights of a mean above 0, behind which units are correlated."""
+    """Return weights with a mean above 0, behind which units are correlated."""
     start = TorchNetwork(architecture, shape).initial_weights([stream(seed)], dtype=DOUBLE)
     return start + start.abs()
 
@@ -199,7 +199,7 @@ def test_deviations_are_nearer_to_samples_than_those_of_independent_units(
         off = ~torch.eye(truth.shape[-1], dtype=torch.bool)
         error = (found.covariance[0] - covariance)[:, off].abs().mean()
         assert error < 0.25 * covariance[:, off].abs().mean()
-        # units of one sign are skewed together, which no covariance says
+        # units of one sign are skewed together, which no covariance expresses
         assert (found.mean[0] - mean).abs().mean() < 0.06 * truth.sqrt().mean()
 
 
@@ -236,7 +236,7 @@ def test_gaussian_weights_of_dense_layers_add_variance_of_their_own(covariances)
 
 
 @pytest.mark.parametrize("covariances", FORMS, ids=["all", "rank"])
-def test_gradients_are_those_of_finite_differences(covariances):
+def test_gradients_agree_with_finite_differences(covariances):
     architecture = (Linear(3), LEAKY, Linear(3), ReLU(), Linear(2))
     x, weights = inputs_of((3,), points=1), weights_of(architecture, (3,))
 
@@ -306,7 +306,7 @@ def test_differences_of_logits_have_their_own_variances():
     covariance = shared.unsqueeze(-1) + torch.diag_embed(own)
     x = Moments(mean, covariance.diagonal(dim1=-2, dim2=-1))
     for rule in ("logistic", "normal"):
-        # what all logits share makes no class more probable
+        # a shift common to all logits makes no class more probable
         torch.testing.assert_close(
             log_probabilities(x, rule, covariance), log_probabilities(Moments(mean, own), rule)
         )
@@ -332,7 +332,7 @@ def test_what_cannot_be_known_is_refused():
             replace(Covariances(), **settings_)
 
 
-def test_directions_are_those_of_singular_vectors_and_are_kept_for_equal_weights():
+def test_directions_agree_with_singular_vectors_and_are_kept_for_equal_weights():
     layer, kept = Conv2d(5, 3), DirectionCache()
     weight = normals(5, 2, 3, 3)
     linear = LinearMap(layer, weight, (2, 9, 9), kept)

@@ -1,4 +1,4 @@
-"""Expansions of unitwise functions, beside quadrature in one dimension and in two."""
+"""Expansions of unitwise functions, by quadrature in one and two dimensions."""
 
 from math import factorial
 
@@ -38,7 +38,7 @@ def coefficients(expansion, x):
 
 
 def by_quadrature(function, mean, variance, order):
-    """Return E[f(X) H_k(Z)] of k = 1, ..., order."""
+    """Return E[f(X) H_k(Z)] for k = 1, ..., order."""
     std = variance**0.5
     return [
         truth.expectation(
@@ -51,7 +51,7 @@ def by_quadrature(function, mean, variance, order):
     ]
 
 
-def test_hermite_polynomials_are_those_of_numpy():
+def test_hermite_polynomials_agree_with_numpy():
     x = np.linspace(-3, 3, 13)
     expected = [np.polynomial.hermite_e.hermeval(x, row) for row in np.eye(6)]
     for count in (0, 1, 2, 6):
@@ -63,7 +63,7 @@ def test_hermite_polynomials_are_those_of_numpy():
 
 @pytest.mark.parametrize(("mean", "variance"), UNITS)
 @pytest.mark.parametrize("slope", [0.0, 0.1, 0.6])
-def test_coefficients_of_rectifiers_are_those_of_quadrature(slope, mean, variance):
+def test_coefficients_of_rectifiers_agree_with_quadrature(slope, mean, variance):
     x = unit(mean, variance)
     found = coefficients(rectifier(x, slope, 6), x)
     expected = by_quadrature(lambda t: np.where(t > 0, t, slope * t), mean, variance, 6)
@@ -80,7 +80,7 @@ def test_coefficients_of_rectifiers_are_those_of_quadrature(slope, mean, varianc
     ],
     ids=["tanh", "swish", "sigmoid"],
 )
-def test_coefficients_of_smooth_units_are_those_of_quadrature(slope, function, mean, variance):
+def test_coefficients_of_smooth_units_agree_with_quadrature(slope, function, mean, variance):
     x = unit(mean, variance)
     found = coefficients(smooth(slope)(x, 4), x)
     np.testing.assert_allclose(found, by_quadrature(function, mean, variance, 4), atol=2e-6)

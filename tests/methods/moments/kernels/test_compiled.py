@@ -1,4 +1,4 @@
-"""The kernels in C. Truth: the reference, which is tested against quadrature."""
+"""The kernels in C, compared with the reference, which is tested by quadrature."""
 
 import subprocess
 
@@ -46,8 +46,8 @@ def all_calls(kernels, given: list[torch.Tensor], slope: float, exact: bool) -> 
 def error(found: list[torch.Tensor], given: list[torch.Tensor], slope: float, exact: bool) -> float:
     """Return the largest error against the reference in double precision.
 
-    That of moments relatively, in units of 1 + a² (by which e^(-a²/2) multiplies the rounding of
-    a = mean/std); that of gradients in units of their largest factors.
+    Errors of moments are relative, in units of 1 + a² (the factor by which e^(-a²/2) multiplies the
+    rounding of a = mean/std); errors of gradients are in units of their largest factors.
     """
     mean, variance, first, second = (t.double() for t in given)
     truth = calls(reference, [mean, variance, first, second], slope, exact)
@@ -82,7 +82,7 @@ def test_maxima_of_both_precisions_are_near_to_the_reference(exact):
         truth = pair_calls(reference, [mean, variance, first, second], exact)
         total = variance + variance.flip(-1)
         std = total.sqrt()
-        # Rounding the difference of means weighs as much as the means do beside its deviation.
+        # Rounding the difference of means weighs as much as the means relative to its deviation.
         moved = 1 + ((mean.abs() + mean.flip(-1).abs()) / std) ** 2
         push = first.abs() + second.abs() * std
         sizes = [std + mean.abs() + mean.flip(-1).abs(), total, push, push / std, push, push / std]
@@ -93,7 +93,7 @@ def test_maxima_of_both_precisions_are_near_to_the_reference(exact):
 @TYPES
 @KINDS
 def test_tails_below_0_keep_their_digits(dtype, exact):
-    """ReLU at -12: all of its moments are what a difference would lose."""
+    """ReLU at -12: all of its moments would be lost in a difference."""
     mean = torch.linspace(-12, 0, 2001, dtype=dtype)
     given = [mean, torch.ones_like(mean), torch.ones_like(mean), torch.ones_like(mean)]
     truth = calls(reference, [t.double() for t in given], 0.0, exact)
@@ -113,7 +113,7 @@ def test_no_bit_depends_on_where_a_unit_stands_or_on_how_many_there_are(dtype, e
             rows = slice(start, start + count)
             part = calls(compiled, [t[rows] for t in given], 0.01, exact)
             assert all(p.equal(w[rows]) for p, w in zip(part, whole, strict=True))
-        # Of a symmetric stretch the partners stand in it too.
+        # The partners of a symmetric stretch are in it, too.
         rows = slice(start, 200 - start)
         part = pair_calls(compiled, [t[rows] for t in given], exact)
         assert all(p.equal(w[rows]) for p, w in zip(part, pairs, strict=True))

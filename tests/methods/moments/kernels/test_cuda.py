@@ -1,4 +1,4 @@
-"""The kernels for CUDA: by NVIDIA's compiler, on an emulation, and on a GPU where there is one."""
+"""The CUDA kernels: by NVIDIA's compiler, on an emulation, and on a GPU if there is one."""
 
 import ctypes
 import subprocess
@@ -18,13 +18,13 @@ NAMES = (*KERNELS, *(f"paper_{name}" for name in KERNELS))
 
 
 class Emulated(cuda.Cuda):
-    """The kernels for CUDA, run by the processor's threads."""
+    """The CUDA kernels, run by the processor's threads."""
 
     def __init__(self, folder):
         self.folder, self.libraries = folder, {}
 
     def call(self, name, numbers, tensors):
-        """Run a kernel with its arguments behind addresses, as a driver is given them."""
+        """Run a kernel with the addresses of its arguments, as a driver receives them."""
         first = tensors[0]
         if first.dtype not in self.libraries:
             self.libraries[first.dtype] = self.build(first.dtype)
@@ -55,7 +55,7 @@ def emulated(tmp_path_factory):
 @KINDS
 def test_emulated_kernels_have_the_bits_of_those_in_c(dtype, exact, emulated):
     given = units(3, 700, dtype=dtype)
-    # No number is so small that C makes it 0.
+    # No number is so small that C flushes it to 0.
     given[0], given[1] = given[0].clamp(-2, 2), given[1].clamp(min=0.1)
     for slope in (0.0, 0.1, -1.0):
         found, expected = (all_calls(k, given, slope, exact) for k in (emulated, compiled))

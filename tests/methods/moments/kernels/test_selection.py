@@ -1,4 +1,4 @@
-"""Kernels in C where there is a compiler; torch, with a warning, where there is none."""
+"""Kernels in C if there is a compiler; else torch, with a warning."""
 
 import shutil
 

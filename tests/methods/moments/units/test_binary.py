@@ -1,4 +1,4 @@
-"""Moments of units between 0 and 1, against quadrature, Owen's function and finite differences."""
+"""Moments of units between 0 and 1, by quadrature, Owen's function and finite differences."""
 
 from collections.abc import Callable
 from math import pi
@@ -91,7 +91,7 @@ def test_variance_of_the_normal_distribution_function_follows_owen(mean, varianc
 
 
 @EACH
-def test_piecewise_exponential_mean_is_that_of_quadrature(mean, variance):
+def test_piecewise_exponential_mean_agrees_with_quadrature(mean, variance):
     def laplace(x):
         return torch.where(x < 0, 2 ** (x.clamp(max=0) - 1), 1 - 2 ** (-x.clamp(min=0) - 1))
 
@@ -107,7 +107,7 @@ def test_piecewise_exponential_mean_of_wide_and_known_units_is_finite():
         Moments(torch.tensor([3.0, -1.0, 0.0]), torch.tensor([1e8, 0.0, 1e8]))
     )
     assert found.tolist() == pytest.approx([ndtr(3e-4), 0.25, 0.5], abs=1e-4)
-    assert log_ndtr(-1e4) < -1e7  # what it is made of
+    assert log_ndtr(-1e4) < -1e7  # the sum of its terms
 
 
 def test_logistic_function_is_right_in_both_tails():
@@ -133,7 +133,7 @@ FUNCTIONS: dict[str, Callable[[Moments], Moments]] = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_gradients_are_those_of_finite_differences(name):
+def test_gradients_agree_with_finite_differences(name):
     mean = torch.linspace(-3, 3, 13, dtype=torch.float64).repeat(3).requires_grad_()
     variance = torch.tensor([0.3, 1, 7], dtype=torch.float64).repeat_interleave(13)
 

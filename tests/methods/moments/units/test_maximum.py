@@ -1,4 +1,4 @@
-"""Moments of maxima against quadrature, finite differences and deterministic pooling."""
+"""Moments of maxima, by quadrature, finite differences and deterministic pooling."""
 
 from typing import Any
 
@@ -66,7 +66,7 @@ def test_a_perfectly_correlated_pair_is_its_greater_member():
 
 @pytest.mark.parametrize("rule", ["exact", "paper", "correlated"])
 @pytest.mark.parametrize("backend", ["fused", "reference"])
-def test_gradients_of_a_pair_are_those_of_finite_differences(rule, backend):
+def test_gradients_of_a_pair_agree_with_finite_differences(rule, backend):
     rng = torch.Generator().manual_seed(3)
     m1, m2 = (torch.randn(20, generator=rng, dtype=torch.float64) * 2 for _ in range(2))
     v1, v2 = (torch.rand(20, generator=rng, dtype=torch.float64) + 0.1 for _ in range(2))
@@ -126,7 +126,7 @@ def test_a_tree_of_independent_normals_is_near_to_simulation():
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_pooling_known_images_is_that_of_torch(size):
+def test_pooling_known_images_agrees_with_torch(size):
     images = torch.randn(2, 3, 4, 7, 8, generator=torch.Generator().manual_seed(2))
     expected = F.max_pool2d(images.flatten(0, 1), size).unflatten(0, (2, 3))
     assert max_pool(Moments(images), size).mean.equal(expected)
@@ -159,7 +159,7 @@ def test_images_with_channels_last_are_pooled_alike_and_stay_so(size):
     assert found.mean.shape == (1, 2, 3, 7 // size, 8 // size)
 
 
-def test_misuse_is_said():
+def test_usage_errors_are_reported():
     x = normal((0.0, 1.0))
     with pytest.raises(ValueError, match='variance="exact" with a covariance'):
         maximum(x, x, torch.zeros(1, dtype=torch.float64), "paper")

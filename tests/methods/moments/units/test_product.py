@@ -1,4 +1,4 @@
-"""Moments of products against enumeration of a few values."""
+"""Moments of products, by enumeration of a few values."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Moments of smooth units, beside scipy's adaptive quadrature and finite differences."""
+"""Moments of smooth units, by SciPy's adaptive quadrature and finite differences."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def adaptive(function, mean, std):
 
 @pytest.mark.parametrize("name", UNITS)
 @pytest.mark.parametrize(("std", "error"), [(1e-3, 1e-9), (0.3, 1e-9), (1, 1e-9), (3, 2e-7)])
-def test_moments_are_those_of_adaptive_quadrature(name, std, error):
+def test_moments_agree_with_adaptive_quadrature(name, std, error):
     unit, function = UNITS[name]
     means = [-6.0, -1.0, 0.0, 0.4, 3.0]
     y = unit(Moments(*(torch.tensor(v, dtype=torch.float64) for v in (means, [std**2] * 5))))
@@ -42,7 +42,7 @@ def test_moments_are_those_of_adaptive_quadrature(name, std, error):
 
 
 @pytest.mark.parametrize("name", UNITS)
-def test_gradients_are_those_of_finite_differences(name):
+def test_gradients_agree_with_finite_differences(name):
     unit, _ = UNITS[name]
     mean = torch.tensor([-2.0, 0.0, 0.5, 3.0], dtype=torch.float64, requires_grad=True)
     variance = torch.tensor([0.5, 1.0, 0.01, 2.0], dtype=torch.float64, requires_grad=True)
@@ -88,11 +88,11 @@ def test_sigmoids_are_exact_however_wide_the_unit(variance, dtype, error):
 @pytest.mark.parametrize("mean", [-20.0, 20.0])
 def test_deviations_of_saturated_sigmoids_keep_their_digits_in_float32(mean):
     y = sigmoid(Moments(torch.tensor([mean]), torch.tensor([1.0])))
-    exact = np.exp(-40) * (np.exp(2) - np.exp(1))  # of a lognormal, as S is exp in its tail
+    exact = np.exp(-40) * (np.exp(2) - np.exp(1))  # lognormal, since S is exp in its tail
     assert float(y.variance) == pytest.approx(exact, rel=1e-4)
 
 
-def test_gradients_of_wide_sigmoids_are_those_of_finite_differences():
+def test_gradients_of_wide_sigmoids_agree_with_finite_differences():
     mean = torch.tensor([-40.0, -2.0, 0.5, 30.0] * 2, dtype=torch.float64, requires_grad=True)
     variance = torch.tensor([9.5] * 4 + [300.0] * 4, dtype=torch.float64, requires_grad=True)
 

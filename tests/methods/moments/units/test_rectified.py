@@ -1,4 +1,4 @@
-"""Moments of rectifiers, whose truth is quadrature and arithmetic of 120 digits."""
+"""Moments of rectifiers, by quadrature and 120-digit arithmetic."""
 
 from typing import Any
 
@@ -70,13 +70,13 @@ def test_standard_functions_keep_their_digits_in_both_tails():
     a = torch.tensor(TAILS, dtype=torch.float64)
     ratio, factor, cdf = variance_ratio(a), mean_factor(a), normal_cdf(a)
     for k, x in enumerate(TAILS):
-        # Of the lower tail's differences y⁴ is lost, of e^(-y²/2) the rounding of y².
+        # Differences in the lower tail lose y⁴, and e^(-y²/2) loses the rounding of y².
         assert abs(ratio[k].item() / truth.variance_ratio(x) - 1) < 4e-16 * (4 + x**4 * (x < 0))
         assert abs(factor[k].item() / truth.mean_factor(x) - 1) < 4e-16 * (4 + x**2)
         assert cdf[k].item() == pytest.approx(float(mpmath.ncdf(x)), rel=1e-12)
 
 
-def test_standard_functions_of_single_precision_are_those_of_double_precision():
+def test_standard_functions_of_single_precision_agree_with_double_precision():
     a = torch.linspace(-14, 14, 2001)
     for function in (variance_ratio, mean_factor, normal_cdf):
         assert function(a).equal(function(a.double()).float())
@@ -111,7 +111,7 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_gradients_are_those_of_finite_differences(name):
+def test_gradients_agree_with_finite_differences(name):
     mean = torch.linspace(-5, 5, 23, dtype=torch.float64).repeat(3).requires_grad_()
     variance = torch.tensor([0.3, 1, 7], dtype=torch.float64).repeat_interleave(23)
     variance.requires_grad_()
@@ -122,7 +122,7 @@ def test_gradients_are_those_of_finite_differences(name):
 
 @BACKENDS
 def test_gradients_keep_their_digits_in_the_tails(backend):
-    """Truth: derivatives of the closed forms in arithmetic of 60 digits."""
+    """Compared with derivatives of the closed forms in 60-digit arithmetic."""
     slope, std = 0.1, 0.7
     for a in (-25.0, -12.0, -7.0, 7.0, 12.0):
         mean = torch.tensor([a * std], dtype=torch.float64, requires_grad=True)
@@ -171,7 +171,7 @@ def test_variance_0_is_the_deterministic_function(name, dtype):
     assert alone.variance is None
     (found.mean.sum() + found.variance.sum()).backward()
     (truth_gradient,) = torch.autograd.grad(F.leaky_relu(mean, slope).sum(), mean)
-    # At the bend itself any slope between both is right.
+    # At the bend, any slope between the two is correct.
     torch.testing.assert_close(mean.grad[:-1], truth_gradient[:-1], rtol=1e-6, atol=0)
     assert min(slope, 1) <= mean.grad[-1] <= 1
     assert variance.grad.isfinite().all()
@@ -181,7 +181,7 @@ def test_variance_0_is_the_deterministic_function(name, dtype):
 
 
 def test_wrong_words_are_refused():
-    # Where types are checked the call itself is refused.
+    # If types are checked, the call itself is refused.
     x: Any = normal((0.0, 1.0))
     wrong: Any = "wrong"
     with pytest.raises((ValueError, TypeCheckError), match=r"exact.*paper"):

@@ -1,4 +1,4 @@
-"""Class probabilities against two classes in closed form, simulation and the softmax itself."""
+"""Class probabilities, by closed forms for two classes, simulation and the softmax itself."""
 
 import pytest
 import torch
@@ -70,7 +70,7 @@ def test_logistic_rule_is_near_to_simulation():
 
 
 @EVERY
-def test_gradients_are_those_of_finite_differences(rule):
+def test_gradients_agree_with_finite_differences(rule):
     x = logits(4, 5)
     given = (x.mean.requires_grad_(), x.variance.requires_grad_())
     assert torch.autograd.gradcheck(

@@ -1,4 +1,4 @@
-"""Networks as somebody would write them in PyTorch."""
+"""Networks as users write them in PyTorch."""
 
 import torch
 from torch import Tensor, nn
@@ -8,7 +8,7 @@ from bnnbench.methods.networks.architectures import TorchModule
 
 
 class Mlp(nn.Module):
-    """Four features, or any number, to one output; as `mlp([16, 8], outputs)` of ours."""
+    """Four features, or any number, to one output; equals our `mlp([16, 8], outputs)`."""
 
     def __init__(self, features: int = 4, outputs: int = 1, dropout: float = 0.0) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ def adapted_mlp(outputs: int = 1) -> nn.Module:
 
 
 class Undisciplined(nn.Module):
-    """Draws without a layer, keeps a count, replaces a buffer, uses one weight twice."""
+    """Draws outside of layers, keeps a count, replaces a buffer, uses one weight twice."""
 
     def __init__(self, outputs: int = 1) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class Undisciplined(nn.Module):
 
 
 def tokens(outputs: int = 3) -> nn.Module:
-    """A dense layer at several positions of a sequence, then one at all together."""
+    """A dense layer at several positions of a sequence, then one for all of them together."""
     return nn.Sequential(
         nn.Unflatten(1, (2, 2)),
         nn.Linear(2, 3),

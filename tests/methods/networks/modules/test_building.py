@@ -57,7 +57,7 @@ def test_a_factory_that_is_not_there_is_named(name):
         built(TorchModule(name, 1), 0)
 
 
-def test_counts_and_shapes_are_those_of_torch():
+def test_counts_and_shapes_agree_with_torch():
     network = TorchNetwork(RESNET, (2, 8, 8))
     module = ResNet()
     assert network.parameter_count == sum(p.numel() for p in module.parameters())
@@ -74,7 +74,7 @@ def test_counts_and_shapes_are_those_of_torch():
     assert fan_in["0.fc.weight"] == fan_in["0.fc.bias"] == 8
 
 
-def test_initial_weights_are_those_of_the_constructor_and_follow_from_the_stream():
+def test_initial_weights_agree_with_the_constructor_and_follow_from_the_stream():
     network = TorchNetwork(MLP, (4,))
     first, second, again = network.initial_weights([stream(1), stream(2), stream(1)])
     assert torch.equal(first, again)

@@ -1,4 +1,4 @@
-"""Methods on networks of one's own: those that need gradients alone, and those that say no."""
+"""Methods on custom networks: those that need only gradients, and those that refuse."""
 
 import math
 from dataclasses import replace
@@ -56,7 +56,7 @@ def pictures(seed: int = 0, architecture=RESNET, rows: int = 60) -> Problem:
 
 
 def test_a_module_and_the_same_network_of_ours_have_equal_scores(tmp_path, monkeypatch):
-    """Both start at the same weights and see all rows in every batch."""
+    """Both start at the same weights and use all rows in every batch."""
     module = Mlp()
     torch.save(module.state_dict(), tmp_path / "start.pt")
     start = torch.cat([p.detach().flatten() for p in module.parameters()])
@@ -108,7 +108,7 @@ def test_a_residual_network_learns_under(name):
 
 
 @pytest.mark.parametrize("name", ["AdamW", "Ensemble", "MFVI", "IVON", "SWAG"])
-def test_fits_together_equal_fits_alone_bit_for_bit(name):
+def test_fits_together_equal_separate_fits_bit_for_bit(name):
     problems = [pictures(0), pictures(1)]
     together = METHODS[name].fit_many(problems, streams(5, 6))
     for problem, seed, posterior in zip(problems, (5, 6), together, strict=True):
@@ -119,8 +119,8 @@ def test_fits_together_equal_fits_alone_bit_for_bit(name):
         assert torch.equal(found.log_probs, expected.log_probs)
 
 
-def test_training_is_that_of_a_plain_loop_with_batch_norm(tmp_path):
-    """One batch an epoch, so that the order of rows does not matter."""
+def test_training_agrees_with_a_plain_loop_with_batch_norm(tmp_path):
+    """One batch per epoch, so that the order of rows has no effect."""
     torch.manual_seed(2)
     module = ResNet()
     torch.save(module.state_dict(), tmp_path / "start.pt")
@@ -156,7 +156,7 @@ def test_a_frozen_part_is_not_trained_and_not_counted(name):
 
 
 def test_a_pretrained_network_with_a_new_head_predicts_as_its_features_do(tmp_path):
-    """The backbone's features with a linear head of ours: AdamW on either gives one answer."""
+    """The backbone's features with our linear head: AdamW gives the same answer on either."""
     torch.manual_seed(4)
     backbone = ResNet().eval()
     for norm in [m for m in backbone.modules() if isinstance(m, torch.nn.BatchNorm2d)]:
@@ -216,7 +216,7 @@ def test_what_a_method_cannot_do_with_a_module_is_said_by_name(name):
         method.fit(problem, stream(0))
 
 
-def test_hamiltonian_monte_carlo_of_a_small_module_is_that_of_our_network():
+def test_hamiltonian_monte_carlo_of_a_small_module_agrees_with_our_network():
     settings = Hmc(draws=150, thinning=1, warmup=100, chains=1, prior_precision=1.0)
     module = TorchModule("torch.nn:Linear", 1, arguments={"in_features": 4, "out_features": 1})
     predictions = []
@@ -231,7 +231,7 @@ def test_hamiltonian_monte_carlo_of_a_small_module_is_that_of_our_network():
 
 @pytest.mark.parametrize("structure", [Kfac(), Diagonal(), Full("last")], ids=str)
 def test_laplace_around_a_module_is_that_around_our_network(structure):
-    """At the same weights, the curvature seen by hooks is that seen by our layers."""
+    """At the same weights, hooks and our layers give the same curvature."""
     problem = classification(0, 40, architecture=CLASSIFIER)
     mode = AdamW(0.02, epochs=20).fit(problem, stream(0))
     ours = replace(mode, network=TorchNetwork(mlp([16, 8], outputs=3), (4,)))
@@ -240,7 +240,7 @@ def test_laplace_around_a_module_is_that_around_our_network(structure):
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
 
 
-def test_the_curvature_of_a_convolution_and_of_positions_is_that_of_automatic_differentiation():
+def test_the_curvature_of_a_convolution_and_of_positions_agrees_with_automatic_differentiation():
     for layer, problem in (
         (RESNET[0], pictures(rows=8)),
         (TorchModule(tokens, 3), classification(0, 8)),

@@ -1,4 +1,4 @@
-"""A module run by our weights, against the module itself."""
+"""A module run with our weights, compared with the module itself."""
 
 import copy
 
@@ -27,7 +27,7 @@ ROWS = torch.randn(9, 4, generator=stream(5))
 
 
 def module_with(network, weights, buffers, module):
-    """Return the module with a member's weights and statistics, as torch has them."""
+    """Return the module with a member's weights and statistics, as in torch."""
     state = {}
     for flat, slices in ((weights, network.parameters), (buffers, network.buffers)):
         for part in slices:
@@ -58,7 +58,7 @@ def test_each_member_is_the_module_with_its_weights(training):
             torch.testing.assert_close(moved, state[part.name_in_step])
 
 
-def test_gradients_are_those_of_the_module():
+def test_gradients_agree_with_the_module():
     network = TorchNetwork(RESNET, (2, 8, 8))
     weights, buffers = at_random(network, 2)
     weights.requires_grad_()
@@ -84,8 +84,8 @@ def test_evaluation_changes_no_statistics():
     assert torch.equal(network(weights, IMAGES[None], buffers=before), first)
 
 
-def test_recomputed_statistics_are_those_of_torch_over_all_points():
-    """`torch.optim.swa_utils.update_bn` averages batches of equal size alike."""
+def test_recomputed_statistics_agree_with_torch_over_all_points():
+    """`torch.optim.swa_utils.update_bn` averages batches of equal size in the same way."""
     network = TorchNetwork(RESNET, (2, 8, 8))
     weights, buffers = at_random(network, 2)
     points = torch.randn(12, 2, 8, 8, generator=stream(6))
@@ -194,7 +194,7 @@ def test_a_module_that_draws_by_itself_follows_the_stream_and_replaced_buffers_a
 
 
 @pytest.mark.parametrize("training", [False, True])
-def test_stacked_members_equal_those_computed_alone(training):
+def test_stacked_members_equal_those_computed_separately(training):
     stacked = TorchModule(Mlp, 3, arguments={"outputs": 3}, stacked=True)
     side_by_side, alone = TorchNetwork((stacked,), (4,)), TorchNetwork(CLASSIFIER, (4,))
     weights = alone.initial_weights(streams(1, 2, 3))

@@ -1,4 +1,4 @@
-"""The compiled loss, gradient and Gauss-Newton diagonal against torch's autograd."""
+"""The compiled loss, gradient and Gauss-Newton diagonal, compared with torch's autograd."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def torch_loss(rows, flat):
     return 0.5 * (predicted - targets).square().sum(1)
 
 
-def test_loss_and_gradient_of_a_row_are_those_of_autograd(rows, weights):
+def test_loss_and_gradient_of_a_row_agree_with_autograd(rows, weights):
     flat = rows.in_torch(weights).requires_grad_()
     losses = torch_loss(rows, flat)
     space = workspace(rows.widths)
@@ -83,7 +83,7 @@ def test_the_full_batch_adds_up_all_rows(rows, weights):
     torch.testing.assert_close(rows.in_torch(gradient), flat.grad, rtol=1e-11, atol=1e-12)
 
 
-def test_the_gauss_newton_diagonal_is_that_of_jacobians_and_output_hessians(rows, weights):
+def test_the_gauss_newton_diagonal_agrees_with_jacobians_and_output_hessians(rows, weights):
     flat = rows.in_torch(weights)
     jacobians = torch.func.jacrev(lambda w: outputs(rows, w))(flat)  # points outputs parameters
     hessian = torch.eye(3, dtype=torch.float64).expand(37, 3, 3)
@@ -95,7 +95,7 @@ def test_the_gauss_newton_diagonal_is_that_of_jacobians_and_output_hessians(rows
     torch.testing.assert_close(rows.in_torch(diagonal), expected, rtol=1e-10, atol=1e-12)
 
 
-def test_linearised_variances_are_those_of_finite_differences(rows, weights):
+def test_linearised_variances_agree_with_finite_differences(rows, weights):
     variances = np.abs(rows.initial(stream(3)))
     means, spreads = linearised(weights, variances, rows.widths, rows.tanh, rows.inputs)
     flat, step = rows.in_torch(weights), 1e-6

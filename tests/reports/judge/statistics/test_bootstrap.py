@@ -23,7 +23,7 @@ def test_resampled_means_of_seeds_in_folds_have_the_variance_of_two_stages():
     scores = rng.normal(size=(1, 6, 4)) + 2 * rng.normal(size=(1, 6, 1))
     drawn = nested(scores).resampled(np.random.default_rng(1), 40_000)[:, 0]
     folds = scores[0].mean(1)
-    # Var(mean of drawn folds) + E[Var(mean of drawn seeds | folds)], both of the plug-in kind.
+    # Var(mean of drawn folds) + E[Var(mean of drawn seeds | folds)], both plug-in estimates.
     expected = folds.var() / 6 + scores[0].var(1).mean() / 4 / 6
     assert drawn.var() == pytest.approx(expected, rel=0.04)
     assert drawn.mean() == pytest.approx(scores.mean(), abs=4 * math.sqrt(expected / 40_000))
@@ -61,7 +61,7 @@ def test_a_method_that_failed_is_last_in_every_draw():
     assert (found.mean[2], found.low[2], found.high[2]) == (3, 3, 3)
 
 
-def test_mean_ranks_are_those_of_the_means():
+def test_mean_ranks_agree_with_the_means():
     rng = np.random.default_rng(0)
     sets = [nested(rng.normal(size=(4, 5, 2))) for _ in range(6)]
     means = [of.scores.mean((1, 2)) for of in sets]
@@ -79,13 +79,13 @@ def test_intervals_hold_the_true_mean_rank():
         scores = rng.normal(size=(10, 2, 12, 1)) + gaps
         found = mean_rank_intervals([nested(own) for own in scores], draws=100)
         covered += found.low[0] <= 1.3 <= found.high[0]
-    # All ten agree in 3 % of the cases, and nothing spreads then.
+    # All ten agree in 3 % of the cases, and then nothing varies.
     assert covered / runs >= 0.95 - 4 * math.sqrt(0.05 * 0.95 / runs)
 
 
 @pytest.mark.parametrize("sets", [4, 10])
 def test_intervals_hold_the_true_standardised_difference(sets):
-    """Methods differ by 0.5 on average, by an amount of its own on every set."""
+    """Methods differ by 0.5 on average, with a separate difference on every set."""
     rng, covered, runs = np.random.default_rng(sets), 0, 250
     for _ in range(runs):
         found = standardised_difference_intervals(
@@ -96,7 +96,7 @@ def test_intervals_hold_the_true_standardised_difference(sets):
 
 
 def _with_effect(rng, effect):
-    """Return folds whose standard deviation is 1 exactly, the unit of the effect."""
+    """Return folds whose standard deviation is exactly 1, the unit of the effect."""
     common = rng.normal(size=(1, 12, 1))
     common = (common - common.mean()) / common.std(ddof=1)
     return nested(np.concatenate([common, common + effect]))

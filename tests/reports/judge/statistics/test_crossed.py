@@ -1,4 +1,4 @@
-"""Seeds and test points as crossed random effects, against vectors, loops and simulation."""
+"""Seeds and test points as crossed random effects, by vectors, loops and simulation."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def test_all_pairs_at_once_are_pairs_one_by_one(methods, seeds, points):
 def test_a_run_cannot_vary_less_than_its_points_make_it():
     rng = np.random.default_rng(1)
     scores = rng.normal(size=(2, 3, 400))
-    scores -= scores.mean(2, keepdims=True)  # accidentally close seeds
+    scores -= scores.mean(2, keepdims=True)  # seeds close by accident
     found = crossed(scores)
     assert found.runs.variance[0, 1] == pytest.approx(0, abs=1e-20)
     assert found.of_seeds[0, 1] == pytest.approx(found.floor[0, 1] / 3)
@@ -80,7 +80,7 @@ def test_an_auroc_adds_the_variances_of_outliers_and_inliers():
     assert found.freedom[0, 1] == pytest.approx(freedom)
 
 
-def test_the_squared_error_is_that_of_new_seeds_and_points():
+def test_the_squared_error_agrees_with_new_seeds_and_points():
     """Its mean over 400 draws is the variance of the mean difference over these draws."""
     rng = np.random.default_rng(4)
     means, squares = [], []

@@ -1,4 +1,4 @@
-"""Elimination and practical equality, against the vectors of the specification."""
+"""Elimination and practical equality, compared with the vectors of the specification."""
 
 import numpy as np
 import pytest

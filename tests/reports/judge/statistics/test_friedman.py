@@ -73,7 +73,7 @@ def test_one_set_or_one_method_cannot_be_ranked(shape):
         ranking(np.zeros(shape), True)
 
 
-# Demšar (2006), table 5, with the digits of the specification; from two methods to ten.
+# Demšar (2006), table 5, with the digits of the specification, for two to ten methods.
 TABULATED = (
     1.959964,
     2.343701,
@@ -106,7 +106,7 @@ def test_bars_join_the_largest_groups_without_a_difference():
 
 
 def test_no_bar_holds_two_methods_that_differ():
-    # The middle one differs from the last, the first from none: no bar may pass over it.
+    # The middle one differs from the last, the first from none: no bar may cover it.
     different = np.zeros((3, 3), bool)
     different[1, 2] = different[2, 1] = True
     assert undivided(np.array([1.0, 2.0, 3.0]), different) == [(0, 1)]
@@ -182,7 +182,7 @@ def test_random_flips_of_many_sets_agree_with_the_sign_test():
 
 
 def bracketed(rng):
-    """Two equal methods: on a set either one is far ahead of all others, the other far behind."""
+    """Two equal methods: on each set, one is far ahead of all others and the other far behind."""
     scores = 0.1 * rng.normal(size=(9, 10))
     signs = rng.choice([-1.0, 1.0], size=9)
     scores[:, 0], scores[:, 1] = 5 * signs, -5 * signs
@@ -190,7 +190,7 @@ def bracketed(rng):
 
 
 def two_groups(rng):
-    """Five methods of each kind, equal among themselves."""
+    """Five methods of each kind, equal within the kind."""
     better = np.arange(10) < 5
     return rng.normal(size=(9, 10)) + 2 * better, better[:, None] == better
 
@@ -208,7 +208,7 @@ def test_equal_methods_are_called_different_at_most_as_often_as_the_level_says(o
 
 
 def test_nemenyis_difference_would_claim_too_much():
-    """The reason why it is not used: ten equal methods, and 20 % of false claims."""
+    """The reason not to use it: ten equal methods, and 20 % false claims."""
     rng, runs, claims = np.random.default_rng(0), 300, 0
     difference = critical_difference(10, 9)
     for _ in range(runs):

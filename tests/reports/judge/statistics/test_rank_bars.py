@@ -13,7 +13,7 @@ def scores(means, noise, rows=40):
     return {f"m{k}": mean + noise * RNG.normal(size=rows) for k, mean in enumerate(means)}
 
 
-def test_ranks_and_their_correlation_are_those_of_the_means():
+def test_ranks_and_their_correlation_agree_with_the_means():
     first, second = scores([3.0, 1.0, 2.0, 5.0], 2.0), scores([2.0, 1.0, 4.0, 3.0], 2.0)
     found = agreement(first, second)
     means = [[values.mean() for values in table.values()] for table in (first, second)]
@@ -34,7 +34,7 @@ def test_clear_gaps_have_no_bars_and_equal_methods_have_wide_ones():
 
 
 def test_rows_are_resampled_together():
-    """Differences that are the same at every row are certain, whatever the rows."""
+    """Differences that are equal at every row are certain, for any rows."""
     common = RNG.normal(size=40) * 100
     shifted = {f"m{k}": common + k for k in range(4)}
     found = agreement(shifted, shifted)

@@ -1,4 +1,4 @@
-"""Costs of fits in words: of processors where all fits have them, and with the load by others."""
+"""Fit costs in words: of processors if all fits have them, with the load by others."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""How many runs would decide, against the vectors of the specification and simulation."""
+"""The number of runs needed to decide, by the specification's vectors and simulation."""
 
 import math
 
@@ -49,10 +49,10 @@ def test_too_few_test_points_are_not_mended_by_seeds():
     assert plan(enough, LEVEL, 5, RIVALS, None).needed < 20
 
 
-def test_the_power_is_that_of_a_simulation():
+def test_the_power_agrees_with_a_simulation():
     rng, runs, std = np.random.default_rng(0), 8, 0.1
     draws = 0.1 + std * rng.normal(size=(40_000, runs))
     t = draws.mean(1) / (draws.std(1, ddof=1) / math.sqrt(runs))
     found = (t > special.stdtrit(runs - 1, 0.99)).mean()
-    # A variance of n - 1 degrees of freedom, whose number grows with the runs.
+    # A variance with n - 1 degrees of freedom, whose number grows with the runs.
     assert power(Pair(0.1, std**2, 2, 3), runs, 0.01) == pytest.approx(found, abs=0.01)

@@ -1,4 +1,4 @@
-"""The sensitivity of a method to its settings, by searches whose scores are known functions."""
+"""The sensitivity of a method to its settings, in searches with known score functions."""
 
 import math
 import re
@@ -20,7 +20,7 @@ PLACES = (np.arange(16) + 0.5) / 16
 
 
 def tuning(*scores, settings=None):
-    """Return the searches of a method, one a fold, whose trials lie at `PLACES`."""
+    """Return the searches of a method, one per fold, with trials at `PLACES`."""
     runs = []
     for fold, of_fold in enumerate(scores):
         run = a_run(fold, 0, of_fold, {}, int(np.nan_to_num(of_fold, nan=-9.0).max(1).argmax()))
@@ -37,7 +37,7 @@ def test_a_parabola_is_found_and_its_top_is_zero():
     assert found.ends == ("0.0011", "0.0093")
     best = (PLACES - 0.7) ** 2
     expected = np.tile(best.min() - best, (2, 1))
-    assert found.deficits == pytest.approx(expected)  # a constant of a fold does not matter
+    assert found.deficits == pytest.approx(expected)  # a constant of a fold has no effect
     pairs = expected[0].reshape(8, 2).max(1)
     assert found.envelope() == pytest.approx(pairs)
 
@@ -86,7 +86,7 @@ def test_data_sets_share_a_figure_each_at_its_own_scale():
     lines = re.findall(r'<path d="([^"]+)"[^>]*stroke-width: 1.3', drawn.svg)
     steps = [one for one in lines if one.count("L") > 2]  # not those of the legend
     assert len(steps) == 2
-    assert steps[0] == steps[1]  # equal but for their scale
+    assert steps[0] == steps[1]  # equal except for their scale
 
 
 def test_large_settings_are_written_without_powers_of_ten():

@@ -1,4 +1,4 @@
-"""Expected best of n trials and what follows from searches, against arithmetic and enumeration."""
+"""The expected best of n trials and its consequences, by arithmetic and enumeration."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -135,7 +135,7 @@ def test_the_band_holds_the_mean_and_shrinks_with_folds():
     assert high - low == pytest.approx(2 * 1.645 / np.sqrt(500), rel=0.15)
 
 
-def test_seconds_are_those_of_the_search():
+def test_seconds_agree_with_the_search():
     (choice,) = choices([a_run(0, 0, [[-1.0, -2.0]] * 4, {}, 0, seconds=2.5)])
     assert isinstance(choice, Choice)
     assert choice.seconds == 20.0

@@ -1,4 +1,4 @@
-"""Made-up predictions for real rows: digits and patients that ship inside scikit-learn."""
+"""Artificial predictions for real rows: digits and patients that ship inside scikit-learn."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ def run_on(
     seed: int = 0,
     **changes: object,
 ) -> Record:
-    """Return a record of a run on a source, which says on which data it was scored."""
+    """Return a record of a run on a source, with the data that it was scored on."""
     data = source.load(fold)
     scores = {"log_likelihood": -1.0, "accuracy": 0.5} if data.target is None else {
         "log_likelihood": -5.0, "rmse": 50.0
@@ -62,7 +62,7 @@ def of_digits(
     seeds: int = 2,
     **changes: object,
 ):
-    """Keep runs on images: predictions lean to the target, to another degree for each method."""
+    """Store runs on images: predictions lean to the target, to a different degree per method."""
     rng = np.random.default_rng(3)
     runs, predictions = [], {}
     for name, sharpness in names.items():
@@ -84,7 +84,7 @@ def _leaning(rng: np.random.Generator, source: DataSource, condition: Condition,
 
 
 def of_patients(folder, folds: int = 2, seeds: int = 2, **changes: object):
-    """Keep runs on rows: means that are off, and deviations of different sizes."""
+    """Store runs on rows: means with errors, and deviations of different sizes."""
     rng = np.random.default_rng(4)
     runs, predictions = [], {}
     for name, deviation in NAMES.items():

@@ -115,7 +115,7 @@ SEEN = """() => {
     examples: [...document.querySelectorAll(".examples img")].map(e => e.alt),
   };
 }"""
-"""JavaScript: what a page shows of a pair, with cells as numbers of columns and rows."""
+"""JavaScript: what a page shows for a pair, with cells as numbers of columns and rows."""
 
 
 def test_the_other_order_is_the_same_pair_from_the_other_side(visit):

@@ -1,4 +1,4 @@
-"""The choice of examples, against loops over all of them."""
+"""The choice of examples, compared with loops over all of them."""
 
 import itertools
 
@@ -59,7 +59,7 @@ def test_examples_are_those_that_a_sort_of_all_of_them_begins_with(seed):
         assert list(worst) == sorted(range(ROWS), key=lambda i: (one.scores[i], i))[:MOST_WORST]
 
 
-def test_counts_are_those_of_a_loop():
+def test_counts_agree_with_a_loop():
     first, second = pair_of(np.random.default_rng(7))
     expected, parted = {}, 0
     for p, q, target in zip(first.answers, second.answers, first.targets, strict=True):

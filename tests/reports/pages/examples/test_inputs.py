@@ -1,4 +1,4 @@
-"""Inputs of examples are those of the data, or a reason stands in their place."""
+"""Inputs of examples come from the data; else a reason is shown."""
 
 import base64
 import dataclasses
@@ -23,7 +23,7 @@ from tests.reports.pages.examples.stores import CLEAN, COLOURS, DIGITS, PATIENTS
 
 
 def targets_of(source, fold=0):
-    """Return test targets in their unit, as pages keep them."""
+    """Return test targets in their unit, as pages store them."""
     data = source.load(fold)
     targets = data.test.targets.numpy()
     return targets if data.target is None else data.target.mean + data.target.std * targets[:, 0]

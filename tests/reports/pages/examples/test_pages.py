@@ -45,7 +45,7 @@ def runs_of(store, method):
 
 
 def pairs_of(data):
-    """Yield the names of both methods of each pair, and what the page has on it."""
+    """Yield the names of both methods of each pair, and the page's content for it."""
     for name, pair in data["pairs"].items():
         assert name == "-".join(map(str, pair["methods"]))
         yield *(data["methods"][k] for k in pair["methods"]), pair

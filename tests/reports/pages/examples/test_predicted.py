@@ -1,4 +1,4 @@
-"""Means over seeds, against sums written out and against draws of the mixture."""
+"""Means over seeds, compared with sums written out and draws of the mixture."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_probabilities_and_log_scores_are_means_over_seeds(tmp_path):
     assert found.seeds == (0, 1, 2)
 
 
-def test_moments_are_those_of_the_mixture_in_the_targets_unit(tmp_path):
+def test_moments_agree_with_the_mixture_in_the_targets_unit(tmp_path):
     rng = np.random.default_rng(1)
     (one, targets), (other, _) = regressed(rng, 0.1, 0.3, 4), regressed(rng, 0.5, 0.2, 4)
     runs = [record(seed=seed, target=SCALE) for seed in range(2)]

@@ -62,7 +62,7 @@ def test_latex_holds_the_tables_of_all_suites(tmp_path):
     assert out.read_text().count("\\begin{tabular}") >= 3
 
 
-def test_pairs_are_those_of_the_paired_test_by_shaffer(tmp_path):
+def test_pairs_agree_with_the_paired_test_by_shaffer(tmp_path):
     rng = np.random.default_rng(0)
     rows = {"A": rng.normal(0, 1, 8), "B": rng.normal(2, 1, 8), "C": rng.normal(6, 1, 8)}
     keep(tmp_path / "r" / "cifar10", runs_of(rows))

@@ -1,4 +1,4 @@
-"""`bnnbench report compare`: what changed between two stores."""
+"""`bnnbench report compare`: the changes between two stores."""
 
 import math
 

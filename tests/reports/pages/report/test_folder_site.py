@@ -1,4 +1,4 @@
-"""The site: stores of several machines merged, a front page, files that stay small."""
+"""The site: merged stores of several machines, a front page, files of limited size."""
 
 import base64
 import json
@@ -303,7 +303,7 @@ def test_success_is_a_column_even_where_all_went_well(tmp_path):
     assert re.search(r"SGD.*?<td class=\"cost\" data-value=\"0.5\">50</td>", table, re.DOTALL)
 
 
-def test_methods_have_families_and_strangers_are_other():
+def test_methods_have_families_and_third_party_methods_are_other():
     assert family_of({"type": "tuned", "method": {"type": "ivon"}}) == "variational"
     assert {card_of(name).family for name in METHODS} == set(FAMILIES)
     assert family_of({"type": "sgld"}) == "sampling"

@@ -1,4 +1,4 @@
-"""A report is shared out: chapters leave its first page, and pages keep their limit."""
+"""A report is divided: chapters move from its first page, and pages keep their limit."""
 
 import pytest
 from markupsafe import Markup

@@ -1,4 +1,4 @@
-"""The reports of many suites are written on several cores, and come out alike."""
+"""Reports of many suites are written on several cores, with equal results."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def lose(order: suite_chapter.Order) -> suite_chapter.Written:
-    """End the process, as a lack of memory does."""
+    """End the process, as for lack of memory."""
     os._exit(1)
 
 

@@ -1,4 +1,4 @@
-"""Tables without twins beside those of data sets whose test rows have twins."""
+"""Tables without twins next to tables of data sets whose test rows have twins."""
 
 from dataclasses import replace
 

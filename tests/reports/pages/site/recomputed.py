@@ -1,4 +1,4 @@
-"""Means, intervals and times out of records by pandas and scipy, beside those of reports."""
+"""Means, intervals and times from records by pandas and SciPy, to compare with reports."""
 
 import re
 
@@ -24,7 +24,7 @@ def read(text: str) -> float:
 
 
 def is_rounded(printed: str, value: float) -> bool:
-    """Return whether a number was rounded to the places in which it is printed."""
+    """Return whether a number is rounded to its printed digits."""
     places = len(printed.partition(".")[2])
     return abs(read(printed) - value) <= 0.5000001 * 10.0**-places
 
@@ -77,7 +77,7 @@ def seconds(benchmark: Benchmark) -> pd.Series:
 
 
 def duration_in_seconds(text: str) -> tuple[float, float]:
-    """Return a printed time in seconds, and a unit of its third digit.
+    """Return a printed time in seconds, and one unit of its third digit.
 
     Pages round the times of each data set before they average them.
     """

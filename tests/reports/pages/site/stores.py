@@ -1,4 +1,4 @@
-"""Results made up for the board: failures, ties, missing sets and hostile names."""
+"""Artificial results for the board: failures, ties, missing sets and hostile names."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ USUAL = ("AdamW", "SGD", "Ensemble", "IVON", "MFVI", "SWAG", "PBP", "VSD")
 
 
 def regressions(rng: np.random.Generator) -> list[Record]:
-    """Return the profile `quick` of uci on three sets, with every kind of trouble."""
+    """Return the profile `quick` of uci on three sets, with every kind of problem."""
     runs = []
     for place, method in enumerate((*USUAL, *HOSTILE)):
         for dataset in ("boston", "energy", "yacht"):
@@ -87,7 +87,7 @@ def photographs(rng: np.random.Generator) -> list[Record]:
 
 
 def many_conditions() -> Benchmark:
-    """Return runs with more scores than a page has room for."""
+    """Return runs with more scores than fit on a page."""
     rng = np.random.default_rng(0)
     metrics = ("nll", "accuracy", "ece", "brier", "mce")
     runs = [
@@ -104,7 +104,7 @@ def many_conditions() -> Benchmark:
 
 
 def keep_troubled(results: Path) -> None:
-    """Keep both suites under `results`."""
+    """Store both suites under `results`."""
     rng = np.random.default_rng(0)
     keep(results / "uci", regressions(rng))
     keep(results / "cifar10", photographs(rng))

@@ -1,4 +1,4 @@
-"""What pages and cards say of a method is in its docstrings, equations of its paper included."""
+"""Pages and cards describe a method by its docstrings, including its paper's equations."""
 
 import ast
 import re
@@ -18,7 +18,7 @@ FOLDERS = {
     "function_space": ("function_space", "003"),
     "moment_propagation": ("moments", "001"),
 }
-"""Method → the folder that computes its paper's equations, and the paper."""
+"""Method → the folder that implements its paper's equations, and the paper."""
 
 
 def expanded(text):
@@ -30,7 +30,7 @@ def expanded(text):
 
 
 def cited_in(folder):
-    """Return all numbers of equations that docstrings in a folder name."""
+    """Return all equation numbers in the docstrings of a folder."""
     texts = []
     for path in sorted((ROOT / folder).rglob("*.py")):
         nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))

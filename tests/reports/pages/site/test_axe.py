@@ -1,4 +1,4 @@
-"""Every kind of page against the rules of axe, in light and dark, on a phone and a wide screen."""
+"""Every kind of page passes axe, in light and dark, on a phone and a wide screen."""
 
 import pytest
 

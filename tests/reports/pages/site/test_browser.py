@@ -31,7 +31,7 @@ COMMON = {"methodPages": [], "search": []}
 
 @pytest.fixture(scope="module")
 def troubled(tmp_path_factory):
-    """Results with every kind of trouble."""
+    """Results with every kind of problem."""
     folder = tmp_path_factory.mktemp("troubled")
     keep_troubled(folder)
     return folder
@@ -64,7 +64,7 @@ def of_bundle(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def paper(tmp_path_factory):
-    """The page of paper 003 by docs/bundle."""
+    """The page of paper 003 from docs/bundle."""
     folder = tmp_path_factory.mktemp("papers")
     tables = [table for table in finished_runs.printed_tables() if table.paper == "003"]
     text = paper_page("003", "papers/003.html", tables, {}, COMMON)
@@ -73,13 +73,13 @@ def paper(tmp_path_factory):
 
 
 def answers(page, task, criterion, off, budget):
-    """Return what the page's script says to a question."""
+    """Return the page's script's answer to a question."""
     asked = [task.name, criterion, off, budget]
     return page.evaluate("q => bnnbench.answer(...q)", asked)
 
 
 def require_equal(page, task, criterion, off, budget):
-    """Require that page and Python give the same states, numbers and words."""
+    """Require that the page and Python give the same states, numbers and words."""
     columns = [c.name for c in task.columns if c.name not in off]
     ours = ranked(task, criterion, columns, budget or None)
     theirs = answers(page, task, criterion, off, budget)
@@ -101,7 +101,7 @@ def require_equal(page, task, criterion, off, budget):
 
 
 def questions_of(tasks):
-    """Yield each task with its criteria, data sets left out, and budgets."""
+    """Yield each task with its criteria, excluded data sets, and budgets."""
     for task in tasks:
         names = [column.name for column in task.columns]
         for scale in task.scales:
@@ -111,7 +111,7 @@ def questions_of(tasks):
 
 
 def by_page(tasks):
-    """Return the address of a page of the board → the tasks on it."""
+    """Return the address of each board page → the tasks on it."""
     pages: dict[str, list] = {}
     for task in tasks:
         kind = task.question.kind
@@ -412,7 +412,7 @@ def test_hostile_methods_are_on_the_board_by_their_names(visit):
 
 
 def test_the_site_of_the_bundle_keeps_to_its_sizes(of_bundle):
-    """A page has at most 300,000 bytes, of which names for the search take some 15,000."""
+    """A page has at most 300,000 bytes; names for the search take some 15,000 of them."""
     pages = [*by_page(finished_runs.tasks()), "compare.html"]
     for page in pages:
         assert (of_bundle.parent / page).stat().st_size < 285_000

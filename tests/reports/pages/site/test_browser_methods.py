@@ -23,7 +23,7 @@ WIDTHS = [(390, "dark"), (820, "light"), (1400, "light"), (1400, "dark")]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The pages of five methods, the largest among them, and the comparison of any two."""
+    """The pages of five methods, including the largest, and the comparison of any two."""
     folder = tmp_path_factory.mktemp("pages")
     suites, tasks = finished_runs.suites(), finished_runs.tasks()
     families = {m: family_of(r[0].run.get("method"))
@@ -81,7 +81,7 @@ def test_the_pages_fit_and_are_legible(opened, address, width, scheme):
 
 @pytest.mark.parametrize("name", ["mp", "swag"])
 def test_the_largest_pages_of_methods_keep_to_their_size(folder, name):
-    """They have at most 150,000 bytes; names for the search that are not here take some 8,000."""
+    """They have at most 150,000 bytes; names for the search, absent here, take some 8,000."""
     assert (folder / f"methods/{name}.html").stat().st_size < 142_000
 
 

@@ -1,4 +1,4 @@
-"""Docstrings become markup: formulas and code do, and nothing else is obeyed."""
+"""Docstrings become markup: only formulas and code are interpreted."""
 
 from bnnbench.methods import METHODS
 from bnnbench.reports.pages.methods.about import about

@@ -1,4 +1,4 @@
-"""Rankings and advice on the runs in docs/bundle and on made-up ones."""
+"""Rankings and advice for the runs in docs/bundle and for artificial ones."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +32,7 @@ SMALL = "regression-under-1-000-rows-5-splits-as-declared"
 
 
 def test_five_methods_have_the_margins_and_errors_of_the_specification():
-    """M, SE and ν of paired differences of the specification's scores, computed elsewhere.
+    """M, SE and ν of paired differences of the specification's scores, computed independently.
 
     Five methods are not moderated.
     """
@@ -157,7 +157,7 @@ def test_a_budget_leaves_out_what_takes_longer(troubled):
 
 
 def test_a_much_cheaper_equal_method_is_advised(troubled):
-    """Two methods that differ by a thousandth of a nat, surely; the second is ten times cheaper."""
+    """Methods that certainly differ by a thousandth of a nat; the second is ten times cheaper."""
     runs = [
         r
         for r in regressions(np.random.default_rng(0))

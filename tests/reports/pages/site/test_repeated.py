@@ -1,4 +1,4 @@
-"""The page of a method tells which of its runs were repeated, and how far they moved."""
+"""The page of a method reports which of its runs were repeated, and their differences."""
 
 from dataclasses import replace
 

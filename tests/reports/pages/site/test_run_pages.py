@@ -1,4 +1,4 @@
-"""Pages of runs without a browser: their addresses, their portions, and settings."""
+"""Pages of runs without a browser: addresses, portions and settings."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Numbers in the generated sentences of the board and of data sets, computed again from records."""
+"""Numbers in the generated sentences of the board and of data sets, recomputed from records."""
 
 import re
 
@@ -38,7 +38,7 @@ def benchmarks_of(task):
 
 
 def named(text, methods):
-    """Return how many methods the sentences of a ranking name or count, but for the first."""
+    """Return how many methods the sentences of a ranking name or count, except for the first."""
     total = 0
     for sentence in re.split(r"(?<=\.) (?=[A-Z])", text):
         for clause in CLAUSES:
@@ -141,7 +141,7 @@ def verdicts():
     return verdicts_of(finished_runs.suites())
 
 
-def test_the_best_score_and_the_counts_on_data_pages_are_those_of_the_records(verdicts):
+def test_the_best_score_and_the_counts_on_data_pages_agree_with_the_records(verdicts):
     checked = 0
     for of in verdicts.values():
         for verdict in of:

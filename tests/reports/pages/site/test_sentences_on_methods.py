@@ -1,4 +1,4 @@
-"""Numbers in the generated sentences of methods' pages, computed again from records."""
+"""Numbers in the generated sentences of methods' pages, recomputed from records."""
 
 import re
 
@@ -27,13 +27,13 @@ def verdicts():
 
 
 def failures(method, verdicts, words):
-    """Return the failures of a method whose condition has these words."""
+    """Return the failures of a method whose condition contains these words."""
     entries = entries_of(method, finished_runs.suites())
     return [f for f in failures_of(entries, verdicts) if words in f.condition]
 
 
 def gaps(entry):
-    """Return mean and half-width of what tells confidence, or NaN; recomputed from records."""
+    """Return mean and half-width of the confidence measure, or NaN; recomputed from records."""
     b, m = entry.benchmark, entry.method
     held = table(b, "picp_90")
     if (held.method == m).sum() > 1:

@@ -1,4 +1,4 @@
-"""The code on the pages of methods is Python that fits what was run."""
+"""The code on the pages of methods is Python that fits the method that was run."""
 
 import ast
 
@@ -29,7 +29,7 @@ def descriptions():
 
 
 def executed(code, names):
-    """Execute lines of code one by one, with small settings once the method is made."""
+    """Execute lines of code one by one, with small settings after the method is constructed."""
     for statement in ast.parse(code).body:
         exec(compile(ast.Module([statement], []), "page", "exec"), names)
         if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "method":
@@ -43,7 +43,7 @@ def test_every_snippet_makes_the_method_that_was_run():
         code = snippet(description)
         names = {}
         exec(code.partition("\nposterior")[0], names)
-        if len(description) > 1:  # where the bundle keeps the settings
+        if len(description) > 1:  # the bundle's folder of settings
             assert describe(names["method"]) == description
             made += 1
         assert all(len(line) <= 100 for line in code.splitlines())
@@ -70,7 +70,7 @@ def test_the_lines_fit_and_predict(name):
     try:
         names = executed(code, {"problem": problem, "rng": rng, "inputs": problem.train.inputs[:3]})
     except PackageMissing as missing:
-        pytest.skip(str(missing))  # a library that is an extra of this project
+        pytest.skip(str(missing))  # a library that is an optional extra of this project
     except ModuleNotFoundError as missing:
         if (missing.name or "bnnbench").startswith("bnnbench"):
             raise

@@ -1,4 +1,4 @@
-"""Tasks of splits that several seeds were fitted on: the mean over seeds decides the same."""
+"""Tasks with several seeds per split: the mean over seeds gives the same decision."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Integrals and formulas of units against known values, and the captions of their figures."""
+"""Integrals and formulas of units, compared with known values, and captions of their figures."""
 
 import pytest
 import torch

@@ -13,7 +13,7 @@ from tests.reports.synthetic import keep, record
 
 
 def _kept(folder, predictions, targets):
-    """Keep runs, given (method, fold, seed) → prediction, and return store and benchmark."""
+    """Store runs, given (method, fold, seed) → prediction, and return store and benchmark."""
     runs = {pair: record(pair[0], fold=pair[1], seed=pair[2]) for pair in predictions}
     packed = {runs[pair].key: {"clean": (p, targets)} for pair, p in predictions.items()}
     store = keep(folder, list(runs.values()), packed)

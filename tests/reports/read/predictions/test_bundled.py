@@ -1,4 +1,4 @@
-"""Predictions of bundled runs, read out of an archive: what is wrong, and the cure."""
+"""Predictions of bundled runs, read from an archive: faults, and their cure."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Scores over a known law, read from records."""
+"""Scores against a known distribution, read from records."""
 
 import math
 

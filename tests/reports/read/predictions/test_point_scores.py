@@ -75,7 +75,7 @@ def test_an_rmse_is_linearised_in_target_units(tmp_path):
     assert factor.mean() == pytest.approx(rmse, rel=1e-5)
 
 
-def test_the_spread_of_a_linearised_root_is_that_of_the_root():
+def test_the_spread_of_a_linearised_root_agrees_with_the_root():
     rng = np.random.default_rng(0)
     roots = [np.sqrt((rng.normal(size=400) ** 2).mean()) for _ in range(2000)]
     values = linearised_root(rng.normal(size=400) ** 2)

@@ -1,4 +1,4 @@
-"""Coverage far outside, of networks whose predictions are made up."""
+"""Coverage far from the data, for networks with artificial predictions."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ from tests.reports.synthetic import keep, record
 from tests.suites.fakes import Mean
 
 NETWORKS = 20
-# The cdf of network k at the truth, if it claims what it should.
+# The cdf of network k at the truth, if it is calibrated.
 LEVELS = (np.arange(NETWORKS) + 0.5) / NETWORKS
 SECTIONS = tuple(
     {"paper": "000", "table": name, "departures": ["of ours"]} for name in ("sec 5.1", "App C")
@@ -37,8 +37,8 @@ SECTIONS = tuple(
 
 
 def network(source, k: int, fold: int = 0, method="Right", left=1.0, **changes):
-    """Return the record and predictions of network k: right on the right, `left` times as
-    wrong on the left."""
+    """Return the record and predictions of network k: calibrated on the right, with `left` times
+    the error on the left."""
     data = source.load(fold)
     std = torch.full_like(data.truth, 0.3)
     far_left = data.test.inputs < data.train.inputs.min() - 1

@@ -1,4 +1,4 @@
-"""Propagated deviations beside those of draws, from made-up runs."""
+"""Propagated deviations next to deviations of draws, from artificial runs."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Errors by the number of draws, from made-up runs."""
+"""Errors by the number of draws, from artificial runs."""
 
 import math
 
@@ -28,7 +28,7 @@ BOX = "box_integral"
 
 
 def run(method="Monte Carlo", fold=0, level=1.0, power=1.0, counts=COUNTS, **changes):
-    """Return a run whose divergence is level / draws ** power, and more by a tenth per fold."""
+    """Return a run whose divergence is level / draws ** power, and a tenth more per fold."""
     scores = {"clean": {"picp_90": 0.9}}
     for n in counts:
         kl = level * (1 + 0.1 * fold) / n**power
@@ -87,8 +87,8 @@ def test_an_equal_number_lies_on_straight_lines_between_logarithms():
     assert equal_draws(np.full(4, 0.01), base, (1, 100, 200)) == "> 200 (> 200 to > 200)"
 
 
-def test_the_interval_of_an_equal_number_is_that_of_resampled_repeats():
-    """Of levels with a known spread on a line of slope 1, by the normal approximation."""
+def test_the_interval_of_an_equal_number_agrees_with_resampled_repeats():
+    """Levels with a known spread on a line of slope 1, by the normal approximation."""
     rng = np.random.default_rng(1)
     counts = tuple(2**k for k in range(12))
     base = np.ones((200, 1)) / np.array(counts)

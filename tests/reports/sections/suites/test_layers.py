@@ -1,4 +1,4 @@
-"""Errors of propagated moments by layer, from made-up runs, beside printed ones."""
+"""Errors of propagated moments by layer, from artificial runs, next to printed ones."""
 
 import csv
 import io
@@ -30,7 +30,7 @@ FLOOR = 0.04
 
 
 def run(method="AP2 paper", seed=0, layers=LAYERS, probe=PROBE, **changes):
-    """Return a run whose error of μ is 0.1 for each layer passed, and of σ its inverse."""
+    """Return a run whose error of μ is 0.1 per layer, and of σ its inverse."""
     scores = {"first_100_rows": {"accuracy": 0.95, "nll": 0.2}}
     deviations = method != "AP1"
     for depth, name in enumerate(layers, 1):
@@ -187,7 +187,7 @@ def test_a_drawing_has_a_line_for_each_method_and_marks_where_something_is_print
     drawn = layer_drawings(plain, method_styles, "a", "MNIST")
     assert [drawing.heading for drawing in drawn] == ["ε of μ, MNIST", "ε of σ, MNIST"]
     assert "AP1 from 0.1 to 0.6" in drawn[0].svg
-    assert "AP1" not in drawn[1].svg  # has means alone
+    assert "AP1" not in drawn[1].svg  # has only means
     assert [drawing.caption for drawing in drawn] == ["", ""]
     with_marks = layer_drawings(marked, method_styles, "a", "MNIST")
     assert [drawing.caption for drawing in with_marks] == ["marks: printed"] * 2

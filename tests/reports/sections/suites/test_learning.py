@@ -1,4 +1,4 @@
-"""Active learning on the page: curves, areas and arms compared with random acquisition."""
+"""Active learning on the page: curves, areas and strategies compared with random acquisition."""
 
 import csv
 import dataclasses

@@ -1,4 +1,4 @@
-"""Networks that see the same rows, side by side."""
+"""Networks for the same rows, side by side."""
 
 from dataclasses import replace
 
@@ -90,7 +90,7 @@ def test_a_run_that_is_not_converged_is_marked(store):
         store.rewrite(replace(record, diagnostics={"converged": float(record.dataset == "sine-2")}))
     (family,) = families(store, benchmarks(store.current()))
     (drawing,) = drawings(store, family, styles(["Mean", "Lost"]), "p0")
-    assert drawing.svg.count("not converged") == 2  # once seen, once said
+    assert drawing.svg.count("not converged") == 2  # shown once, stated once
 
 
 def test_the_page_shows_the_family_once_and_other_data_as_before(tmp_path, store):

@@ -1,4 +1,4 @@
-"""Histograms of outputs beside propagated moments, from made-up runs."""
+"""Histograms of outputs next to propagated moments, from artificial runs."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Decision regions over a plane: what is kept, and what is drawn."""
+"""Decision regions over a plane: stored data and drawings."""
 
 import base64
 import io

@@ -1,4 +1,4 @@
-"""Scores against the size of a perturbation, from made-up runs."""
+"""Scores against the size of a perturbation, from artificial runs."""
 
 import re
 

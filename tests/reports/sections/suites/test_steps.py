@@ -1,4 +1,4 @@
-"""Schedules beside each other, from made-up runs."""
+"""Schedules side by side, from artificial runs."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Families of functions: their files, the data sets that they make, and their scores."""
+"""Families of functions: their files, their data sets, and their scores."""
 
 from dataclasses import replace
 

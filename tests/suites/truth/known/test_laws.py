@@ -1,4 +1,4 @@
-"""Laws of functions and targets, and posteriors under them, against closed forms and peers."""
+"""Distributions of functions and targets, and their posteriors, by closed forms and peers."""
 
 import numpy as np
 import pytest
@@ -94,7 +94,7 @@ def test_classes_are_sampled_under_their_own_likelihood():
     (found,) = of_networks(problem, sampler, ROWS, [targets], ROWS[:5], 2)
     assert found.mean.shape == truth.shape == (5, 2)
     np.testing.assert_allclose(found.mean.sum(1), 1)
-    # Two classes: the deviation of the vector is that of one probability times the root of two.
+    # Two classes: the deviation of the vector is the root of two times that of one probability.
     draws = torch.as_tensor(found.prediction.pack()["log_probs"]).exp().numpy()
     np.testing.assert_allclose(found.std, draws[:, :, 0].std(0) * 2**0.5, rtol=1e-6)
 

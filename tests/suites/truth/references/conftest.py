@@ -1,4 +1,4 @@
-"""References made of independent draws, whose exact distribution is known."""
+"""References of independent draws, with a known exact distribution."""
 
 import functools
 import json
@@ -39,7 +39,7 @@ def known() -> tuple[dict, bytes]:
 
 
 def keep_references(folder: Path) -> Path:
-    """Keep the reference "known", certified by independent draws and ranks, in a folder."""
+    """Store the reference "known", certified by independent draws and ranks, in a folder."""
     rng = np.random.default_rng(3)
     names = ("f_0", "loss", "sum_of_squares")
     ranks = {name: rng.integers(101, size=200).tolist() for name in names}
@@ -62,7 +62,7 @@ def references(tmp_path):
 
 @pytest.fixture
 def edit(references):
-    """Return a function that changes the certificate, keeping what it says of itself or not."""
+    """Return a function that changes the certificate and, on request, its own digest."""
 
     def change(act) -> None:
         path = references / "known" / "certificate.json"

@@ -48,7 +48,7 @@ def test_a_network_worked_out_by_hand(activation, f, log_density):
 
 
 @pytest.mark.parametrize("network", [mlp([3], 1), mlp([4, 3], 1, Tanh())])
-def test_traces_are_those_of_another_program(network, monkeypatch):
+def test_traces_agree_with_another_program(network, monkeypatch):
     model = Model(SOURCE, 0, network, FixedPrecision(1.0), FixedNoise(0.3))
     kept = {}
     from bnnbench.suites.truth.references import sampling

@@ -1,4 +1,4 @@
-"""The references of this project: verified from their files, without network and without data."""
+"""The references of this project, verified from their files, without network and data."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A broken reference is refused by name, whatever is broken."""
+"""Every fault of a broken reference is refused by name."""
 
 import io
 import json
