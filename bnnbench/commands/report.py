@@ -10,11 +10,11 @@ from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.engine.store import code_digests
+from bnnbench.reports.pages.drilldown.run_pages import run_addresses
 from bnnbench.reports.pages.report import folder_site, timing_page
 from bnnbench.reports.pages.report.content import judged_benchmarks
 from bnnbench.reports.pages.report.suite_chapter import DAMAGED, Order, Written, reports_under_way
 from bnnbench.reports.pages.site import site as board
-from bnnbench.reports.pages.site.run_pages import run_addresses
 from bnnbench.reports.read.bundles import holds_bundle, read_bundle, repeated_runs
 from bnnbench.reports.read.load import Results, read, store_names, suite_folders
 from bnnbench.reports.read.merge import merged

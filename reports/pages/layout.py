@@ -35,12 +35,12 @@ SECTIONS = (
 
 JUDGING = ("numerics", "decision", "ranking", "advice", "table")
 SCRIPTS = {
-    "board.html": (*JUDGING, "chart", "heat", "command_line", "runs", "board"),
+    "board.html": (*JUDGING, "chart", "heat", "clipboard", "record", "runs", "board"),
     "compare.html": (*JUDGING, "scatter", "settings", "compare"),
     "examples.html": ("examples",),
     "method.html": ("method",),
     "paper.html": ("paper",),
-    "runs.html": ("command_line", "run"),
+    "runs.html": ("clipboard", "record", "run"),
 }
 """Template → the parts of its script between the common ones and the start."""
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from bnnbench.engine.store.store import Store
+from bnnbench.reports.pages.drilldown.run_pages import ORIGINS
 from bnnbench.reports.pages.examples.book import Book, Place, books
 from bnnbench.reports.pages.examples.choice import BINS
 from bnnbench.reports.pages.examples.inputs import MOST_FEATURES, data_uri
 from bnnbench.reports.pages.layout import LIMIT, embedded, page, slugs
-from bnnbench.reports.pages.site.run_pages import ORIGINS
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import family_of

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from bnnbench.engine.records.record import Record
 from bnnbench.reports.judge.measures import Judged, judged, main_metrics
+from bnnbench.reports.pages.drilldown.run_pages import Place
 from bnnbench.reports.pages.methods.confidence import below_constant, confidence
-from bnnbench.reports.pages.site.run_pages import Place
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.exclusions import unconverged
 from bnnbench.reports.style import labels

@@ -10,6 +10,7 @@ from bnnbench.engine.method_settings.search_spaces import searched
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.repetitions import Rerun
 from bnnbench.methods.card import FAMILIES, PROBLEMS, card_of
+from bnnbench.reports.pages.drilldown.run_pages import RunPages
 from bnnbench.reports.pages.layout import page
 from bnnbench.reports.pages.methods.about import About, about
 from bnnbench.reports.pages.methods.failures import Entry, Verdicts, failures_of
@@ -17,7 +18,6 @@ from bnnbench.reports.pages.methods.printed import printed_and_ours
 from bnnbench.reports.pages.methods.repeated_runs import RepeatedRun, repeated_runs_of
 from bnnbench.reports.pages.methods.snippets import snippet
 from bnnbench.reports.pages.methods.strips import WIDTH, chapter_of
-from bnnbench.reports.pages.site.run_pages import RunPages
 from bnnbench.reports.pages.site.tasks import Task
 from bnnbench.reports.papers.coverage import PrintedTable
 from bnnbench.reports.read.benchmarks import Benchmark

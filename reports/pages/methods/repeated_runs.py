@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bnnbench.engine.store.repetitions import Rerun
-from bnnbench.reports.pages.site.run_pages import KEY_DIGITS, RunPages
+from bnnbench.reports.pages.drilldown.run_pages import KEY_DIGITS, RunPages
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style.numbers import significant
 

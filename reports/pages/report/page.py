@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from bnnbench.methods.card import FAMILIES
+from bnnbench.reports.pages.drilldown.dialogs import Drilldown
+from bnnbench.reports.pages.drilldown.run_pages import NO_PAGES, RunPages
 from bnnbench.reports.pages.layout import LIMIT, environment, filled, slugs
 from bnnbench.reports.pages.report.blocks import Block, Chapter, Group, Heading, blocks_of
 from bnnbench.reports.pages.report.content import Content
-from bnnbench.reports.pages.report.drilldown import Drilldown
 from bnnbench.reports.pages.report.portions import Portion, shared_out
-from bnnbench.reports.pages.site.run_pages import NO_PAGES, RunPages
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import span
 
@@ -30,7 +30,7 @@ MOST_BYTES = 2_900_000
 """Maximum size of a page outside a site: one file that can be sent to others."""
 
 STYLES = ("report", "controls", "curves")
-SCRIPTS = ("sort", "filter", "switch", "copy", "cells", "curves", "lift")
+SCRIPTS = ("sort", "filter", "switch", "clipboard", "copy", "record", "cells", "curves", "lift")
 """The parts of a report's style and script; later styles take precedence."""
 
 NO_DRILLDOWN = ""

@@ -22,13 +22,13 @@ from bnnbench.engine.store.tables import (
 from bnnbench.engine.workers import cores
 from bnnbench.engine.workers.subprocesses import CONTEXT
 from bnnbench.metrics.base import Margins
+from bnnbench.reports.pages.drilldown.run_pages import RunPages
 from bnnbench.reports.pages.exports.listing import RUN_COLUMNS, run_rows
 from bnnbench.reports.pages.exports.tables import latex, markdown, tidy
 from bnnbench.reports.pages.report import folder_site
 from bnnbench.reports.pages.report.blocks import CHAPTERS
 from bnnbench.reports.pages.report.content import Content, content
 from bnnbench.reports.pages.report.page import MOST_DAMAGE, pages
-from bnnbench.reports.pages.site.run_pages import RunPages
 from bnnbench.reports.read.load import Results
 from bnnbench.reports.style.words import counted
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from bnnbench.reports.pages.drilldown.run_pages import RunPages
 from bnnbench.reports.pages.layout import page
 from bnnbench.reports.pages.site.advice import advice
 from bnnbench.reports.pages.site.data import board_data
 from bnnbench.reports.pages.site.ranking import ranked
-from bnnbench.reports.pages.site.run_pages import RunPages
 from bnnbench.reports.pages.site.tasks import Task
 from bnnbench.reports.style.numbers import slug
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bnnbench.reports.pages.drilldown.run_pages import NO_PAGES, RunPages
 from bnnbench.reports.pages.layout import packed, page
 from bnnbench.reports.pages.site.data import board_data
-from bnnbench.reports.pages.site.run_pages import NO_PAGES, RunPages
 from bnnbench.reports.pages.site.tasks import Task
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style.descriptions import class_name, flatten

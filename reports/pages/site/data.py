@@ -9,8 +9,8 @@ from bnnbench.reports.judge.statistics.moderation import (
     FEWEST_METHODS,
     winsorised_moments,
 )
+from bnnbench.reports.pages.drilldown.run_pages import RunPages
 from bnnbench.reports.pages.layout import packed, slugs
-from bnnbench.reports.pages.site.run_pages import RunPages
 from bnnbench.reports.pages.site.tasks import Ended, Task
 from bnnbench.reports.style.shapes import OUTLINES
 

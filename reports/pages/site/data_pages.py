@@ -7,10 +7,10 @@ from typing import Any
 from bnnbench.engine.records.record import distance_from_official
 from bnnbench.reports.judge.measures import Judged
 from bnnbench.reports.judge.table import Cell
+from bnnbench.reports.pages.drilldown.run_pages import RunPages
 from bnnbench.reports.pages.layout import page
 from bnnbench.reports.pages.methods.failures import Verdicts
 from bnnbench.reports.pages.site.questions import QUESTIONS, question_of
-from bnnbench.reports.pages.site.run_pages import RunPages
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.facts import DataFacts, data_facts
 from bnnbench.reports.style import labels

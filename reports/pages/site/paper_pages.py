@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bnnbench.reports.pages.drilldown.run_pages import RunPages
 from bnnbench.reports.pages.layout import page
 from bnnbench.reports.pages.site.printed_curves import Curve, curves
-from bnnbench.reports.pages.site.run_pages import RunPages
 from bnnbench.reports.pages.site.units import gallery_of_units
 from bnnbench.reports.papers.arranged import arranged
 from bnnbench.reports.papers.coverage import Printed, PrintedTable

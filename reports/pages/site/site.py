@@ -5,6 +5,7 @@ from typing import Any
 
 from bnnbench.engine.store.repetitions import Rerun
 from bnnbench.engine.store.store import Store
+from bnnbench.reports.pages.drilldown.run_pages import Place, run_addresses, run_pages
 from bnnbench.reports.pages.examples.pages import Setting, example_pages
 from bnnbench.reports.pages.layout import page, slugs
 from bnnbench.reports.pages.methods.failures import verdicts_of
@@ -14,7 +15,6 @@ from bnnbench.reports.pages.site.compare_pages import compare_page
 from bnnbench.reports.pages.site.data_pages import data_index, data_page
 from bnnbench.reports.pages.site.paper_pages import paper_page, papers_index
 from bnnbench.reports.pages.site.questions import QUESTIONS
-from bnnbench.reports.pages.site.run_pages import Place, run_addresses, run_pages
 from bnnbench.reports.pages.site.tasks import Task, task_of
 from bnnbench.reports.papers.coverage import PrintedTable, coverage
 from bnnbench.reports.read.benchmarks import Benchmark

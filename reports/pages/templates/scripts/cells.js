@@ -2,90 +2,49 @@
 // Without their data, a cell is plain text, and the page gives the reason.
 let DRILLDOWN = null;
 const panel = byId("runs");
-const at = (column, i) => (Array.isArray(column) ? column[i] : column);
-const short = (value, scale = 1) =>
-  typeof value === "number" ? String(Number((value * scale).toPrecision(5))) : value ?? "–";
-const facts = (entries) => el("dl", {},
-  ...Object.entries(entries).flatMap(([name, value]) =>
-    [el("dt", {}, name.replaceAll("_", " ")), el("dd", {}, String(value))]));
-const folded = (title, ...children) => el("details", {}, el("summary", {}, title), ...children);
-const owned = (of, name) => (of && Object.hasOwn(of, name) ? of[name] : undefined);
 const sourceOf = (cell) => {
   const head = cell.closest("table").tHead.rows[0].cells[cell.cellIndex];
   const place = DRILLDOWN?.benchmarks[head.dataset.b];
   const label = cell.parentNode.dataset.label;
-  return place && { head, place, label, runs: owned(place.methods, label) };
+  return place && { head, place, label, method: ownOf(place.methods, label) };
 };
 const numberOf = (head) => {
-  const name = owned(DRILLDOWN.names, head.dataset.m);
+  const name = ownOf({ ...DRILLDOWN.names, ...DRILLDOWN.costs }, head.dataset.m);
   return name ? withUnit(name, unitOf(head)) : headed(head);
 };
-const oneRun = (runs, i, entry) => {
-  const key = runs.key[i];
-  const command = `bnnbench reproduce ${key}`;
-  const button = el("button", { type: "button", class: "tool" }, "copy");
-  button.addEventListener("click", () => copied(command, button));
-  const entries = {
-    key,
-    finished: at(runs.finished, i) || "–",
-    fit: `${short(at(runs.fit_seconds, i))} s` +
-      (at(runs.fitted_together, i) > 1 ? `, one of ${at(runs.fitted_together, i)} fitted together` : ""),
-    predict: `${short(at(runs.predict_seconds, i))} s`,
-    memory: `${short(at(runs.peak_bytes, i), 2 ** -20)} MiB`,
-  };
-  if (at(runs.compile_seconds, i) > 0) entries.compile = `${short(at(runs.compile_seconds, i))} s, before the fit`;
-  if (at(runs.fit_joules, i) != null) entries.energy = `${short(at(runs.fit_joules, i))} J`;
-  if (runs.store !== undefined) entries.store = DRILLDOWN.stores[at(runs.store, i)];
-  const diagnostics = Object.fromEntries(Object.entries(runs.diagnostics ?? {})
-    .map(([name, column]) => [name, at(column, i)]).filter(([, value]) => value != null)
-    .map(([name, value]) => [name, short(value)]));
-  const parts = [el("h3", {}, `Fold ${at(runs.fold, i)}, seed ${at(runs.seed, i)}: ${at(runs.status, i)}`),
-    el("p", { class: "command" }, el("code", {}, command), " ", button)];
-  if (entry.place.page) parts.push(el("p", {},
-    el("a", { href: `${entry.place.page}#run=${key.slice(0, 8)}` }, "This run on its own page")));
-  if (runs.errors?.[i]) parts.push(el("pre", { tabindex: "0" }, runs.errors[i]));
-  parts.push(facts(entries));
-  if (Object.keys(diagnostics).length) parts.push(el("h4", {}, "Diagnostics"), facts(diagnostics));
-  parts.push(folded("Provenance", facts(DRILLDOWN.origins[at(runs.origin, i)] ?? {})));
-  const settings = owned(owned(DRILLDOWN.settings, entry.place.profile), entry.label);
-  if (settings) parts.push(folded("Settings", facts(settings)));
-  return parts;
+const detailsOf = ({ place, label, method }, i) => {
+  const settings = Object.entries(ownOf(ownOf(DRILLDOWN.settings, place.profile), label) ?? {});
+  const { origins, costs, stores } = DRILLDOWN;
+  return runDetails({ ...method, name: label, heading: "h3", page: place.page, origins, costs, stores,
+    settings: folded("Settings", facts(settings.map(([name, value]) => [readable(name), value]))), folded: true }, i);
 };
 const listed = (entry, detail) => {
-  const { runs, head } = entry;
-  const column = head.dataset.k === "diagnostic" ? owned(runs.diagnostics, head.dataset.m)
+  const { head, method: { runs, scores, diagnostics } } = entry;
+  const column = head.dataset.k === "diagnostic" ? ownOf(diagnostics, head.dataset.m)
     : head.dataset.k === "cost" ? runs[head.dataset.m]
-    : owned(owned(runs.scores, head.dataset.c), head.dataset.m);
-  const columns = [["Fold", runs.fold], ["Seed", runs.seed]];
-  if (column !== undefined) columns.push([numberOf(head), column, Number(head.dataset.scale ?? 1)]);
-  if (head.dataset.k !== "cost") columns.push(["Fit, s", runs.fit_seconds]);
-  columns.push(["Status", runs.status]);
-  const body = el("tbody");
-  runs.key.forEach((key, i) => {
-    const button = el("button", { type: "button", class: "tool", "aria-pressed": "false" }, key.slice(0, 8));
-    button.addEventListener("click", () => {
-      for (const other of body.querySelectorAll("button")) other.setAttribute("aria-pressed", other === button);
-      detail.replaceChildren(...oneRun(runs, i, entry));
-    });
-    body.append(el("tr", {}, el("th", { scope: "row" }, button),
-      ...columns.map(([, values, scale]) => el("td", {}, String(short(at(values, i), scale ?? 1))))));
-  });
-  const names = ["Run", ...columns.map(([name]) => name)];
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Runs" },
-    el("table", {}, el("caption", { class: "hidden" }, "Runs"),
-      el("thead", {}, el("tr", {}, ...names.map((name) => el("th", { scope: "col" }, name)))), body));
+    : ownOf(ownOf(scores, head.dataset.c), head.dataset.m);
+  const texts = (values, scale = 1) => runs.key.map((_, i) => scoreText(cellAt(values, i), scale) || "–");
+  const columns = [["fold", texts(runs.fold)], ["seed", texts(runs.seed)]];
+  if (column !== undefined) columns.push([numberOf(head), texts(column, Number(head.dataset.scale ?? 1))]);
+  if (head.dataset.k !== "cost") columns.push(["fit, s", texts(runs.fit_seconds)]);
+  columns.push(["status", texts(runs.status), "text"]);
+  const choose = (key, i) => {
+    table.querySelectorAll("button").forEach((button, k) => button.setAttribute("aria-pressed", String(k === i)));
+    detail.replaceChildren(...detailsOf(entry, i));
+  };
+  const table = runTable("Runs", runs.key, columns, -1, choose);
+  return table;
 };
 const open = (cell) => {
   const entry = sourceOf(cell);
-  const close = el("button", { type: "button", class: "tool close", autofocus: true }, "Close");
-  close.addEventListener("click", () => panel.close());
+  const close = el("button", { type: "button", class: "tool close", autofocus: true, onclick: () => panel.close() }, "Close");
   const of = cell.classList.contains("absent") ? cell.textContent.trim()
     : `${plain(cell)}${cell.querySelector(".se")?.textContent ?? ""}`;
-  const where = owned(DRILLDOWN.names, entry.head.dataset.c);
+  const where = ownOf(DRILLDOWN.names, entry.head.dataset.c);
   const summary = [`${numberOf(entry.head)}${where ? `, ${where}` : ""}: ${of}`, cell.title]
     .filter(Boolean).join(", ");
   const detail = el("section", { class: "run", "aria-live": "polite" });
-  const table = entry.runs && listed(entry, detail);
+  const table = entry.method && listed(entry, detail);
   panel.replaceChildren(close,
     el("h2", { id: "runs-title" }, `${entry.label} on ${entry.place.title}`),
     el("p", {}, summary),
@@ -115,7 +74,7 @@ const openable = () => {
     let first = true;
     for (const cell of table.tBodies[0].querySelectorAll("td")) {
       const entry = sourceOf(cell);
-      if (!entry || (!entry.runs && DRILLDOWN.whole)) continue;
+      if (!entry || (!entry.method && DRILLDOWN.whole)) continue;
       const button = el("button", { type: "button", class: "cell", tabindex: first ? "0" : "-1" });
       button.append(...cell.childNodes);
       cell.append(button);

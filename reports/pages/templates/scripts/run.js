@@ -1,16 +1,5 @@
 // The runs of a data set: a table of one method's runs, and all details of a selected run.
 
-const cellAt = (column, i) => (Array.isArray(column) ? column[i] : column);
-const scoreText = (value, scale = 1) =>
-  typeof value === "number" ? typographic(String(Number((value * scale).toPrecision(5)))) : String(value ?? "");
-// Numbers of a column with the decimals that give the largest of them five digits.
-function alike(values, scale = 1) {
-  const sizes = values.filter(Number.isFinite).map((value) => Math.abs(value * scale)).filter((size) => size > 0);
-  const places = sizes.length ? Math.min(Math.max(4 - Math.floor(Math.log10(Math.max(...sizes))), 0), 8) : 0;
-  return values.map((value) => (Number.isFinite(value) ? fixed(value * scale, places) : String(value ?? "")));
-}
-const ownOf = (map, name) => (map && Object.hasOwn(map, name) ? map[name] : undefined);
-
 function startRuns(data) {
   const draw = () => drawRuns(data);
   for (const name of ["statechange", "hashchange", "popstate"]) window.addEventListener(name, draw);
@@ -57,24 +46,13 @@ function runList(data, method, chosen) {
   const { runs } = method;
   const shown = data.shown.map(([condition, metric]) =>
     [data.metrics[metric], ownOf(ownOf(method.scores, condition), metric)]);
-  const numbers = ["fold", "seed", ...shown.map(([[title, unit]]) => (unit ? `${title}, ${unit}` : title)), "fit, s"];
-  const head = [el("th", {}, "run"), ...numbers.map((name) => el("th", { class: "number" }, name)), el("th", {}, "status")];
-  const columns = [
-    ...shown.map(([[, , scale], column]) => alike(runs.key.map((_, i) => cellAt(column, i)), scale)),
-    alike(runs.key.map((_, i) => cellAt(runs.fit_seconds, i))),
-  ];
-  const rows = runs.key.map((key, i) => {
-    const values = [String(cellAt(runs.fold, i)), String(cellAt(runs.seed, i)), ...columns.map((column) => column[i])];
-    return el("tr", { class: i === chosen ? "lit" : null },
-      el("td", {}, el("button", {
-        class: "key-of-run", "aria-pressed": String(i === chosen),
-        onclick: () => chooseRun(key),
-      }, key.slice(0, 8))),
-      values.map((text) => el("td", { class: "number" }, text)),
-      el("td", {}, cellAt(runs.status, i)));
-  });
-  return el("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": `Runs of ${method.name}` },
-    el("table", {}, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows)));
+  const texts = (column) => runs.key.map((_, i) => String(cellAt(column, i)));
+  const numbers = (column, scale) => alike(runs.key.map((_, i) => cellAt(column, i)), scale);
+  return runTable(`Runs of ${method.name}`, runs.key, [
+    ["fold", texts(runs.fold)], ["seed", texts(runs.seed)],
+    ...shown.map(([[title, unit, scale], column]) => [unit ? `${title}, ${unit}` : title, numbers(column, scale)]),
+    ["fit, s", numbers(runs.fit_seconds)], ["status", texts(runs.status), "text"],
+  ], chosen, chooseRun);
 }
 
 function chooseRun(key) {
@@ -105,29 +83,8 @@ function noRun(state, method) {
 }
 
 function oneRun(data, method, i) {
-  const { runs } = method;
-  const remarks = ownOf(method.remarks, String(i)) ?? [];
-  const error = ownOf(runs.errors, String(i));
-  return [
-    el("h2", { id: "chosen" }, `${method.name}, fold ${cellAt(runs.fold, i)}, seed ${cellAt(runs.seed, i)}: ${cellAt(runs.status, i)}`),
-    repeating(method.repeatable, runs.key[i]),
-    error ? el("pre", { tabindex: "0", class: "error" }, error) : "",
-    ...titled("Scores", scoresOf(data, method, i)),
-    remarks.length ? el("ul", { class: "note" }, remarks.map((text) => el("li", {}, text))) : "",
-    ...titled("Diagnostics", facts(Object.entries(method.diagnostics).map(([name, column]) => [readable(name), scoreText(cellAt(column, i))]))),
-    ...settingsOf(method),
-    ...titled("Cost", facts(costsOf(data, runs, i))),
-    ...titled("Provenance", facts([["key", runs.key[i]], ["finished", cellAt(runs.finished, i)],
-      ...Object.entries(data.origins[cellAt(runs.origin, i)]).map(([name, value]) => [readable(name), String(value)])])),
-  ].filter((part) => part !== "");
-}
-
-const readable = (name) => name.replaceAll("_", " ");
-const titled = (title, body) => (body ? [el("h3", {}, title), body] : []);
-
-function facts(entries) {
-  const known = entries.filter(([, value]) => value !== "" && value !== undefined && value !== null);
-  return known.length ? el("dl", {}, known.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])) : null;
+  return runDetails({ ...method, heading: "h2", origins: data.origins, costs: data.costs,
+    shown: scoresOf(data, method, i), settings: settingsOf(method) }, i);
 }
 
 function scoresOf(data, method, i) {
@@ -142,18 +99,6 @@ function scoresOf(data, method, i) {
     metrics.map((m) => el("td", { class: "number" }, value(c, m)))));
   return el("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Scores" },
     el("table", {}, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows)));
-}
-
-// Costs with their units, by their names in records.
-function costsOf(data, runs, i) {
-  const units = { peak_bytes: ["MiB", 2 ** -20], fit_joules: ["J", 1], busy_elsewhere: ["%", 100] };
-  return Object.entries(data.costs)
-    .map(([name, title]) => [name, title, cellAt(runs[name], i)])
-    .filter(([name, , value]) => value !== null && value !== undefined && !(name === "compile_seconds" && value === 0))
-    .map(([name, title, value]) => {
-      const [unit, scale] = units[name] ?? [name.endsWith("_seconds") ? "s" : "", 1];
-      return [title === name.replaceAll("_", " ") ? title : title.toLowerCase(), `${scoreText(value, scale)} ${unit}`.trim()];
-    });
 }
 
 function settingsOf(method, heading = "h3") {

@@ -9,9 +9,9 @@ from bnnbench.reports.pages.site.compare_pages import compare_page
 from bnnbench.reports.pages.site.site import tasks_of
 from bnnbench.reports.read.benchmarks import benchmarks
 from tests.reports.browsing import CONTRAST, HOSTILE, broken_rules, settled
+from tests.reports.pages.drilldown.test_run_pages import COMMON
 from tests.reports.pages.examples.stores import CLEAN, COLOURS, TURNED, of_digits, of_patients
 from tests.reports.pages.site.stores import regressions
-from tests.reports.pages.site.test_run_pages import COMMON
 
 pytestmark = pytest.mark.long
 

@@ -18,6 +18,7 @@ from bnnbench.reports.pages.examples.pages import Setting, example_pages, spans
 from bnnbench.reports.pages.layout import LIMIT
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.predictions.bundled import spans_in
+from tests.reports.pages.drilldown.test_run_pages import COMMON, data_of
 from tests.reports.pages.examples.stores import (
     CLEAN,
     COLOURS,
@@ -28,7 +29,6 @@ from tests.reports.pages.examples.stores import (
     of_digits,
     of_patients,
 )
-from tests.reports.pages.site.test_run_pages import COMMON, data_of
 from tests.reports.synthetic import keep
 
 

@@ -14,10 +14,10 @@ from bnnbench.engine.records.record import Cost
 from bnnbench.engine.records.record_json import to_json
 from bnnbench.methods import METHODS
 from bnnbench.methods.card import FAMILIES, card_of
+from bnnbench.reports.pages.drilldown.dialogs import Drilldown, size
 from bnnbench.reports.pages.layout import LIMIT
 from bnnbench.reports.pages.report import page as pages_of
 from bnnbench.reports.pages.report.content import content
-from bnnbench.reports.pages.report.drilldown import Drilldown, size
 from bnnbench.reports.read.load import read, store_names
 from bnnbench.reports.read.merge import MergedStore, merged, store_of
 from bnnbench.reports.style.families import family_of
@@ -169,13 +169,13 @@ def test_what_is_behind_a_cell_is_the_runs_with_their_numbers(tmp_path):
     data = behind(content(read(tmp_path / "s")))
     (benchmark,) = data["benchmarks"]
     held = benchmark["methods"]["AdamW"]
-    assert held["key"] == [r.key for r in (*runs, lost)]
-    assert held["fold"] == 0
-    assert held["seed"] == [0, 1, 2, 3]
+    assert held["runs"]["key"] == [r.key for r in (*runs, lost)]
+    assert held["runs"]["fold"] == 0
+    assert held["runs"]["seed"] == [0, 1, 2, 3]
     assert held["scores"]["clean"]["nll"] == [1, 1.33333, 1.66667, None]
     assert held["diagnostics"]["loss"] == [0, 0.5, 1, None]
-    assert held["fit_seconds"] == [2, 3, 4, 2]
-    assert held["errors"] == {3: HOSTILE}
+    assert held["runs"]["fit_seconds"] == [2, 3, 4, 2]
+    assert held["runs"]["errors"] == {3: HOSTILE}
     assert data["settings"]["quick"]["AdamW"]["learning_rate"] == "0.001"
     assert data["origins"][0]["packages.torch"] == "2.13.0"
     assert data["whole"]
@@ -203,7 +203,7 @@ def test_what_does_not_fit_is_left_out_and_said(tmp_path):
     small = behind(found, most_bytes=size(behind(found)) - 200)
     assert not small["whole"]
     assert "scores" not in small["benchmarks"][0]["methods"]["AdamW"]
-    assert len(small["benchmarks"][0]["methods"]["AdamW"]["key"]) == 50
+    assert len(small["benchmarks"][0]["methods"]["AdamW"]["runs"]["key"]) == 50
     assert behind(found, most_bytes=0)["benchmarks"][0]["methods"] == {}
 
 

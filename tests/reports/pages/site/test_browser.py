@@ -5,10 +5,10 @@ import math
 import pytest
 
 from bnnbench.commands.report import main
+from bnnbench.reports.pages.drilldown.run_pages import run_pages
 from bnnbench.reports.pages.site.advice import advice
 from bnnbench.reports.pages.site.paper_pages import paper_page
 from bnnbench.reports.pages.site.ranking import ranked
-from bnnbench.reports.pages.site.run_pages import run_pages
 from bnnbench.reports.pages.site.site import tasks_of
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
@@ -48,9 +48,9 @@ def site(troubled, tmp_path_factory):
 @pytest.fixture(scope="module")
 def of_bundle(tmp_path_factory):
     """The board of docs/bundle."""
+    from bnnbench.reports.pages.drilldown.run_pages import run_addresses
     from bnnbench.reports.pages.site.board_pages import board_pages
     from bnnbench.reports.pages.site.compare_pages import compare_page
-    from bnnbench.reports.pages.site.run_pages import run_addresses
 
     folder = tmp_path_factory.mktemp("bundle")
     (folder / "board").mkdir()

@@ -2,13 +2,13 @@
 
 import pytest
 
+from bnnbench.reports.pages.drilldown.run_pages import run_addresses
 from bnnbench.reports.pages.layout import slugs
 from bnnbench.reports.pages.methods.failures import verdicts_of
 from bnnbench.reports.pages.methods.method_pages import Site, by_family, method_page
 from bnnbench.reports.pages.methods.snippets import snippet
 from bnnbench.reports.pages.site.compare_pages import compare_page
 from bnnbench.reports.pages.site.paper_pages import paper_page
-from bnnbench.reports.pages.site.run_pages import run_addresses
 from bnnbench.reports.read.devices import gpu
 from bnnbench.reports.style.families import family_of
 from docs.generate import finished_runs

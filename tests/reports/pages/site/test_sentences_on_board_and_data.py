@@ -5,12 +5,12 @@ import re
 import pandas as pd
 import pytest
 
+from bnnbench.reports.pages.drilldown.run_pages import run_addresses
 from bnnbench.reports.pages.methods.failures import verdicts_of
 from bnnbench.reports.pages.site.advice import advice
 from bnnbench.reports.pages.site.data_pages import data_page
 from bnnbench.reports.pages.site.questions import QUESTIONS
 from bnnbench.reports.pages.site.ranking import ranked
-from bnnbench.reports.pages.site.run_pages import run_addresses
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import slug
 from docs.generate import finished_runs

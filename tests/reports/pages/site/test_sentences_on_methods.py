@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bnnbench.reports.pages.drilldown.run_pages import run_addresses
 from bnnbench.reports.pages.methods.failures import Entry, failures_of, verdicts_of
 from bnnbench.reports.pages.methods.method_pages import Site, entries_of, method_page
 from bnnbench.reports.pages.methods.printed import printed_and_ours
 from bnnbench.reports.pages.methods.strips import chapter_of, places_text
-from bnnbench.reports.pages.site.run_pages import run_addresses
 from bnnbench.reports.papers.verdicts import KINDS
 from bnnbench.reports.style import labels
 from docs.generate import finished_runs

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from bnnbench.engine.records.record import COSTS, Record
 from bnnbench.methods.fitting.work import UNITS
@@ -12,8 +13,19 @@ DIGITS = 6
 LONGEST_ERROR = 600
 
 
-def run_columns(
+def method_runs(
     runs: Sequence[Record], origins: dict[str, int], longest_error: int = LONGEST_ERROR
+) -> dict[str, Any]:
+    """Return the columns of a method's runs, and whether a command can repeat them."""
+    first = runs[0]
+    return {
+        "repeatable": "source" in first.run and first.elsewhere is None,
+        "runs": run_columns(runs, origins, longest_error),
+    }
+
+
+def run_columns(
+    runs: Sequence[Record], origins: dict[str, int], longest_error: int
 ) -> dict[str, object]:
     """Return the columns of a method's runs; new provenances are added to `origins`.
 

@@ -5,8 +5,8 @@ import re
 
 from bnnbench.engine.declare.description import describe
 from bnnbench.methods.ivon import Ivon
+from bnnbench.reports.pages.drilldown.run_pages import run_addresses, run_data, run_pages
 from bnnbench.reports.pages.layout import LIMIT
-from bnnbench.reports.pages.site.run_pages import run_addresses, run_data, run_pages
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.chosen_settings import chosen_settings
 from tests.reports.browsing import HOSTILE

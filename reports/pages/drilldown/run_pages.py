@@ -12,11 +12,11 @@ from bnnbench.datasets.conditions.traits import Traits
 from bnnbench.engine.records.record import COSTS, Record
 from bnnbench.reports.judge.columns import score_column
 from bnnbench.reports.judge.measures import main_metrics
+from bnnbench.reports.pages.drilldown.columns import column_of, method_runs
 from bnnbench.reports.pages.layout import LIMIT, PageTooLarge, embedded, page, slugs
 from bnnbench.reports.read.benchmarks import Benchmark, has_own_network, network_description
 from bnnbench.reports.read.chosen_settings import chosen_settings
 from bnnbench.reports.read.load import LONGEST_MESSAGE
-from bnnbench.reports.read.run_columns import column_of, run_columns
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import call, flatten
 from bnnbench.reports.style.families import family_of
@@ -118,17 +118,15 @@ def _method(method: str, runs: Sequence[Record], origins: dict[str, int]) -> Pla
     return {
         "name": method,
         "family": family_of(first.run.get("method")),
-        "repeatable": "source" in first.run and first.elsewhere is None,
         "settings": _settings(first),
         "network": _network(first),
-        "runs": run_columns(runs, origins, LONGEST_MESSAGE),
         "scores": by_condition,
         "diagnostics": {
             name: column_of([r.diagnostics.get(name) for r in runs])
             for name in sorted({name for r in runs for name in r.diagnostics})
         },
         "remarks": remarks,
-    }
+    } | method_runs(runs, origins, LONGEST_MESSAGE)
 
 
 def _settings(record: Record) -> list[list[object]]:

@@ -7,11 +7,11 @@ from typing import Any
 
 from bnnbench.engine.records.record import COSTS, Record
 from bnnbench.reports.judge.table import Table
+from bnnbench.reports.pages.drilldown.columns import column_of, method_runs
+from bnnbench.reports.pages.drilldown.run_pages import NO_PAGES, RunPages
 from bnnbench.reports.pages.layout import packed
 from bnnbench.reports.pages.report.content import Content
-from bnnbench.reports.pages.site.run_pages import NO_PAGES, RunPages
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.run_columns import column_of, run_columns
 from bnnbench.reports.style import labels
 
 Plain = dict[str, Any]
@@ -54,6 +54,7 @@ class Drilldown:
             "stores": self.stores,
             "settings": {part.profile: part.settings for part in content.parts},
             "names": _names(content.benchmarks, shown_columns),
+            "costs": {name: labels.metric(name) for name in COSTS},
             "benchmarks": [],
             "whole": True,
         }
@@ -97,10 +98,12 @@ class Drilldown:
         place = benchmark.identity, method
         if place not in self.columns:
             runs = benchmark.runs[method]
-            columns = run_columns(runs, self.origins)
+            columns = method_runs(runs, self.origins)
             if self.stores:
                 places = self.content.results.places
-                columns["store"] = column_of([self.stores.index(places[r.key]) for r in runs])
+                columns["runs"]["store"] = column_of(
+                    [self.stores.index(places[r.key]) for r in runs]
+                )
             self.columns[place] = columns
         return self.columns[place]
 
@@ -113,13 +116,11 @@ def size(data: object) -> int:
 def _names(
     benchmarks: Sequence[Benchmark], shown_columns: Collection[tuple[object, str, str]]
 ) -> dict[str, str]:
-    """Return condition, metric or cost → its title."""
+    """Return condition or metric → its title."""
     conditions = sorted({condition for _, condition, _ in shown_columns})
     titles = {name: traits.title for b in benchmarks for name, traits in b.traits.items()}
     metrics = sorted({metric for _, _, metric in shown_columns})
-    return {c: titles.get(c, c) for c in conditions} | {
-        m: labels.metric(m) for m in (*metrics, *COSTS)
-    }
+    return {c: titles.get(c, c) for c in conditions} | {m: labels.metric(m) for m in metrics}
 
 
 def _numbers(

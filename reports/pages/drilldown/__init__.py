@@ -1,0 +1,1 @@
+"""The runs behind numbers: dialogs of reports, and pages of the site."""
