@@ -145,7 +145,9 @@ def _outcomes(
 
 
 def _may_repeat(record: Record) -> bool:
-    return record.status == "completed" and record.elsewhere is None and "source" in record.run
+    return (
+        record.outcome.status == "completed" and record.external is None and "source" in record.run
+    )
 
 
 def _cheapest(records: Sequence[Record]) -> Iterator[tuple[Record, Sequence[Record]]]:

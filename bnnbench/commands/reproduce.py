@@ -73,7 +73,7 @@ def command(arguments: Sequence[str] | None = None) -> int:
         sys.path.append(os.getcwd())  # as for a method named by its file
     try:
         store, record = _run_with_key(options.key, options.results)
-        has_predictions = store is not None and record.predictions_sha256
+        has_predictions = store is not None and record.outcome.predictions_sha256
         predictions = store.predictions(record.key) if store and has_predictions else None
         result = reproduce(record, predictions, tuple(options.allow))
     except (NotRepeatable, CorruptRecord, ValueError, DataUnavailable, DataDamaged) as error:

@@ -154,7 +154,7 @@ _COLUMNS = ("key", "suite", "profile", "dataset", "method", "fold", "seed", "sta
 
 
 def _passes_filters(record: Record, options: argparse.Namespace) -> bool:
-    fields = {"method": record.method, "dataset": record.dataset, "status": record.status}
+    fields = {"method": record.method, "dataset": record.dataset, "status": record.outcome.status}
     filters = ((getattr(options, name), value) for name, value in fields.items())
     return all(text is None or text.casefold() == value.casefold() for text, value in filters)
 

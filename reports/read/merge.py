@@ -77,7 +77,7 @@ def _preferred(copies: Mapping[str, Record]) -> str:
 
 def _disagree(copies: Sequence[Record]) -> bool:
     """Return whether copies of one run have different scores; NaN equals NaN."""
-    versions = {repr([r.status, sorted((c, sorted(s.items())) for c, s in r.scores.items())])
+    versions = {repr([r.outcome.status, sorted((c, sorted(s.items())) for c, s in r.outcome.scores.items())])
             for r in copies}  # fmt: skip
     return len(versions) > 1
 

@@ -38,7 +38,7 @@ from tests.suites.small_store import OUTCOMES
 BATCH = 250
 """Mutants in one store: a tool that reads a store reads as many at once."""
 
-RMSE = OUTCOMES[0].record.scores["clean"]["rmse"]
+RMSE = OUTCOMES[0].record.outcome.scores["clean"]["rmse"]
 SHA256 = sha256(OUTCOMES[0].predictions)
 
 PATH = tuple[Any, ...]
@@ -191,7 +191,7 @@ def _hurt_predictions(store: Store, keys: set[str], rng: random.Random) -> set[s
     hurt = set()
     for key in sorted(keys):
         path = store.runs / key / PREDICTIONS
-        if path.exists() and store.read(key).predictions_sha256 and rng.random() < 0.3:
+        if path.exists() and store.read(key).outcome.predictions_sha256 and rng.random() < 0.3:
             content = bytearray(path.read_bytes())
             content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
             path.write_bytes(content)
@@ -254,8 +254,8 @@ def _false(store: Store) -> set[str]:
     for key in store.run_keys():
         with contextlib.suppress(CorruptRecord):
             one = store.read(key)
-            told = one.scores.get("clean", {}).get("rmse", RMSE) if one else RMSE
-            if one and one.predictions_sha256 == SHA256 and abs(told - RMSE) > 1e-3 * RMSE:
+            told = one.outcome.scores.get("clean", {}).get("rmse", RMSE) if one else RMSE
+            if one and one.outcome.predictions_sha256 == SHA256 and abs(told - RMSE) > 1e-3 * RMSE:
                 found.add(key)
     return found
 

@@ -281,5 +281,5 @@ def test_a_sound_store_is_sound_when_scored_again(store, capsys):
 def test_bytes_in_the_name_of_a_file_are_written_as_text(store):
     failed = OUTCOMES[3].record
     store.write(replace(failed, error=f"cannot read {os.fsdecode(bytes([255]))}"), None)
-    assert Store(store.folder).read(failed.key).error == "cannot read \\udcff"
+    assert Store(store.folder).read(failed.key).outcome.error == "cannot read \\udcff"
     assert json.loads(Path(store.runs / failed.key / "record.json").read_text())

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from bnnbench.engine.declare.description import digest
-from bnnbench.engine.records.record import Cost, Record
+from bnnbench.engine.records.cost import Cost
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.records.record_json import to_json
 from bnnbench.engine.run.packing import Predictions, pack
 from bnnbench.engine.store.store import Store
@@ -78,17 +79,21 @@ def filled(made: Record) -> Record:
     """Return a record with traits of its conditions and other facts that runs always have."""
     return replace(
         made,
-        condition_traits=_traits(made) | dict(made.condition_traits),
+        condition_traits=_traits(made) | dict(made.circumstances.condition_traits),
         reproduces=tuple(
             {"whole": made.profile.startswith("paper"), **claim} for claim in made.reproduces
         ),
-        arm=made.arm or (made.method.rpartition("-")[2] if made.run.get("acquisition") else ""),
-        diagnostics=_constant(made) | dict(made.diagnostics),
+        arm=made.strategy
+        or (made.method.rpartition("-")[2] if made.run.get("acquisition") else ""),
+        diagnostics=_constant(made) | dict(made.outcome.diagnostics),
     )
 
 
 def _traits(made: Record) -> dict[str, Mapping[str, object]]:
-    return {name: traits_of(name).as_data() for name in {*made.scores, *made.condition_origins}}
+    return {
+        name: traits_of(name).as_data()
+        for name in {*made.outcome.scores, *made.circumstances.condition_origins}
+    }
 
 
 def _constant(made: Record) -> dict[str, float]:

@@ -67,12 +67,12 @@ class Share:
         """
         writable = [outcome for outcome in outcomes if self._may_write(outcome.record.key)]
         self._store.write_all((outcome.record, outcome.predictions) for outcome in writable)
-        finished = (o.record.key for o in writable if o.record.status != "failed")
+        finished = (o.record.key for o in writable if o.record.outcome.status != "failed")
         discard(self._store.folder / FOLDER, finished)
         for outcome in outcomes:
             self._leases.release(outcome.record.key)
             names = outcome.record.method, outcome.record.dataset
-            self._places[names].append(outcome.record.failed_at)
+            self._places[names].append(outcome.record.outcome.failed_at)
 
     def _gives_up(self, task: Task) -> bool:
         """Return whether a task is skipped because all runs before it failed in the same place."""
@@ -111,7 +111,7 @@ class Share:
         """Return whether the run was finished since the plan was made."""
         record = self._store.read(key)
         before = self._planned.before.get(key)
-        return record is not None and record.provenance.get("finished") != before
+        return record is not None and record.circumstances.provenance.get("finished") != before
 
     def _say_who_has(self, tasks: Sequence[Task]) -> None:
         runs = sum(len(task.runs) for task in tasks)

@@ -76,8 +76,10 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
     records = sorted(
         map(with_means, records), key=lambda r: (order.get(r.method, len(order)), r.method)
     )
-    for dataset, origin in dict.fromkeys((r.dataset, r.origin) for r in records):
-        records_here = [r for r in records if (r.dataset, r.origin) == (dataset, origin)]
+    for dataset, origin in dict.fromkeys((r.dataset, r.circumstances.origin) for r in records):
+        records_here = [
+            r for r in records if (r.dataset, r.circumstances.origin) == (dataset, origin)
+        ]
         metrics_of = {e.condition.name: e.metrics for e in suite.final_evaluations}
         averages = means(metrics_of)
         metrics_of |= {name: metrics_of[traits.parts[0]] for name, traits in averages.items()}
@@ -89,9 +91,9 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
             condition = evaluation.condition.name
             if condition in members:
                 continue
-            if scored := [r for r in records_here if condition in r.scores]:
+            if scored := [r for r in records_here if condition in r.outcome.scores]:
                 title = f"{dataset} ({origin}), {condition}"
-                lesser = {r.condition_origins[condition] for r in scored} - {origin}
+                lesser = {r.circumstances.condition_origins[condition] for r in scored} - {origin}
                 title += "".join(
                     f" ({origin_of_condition})" for origin_of_condition in sorted(lesser)
                 )
@@ -104,17 +106,23 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
                 columns = _columns_of(records_here, metric, {f"{s:g}": c for c, s in sizes.items()})
                 title = f"{dataset} ({origin}), {metric} by {family.size_name}: {family.title}"
                 _print_table(title, columns, console, _unconverged(records_here))
-        unsteady = {(r.method, reason) for r in records_here for reason in r.unsteady.values()}
+        unsteady = {
+            (r.method, reason)
+            for r in records_here
+            for reason in r.outcome.batch_dependence.values()
+        }
         for method, reason in sorted(unsteady):
             console.print(Text(legible(f"{method} on {dataset}: {reason}")), soft_wrap=True)
         if separate := dict.fromkeys(r.method for r in records_here if _has_own_network(r)):
             line = f"with their own networks on {dataset}: {', '.join(separate)}"
             console.print(Text(legible(line)), soft_wrap=True)
-        if elsewhere := dict.fromkeys(r.method for r in records_here if r.elsewhere is not None):
+        if elsewhere := dict.fromkeys(r.method for r in records_here if r.external is not None):
             line = f"external predictions on {dataset}: {', '.join(elsewhere)}"
             console.print(Text(legible(line)), soft_wrap=True)
         for metric in HEADLINES_OF_PROBES:
-            if measured := [r for r in records_here if any(metric in s for s in r.scores.values())]:
+            if measured := [
+                r for r in records_here if any(metric in s for s in r.outcome.scores.values())
+            ]:
                 columns = _probed_columns(measured, metric)
                 title = f"{dataset} ({origin}), {metric}"
                 _print_table(title, columns, console, _unconverged(measured))
@@ -130,7 +138,7 @@ def _distances(suite: Suite) -> tuple[str, ...]:
 
 
 def _has_own_network(record: Record) -> bool:
-    return bool(record.run.get("own_architecture")) or record.own_network is not None
+    return bool(record.run.get("own_architecture")) or record.outcome.own_network is not None
 
 
 def _by_method(records: Sequence[Record]) -> dict[str, list[Record]]:
@@ -140,8 +148,8 @@ def _by_method(records: Sequence[Record]) -> dict[str, list[Record]]:
 
 def _probed_columns(records: Sequence[Record], metric: str) -> list[_Column]:
     """Return a column for each condition under which probes measured `metric`, sorted by number."""
-    conditions = {c for r in records for c, s in r.scores.items() if metric in s}
-    traits = {c: data for r in records for c, data in r.condition_traits.items()}
+    conditions = {c for r in records for c, s in r.outcome.scores.items() if metric in s}
+    traits = {c: data for r in records for c, data in r.circumstances.condition_traits.items()}
     ordered = sorted(conditions, key=lambda c: from_data(traits[c]).order)
     return _columns_of(records, metric, {c: c for c in ordered}, MOST_MEASURED)
 
@@ -156,9 +164,9 @@ def _columns_of(
     for heading, c in conditions.items():
         samples = [
             {
-                (r.fold, r.seed): r.scores[c][metric]
+                (r.fold, r.seed): r.outcome.scores[c][metric]
                 for r in records_of_method
-                if metric in r.scores.get(c, {})
+                if metric in r.outcome.scores.get(c, {})
             }
             for records_of_method in by_method.values()
         ]
@@ -232,7 +240,7 @@ def _unconverged(records: Sequence[Record]) -> dict[str, str]:
     """Return method → "3 of 5", its runs that did not converge, for methods that have any."""
     flags: dict[str, list[bool]] = {}
     for record in records:
-        astray = record.diagnostics.get("converged") == 0
+        astray = record.outcome.diagnostics.get("converged") == 0
         flags.setdefault(record.method, []).append(astray)
     return {m: f"{sum(of_runs)} of {len(of_runs)}" for m, of_runs in flags.items() if any(of_runs)}
 
@@ -312,9 +320,9 @@ def print_failures(records: Iterable[Record], console: Console) -> None:
     records = list(records)
     missing: dict[tuple[str, str, str], dict[str, None]] = {}
     for record in records:
-        for condition, reason in record.not_scored.items():
+        for condition, reason in record.outcome.not_scored.items():
             missing.setdefault((record.method, record.dataset, reason), {})[condition] = None
-        for condition, reasons in record.unanswered.items():
+        for condition, reasons in record.outcome.unanswered.items():
             for metric, reason in reasons.items():
                 missing_key = record.method, record.dataset, reason
                 missing.setdefault(missing_key, {})[f"{condition} ({metric})"] = None
@@ -327,9 +335,9 @@ def print_failures(records: Iterable[Record], console: Console) -> None:
         )
     shown: set[tuple[str, ...]] = set()
     for record in records:
-        if record.status != "completed":
+        if record.outcome.status != "completed":
             lines = [
-                f"{record.status}: {record.method} on {record.dataset}, fold {record.fold}, "
+                f"{record.outcome.status}: {record.method} on {record.dataset}, fold {record.fold}, "
                 f"seed {record.seed}: {reason_of(record)}"
             ]
             if (frames := frames_of(record)) not in shown:

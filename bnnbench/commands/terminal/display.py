@@ -154,7 +154,7 @@ def display(console: Console, runs: int, forecast: Forecast) -> Display:
 
 
 def _ending(task: Task, outcomes: list[Outcome]) -> str:
-    statuses = [outcome.record.status for outcome in outcomes]
+    statuses = [outcome.record.outcome.status for outcome in outcomes]
     counts = ", ".join(
         f"{statuses.count(status)} {status}" if len(statuses) > 1 else status
         for status in dict.fromkeys(statuses)

@@ -8,10 +8,14 @@ LINES, CHARACTERS = 12, 500
 
 def reason_of(record: Record) -> str:
     """Return the last line of a run's error."""
-    return record.last_line[:CHARACTERS] or "no reason given"
+    return record.outcome.last_line[:CHARACTERS] or "no reason given"
 
 
 def frames_of(record: Record) -> tuple[str, ...]:
     """Return the lines before the reason, with the innermost frames; none without frames."""
-    lines = (record.error or "").strip().splitlines()
-    return tuple(line[:CHARACTERS] for line in lines[-LINES - 1 : -1]) if record.failed_at else ()
+    lines = (record.outcome.error or "").strip().splitlines()
+    return (
+        tuple(line[:CHARACTERS] for line in lines[-LINES - 1 : -1])
+        if record.outcome.failed_at
+        else ()
+    )

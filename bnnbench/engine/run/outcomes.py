@@ -11,7 +11,8 @@ import torch
 from bnnbench.datasets.facts import of_source
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Run
-from bnnbench.engine.records.record import Cost, Record
+from bnnbench.engine.records.cost import Cost
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.records.record_json import to_json
 from bnnbench.engine.run.measuring.fingerprint import fingerprint_of_data
 from bnnbench.engine.run.measuring.provenance import of_modules, provenance
@@ -41,16 +42,20 @@ def _record(state: State, task: Task, device: torch.device) -> Record:
     probed = {name: r.traits for name, r in conditions.items() if r.traits}
     traits = {condition.name: condition.traits for condition in declared} | probed
     search = results.search
-    return Record(
-        **_identity(run, task),
+    outcome = records.Outcome(
         **_failure(state),
-        origin=data.origin,
         scores=results.scores if completed else {},
-        condition_origins={c.name: c.origin(data) for c in declared}
-        | dict.fromkeys(probed, data.origin),
-        condition_traits={name: one.as_data() for name, one in traits.items()},
+        not_scored=_parts(conditions, "not_scored"),
+        unanswered=_parts(conditions, "unanswered") if completed else {},
+        batch_dependence=_parts(conditions, "batch_dependence"),
         diagnostics=results.diagnostics,
-        cost=_cost(fits, results.cost, task),
+        acquired=loaded.acquired,
+        own_network=fits.own_network,
+        search=search.data if search else None,
+        trial_scores=search.scores if search and completed else {},
+    )
+    circumstances = Circumstances(
+        origin=data.origin,
         facts={**data.facts, **of_source(run.source)},
         provenance={
             **provenance(device, run.method, task.code),
@@ -58,18 +63,16 @@ def _record(state: State, task: Task, device: torch.device) -> Record:
             **fits.notes,
         },
         target=dataclasses.asdict(data.target) if data.target else None,
-        acquired=loaded.acquired,
-        not_scored=_parts(conditions, "not_scored"),
-        unsteady=_parts(conditions, "batch_dependence"),
-        unanswered=_parts(conditions, "unanswered") if completed else {},
-        own_network=fits.own_network,
-        search=search.data if search else None,
-        trial_scores=search.scores if search and completed else {},
+        condition_origins={c.name: c.origin(data) for c in declared}
+        | dict.fromkeys(probed, data.origin),
+        condition_traits={name: one.as_data() for name, one in traits.items()},
         condition_data=_parts(conditions, "data_sha256"),
-        code_sha256=task.code.sha256,
-        fitted_sha256=fits.train_sha256,
         data_sha256=fingerprint_of_data(data),
+        fitted_sha256=fits.train_sha256,
+        code_sha256=task.code.sha256,
     )
+    cost = _cost(fits, results.cost, task)
+    return Record(**_identity(run, task), outcome=outcome, cost=cost, circumstances=circumstances)
 
 
 def _parts(conditions: Mapping[str, ConditionResult], name: str) -> dict[str, Any]:

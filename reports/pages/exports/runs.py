@@ -15,7 +15,8 @@ import pandas as pd
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import cell, legible
 from bnnbench.datasets.reading.whole_files import write_whole
-from bnnbench.engine.records.record import COSTS, Record
+from bnnbench.engine.records.cost import COSTS
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.tables import metric_rows
 from bnnbench.reports.pages.exports.listing import RUN_COLUMNS, run_rows
 from bnnbench.reports.pages.exports.pairs import pair_table

@@ -14,7 +14,7 @@ from bnnbench.commands.planning.shipped_costs import Shipped
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
-from bnnbench.engine.records.record import Cost as Taken
+from bnnbench.engine.records.cost import Cost as Taken
 from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.store.store import Store

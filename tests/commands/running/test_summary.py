@@ -118,7 +118,7 @@ def test_active_learning_shows_its_last_round_in_the_order_of_the_suite():
     suite = replace(SUITE, cases=(Case(ActivePool(Line(), 4, 4, 3), ()),), acquisitions=arms)
     runs = [
         replace(r, method=f"{r.method}-{arm}", key=r.key + arm,
-                scores={f"acquired_{k}": r.scores["clean"] for k in range(3)},
+                scores={f"acquired_{k}": r.outcome.scores["clean"] for k in range(3)},
                 condition_origins={f"acquired_{k}": "original" for k in range(3)})
         for arm in "AR" for r in records()
     ]  # fmt: skip

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bnnbench.engine.declare.description import digest
-from bnnbench.engine.records.record import Cost, Record, newest
+from bnnbench.engine.records.cost import Cost
+from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.records.record_json import LaterSchema, from_json, to_json
 
 RUN = {"method": {"type": "x:Y"}}
@@ -50,7 +51,7 @@ def test_a_record_is_read_as_it_was_written():
 @given(st.floats())
 def test_every_float_survives_to_the_last_bit(value):
     record = replace(RECORD, scores={"clean": {"rmse": value}})
-    back = from_json(to_json(record)).scores["clean"]["rmse"]
+    back = from_json(to_json(record)).outcome.scores["clean"]["rmse"]
     assert np.float64(back).tobytes() == np.float64(value).tobytes() or (back != back)
     assert (back != back) == (value != value)
 
@@ -61,7 +62,7 @@ def test_the_file_is_strict_json_even_with_infinities():
 
 def test_numbers_of_numpy_are_numbers():
     record = replace(RECORD, facts={"rows": np.int64(3), "share": np.float32(0.5)})
-    assert from_json(to_json(record)).facts == {"rows": 3, "share": 0.5}
+    assert from_json(to_json(record)).circumstances.facts == {"rows": 3, "share": 0.5}
 
 
 def test_a_record_cut_anywhere_is_no_record():

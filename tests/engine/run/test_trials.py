@@ -51,26 +51,26 @@ def test_the_record_holds_the_search_and_the_test_scores_of_all_trials(outcomes)
 def test_a_trial_that_diverges_in_predicting_costs_the_run_its_score_alone():
     ((outcome),) = executed(Tuned(Parabola(falls_above=0.2), trials=8))
     record = outcome.record
-    assert record.status == "completed", record.error
-    rates = [setting["rate"] for setting in Search.from_data(record.search).settings]
+    assert record.outcome.status == "completed", record.outcome.error
+    rates = [setting["rate"] for setting in Search.from_data(record.outcome.search).settings]
     sound = {str(trial) for trial, rate in enumerate(rates) if rate <= 0.2}
-    assert record.trial_scores.keys() == sound
+    assert record.outcome.trial_scores.keys() == sound
     assert 0 < len(sound) < 8
 
 
 def test_other_methods_have_none():
     ((outcome),) = executed(Mean())
-    assert outcome.record.search is None
-    assert outcome.record.trial_scores == {}
+    assert outcome.record.outcome.search is None
+    assert outcome.record.outcome.trial_scores == {}
 
 
 def test_a_record_with_a_search_survives_its_file(outcomes):
     record = outcomes[0].record
     again = from_json(to_json(record))
-    assert again.search == json.loads(json.dumps(record.search))
-    assert again.trial_scores == record.trial_scores
+    assert again.outcome.search == json.loads(json.dumps(record.search))
+    assert again.outcome.trial_scores == record.trial_scores
     assert np.array_equal(
-        Search.from_data(again.search).scores, Search.from_data(record.search).scores
+        Search.from_data(again.outcome.search).scores, Search.from_data(record.search).scores
     )
 
 
@@ -78,12 +78,12 @@ def test_a_changed_cell_or_choice_is_found(outcomes, tmp_path):
     store, outcome = Store(tmp_path), outcomes[0]
     record = store.write(outcome.record, outcome.predictions)
     assert false_scores(store, record) == []
-    better = json.loads(json.dumps(record.search))
+    better = json.loads(json.dumps(record.outcome.search))
     for block in better["log_likelihood"]:
         block[-1] = [5.0] * len(block[-1])
     tampered = replace(record, search=better)
     assert "its search chooses trial 0" in " ".join(false_scores(store, tampered))
-    diagnostics = {**record.diagnostics, "chosen_rate": 3.0}
+    diagnostics = {**record.outcome.diagnostics, "chosen_rate": 3.0}
     moved = replace(record, diagnostics=diagnostics)
     assert "its rate is not that of trial" in " ".join(false_scores(store, moved))
     broken = replace(record, search={"settings": []})

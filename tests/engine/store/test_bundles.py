@@ -8,7 +8,7 @@ import pytest
 
 from bnnbench.commands.bundle import Refused, check, main
 from bnnbench.commands.store import command as verify
-from bnnbench.engine.records.record import SCHEMA
+from bnnbench.engine.records.record_json import SCHEMA
 from bnnbench.engine.store import bundles
 from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.reports.read.bundles import read_bundle
@@ -100,7 +100,7 @@ def test_an_empty_folder_is_named(tmp_path):
 
 
 def dirty(value):
-    return {**RUNS[0].provenance, "dirty": value}
+    return {**RUNS[0].circumstances.provenance, "dirty": value}
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_with_its_predictions_a_bundle_is_a_store_that_can_be_scored_again(tmp_p
     assert "4 valid runs" in capsys.readouterr().out
     again = Store(tmp_path / "again" / "cifar10")
     forged = replace(true[0], scores={"clean": {"nll": 0.01, "accuracy": 1.0}})
-    again.rewrite(replace(again.read(forged.key), scores=forged.scores))
+    again.rewrite(replace(again.read(forged.key), scores=forged.outcome.scores))
     assert verify(["verify", "--rescore", str(tmp_path / "again")]) == 3
 
 

@@ -331,7 +331,7 @@ def test_of_two_that_write_one_run_again_and_again_one_is_always_there_whole(
     assert missing == 0 or not exchange
     record = Store(tmp_path).read(RECORD.key)
     (prediction, _) = Store(tmp_path).predictions(RECORD.key)["clean"]
-    assert prediction.means.shape[1] == record.diagnostics["points"]
+    assert prediction.means.shape[1] == record.outcome.diagnostics["points"]
     assert [path.name for path in store.runs.iterdir() if not path.name.startswith(".")] == [
         RECORD.key
     ]
@@ -356,7 +356,7 @@ def test_what_was_chosen_last_is_last_though_the_clock_was_set_back(tmp_path, mo
     store = Store(tmp_path)
     list(store.records())  # as a command does first
     kept = store.write(second, None)
-    assert kept.provenance["chosen"] == "2026-05-01T00:00:00.001+00:00"
+    assert kept.circumstances.provenance["chosen"] == "2026-05-01T00:00:00.001+00:00"
     assert Store(tmp_path).current() == [kept]
 
 

@@ -37,7 +37,7 @@ def command(out: Path, executor: str) -> list[str]:
 def content(out: Path) -> dict[str, tuple[str, bytes]]:
     """Return key → record without times and provenance, and predictions, of completed runs."""
     store = Store(out / "forty")
-    done = [record for record in store.records() if record.status == "completed"]
+    done = [record for record in store.records() if record.outcome.status == "completed"]
     return {record.key: (essence(record), store.packed(record.key)) for record in done}
 
 

@@ -63,7 +63,7 @@ def test_a_run_that_failed_on_another_machine_later_does_not_hide_one_that_ended
     second.clock.see(LATER)
     second.write(replace(OUTCOMES[1].record, status="failed", error="no memory", scores={}), None)
     out, _, told = merged(two, capsys)
-    assert out.read(key).status == "completed"
+    assert out.read(key).outcome.status == "completed"
     assert f"taken from {first.folder}" in told
 
 

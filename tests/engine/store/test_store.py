@@ -168,7 +168,9 @@ def test_a_run_is_found_by_its_key(tmp_path):
     assert store.read(RECORD.key) is None
     assert list(store.run_keys()) == []
     kept = store.write(RECORD, pack(predictions(3)))
-    assert replace(kept, provenance=RECORD.provenance, predictions_sha256=None) == RECORD
+    assert (
+        replace(kept, provenance=RECORD.circumstances.provenance, predictions_sha256=None) == RECORD
+    )
     for reader in (store, Store(tmp_path)):
         assert reader.read(RECORD.key) == kept
         assert list(reader.records()) == [kept]

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from bnnbench.engine.records.record import Cost, Record
+from bnnbench.engine.records.cost import Cost
+from bnnbench.engine.records.record import Record
 from tests.reports.synthetic import filled
 
 CASE = ["profile", "dataset", "method", "fold", "seed"]

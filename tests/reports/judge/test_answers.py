@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from bnnbench.engine.records.record import Cost
+from bnnbench.engine.records.cost import Cost
 from bnnbench.reports.judge.answers import answer
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.style.words import all_of, counted, joined, quoted, some_of

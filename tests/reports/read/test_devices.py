@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bnnbench.engine.records.record import Cost
+from bnnbench.engine.records.cost import Cost
 from bnnbench.reports.judge.summaries.costs import costs
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.devices import (

@@ -16,9 +16,9 @@ def without(record: Record, metrics: Container[str]) -> Record:
     """Return the record without scores by these metrics and reasons for missing ones."""
     return dataclasses.replace(
         record,
-        scores={c: _others(of, metrics) for c, of in record.scores.items()},
+        scores={c: _others(of, metrics) for c, of in record.outcome.scores.items()},
         unanswered={
-            c: left for c, of in record.unanswered.items() if (left := _others(of, metrics))
+            c: left for c, of in record.outcome.unanswered.items() if (left := _others(of, metrics))
         },
     )
 
@@ -28,21 +28,24 @@ def with_scores(
 ) -> Record:
     """Return the record with these scores and reasons in place of its own for these metrics."""
     bare = without(record, metrics)
-    conditions = {*bare.unanswered, *reasons}
+    conditions = {*bare.outcome.unanswered, *reasons}
     return dataclasses.replace(
         record,
-        scores={c: {**of, **values.get(c, {})} for c, of in bare.scores.items()},
+        scores={c: {**of, **values.get(c, {})} for c, of in bare.outcome.scores.items()},
         unanswered={
             c: both
             for c in sorted(conditions)
-            if (both := {**bare.unanswered.get(c, {}), **reasons.get(c, {})})
+            if (both := {**bare.outcome.unanswered.get(c, {}), **reasons.get(c, {})})
         },
     )
 
 
 def is_answered(record: Record, condition: str, metrics: Iterable[str]) -> bool:
     """Return whether each metric has a value under the condition, or a reason why not."""
-    answered = {*record.scores.get(condition, {}), *record.unanswered.get(condition, {})}
+    answered = {
+        *record.outcome.scores.get(condition, {}),
+        *record.outcome.unanswered.get(condition, {}),
+    }
     return answered >= set(metrics)
 
 

@@ -60,7 +60,7 @@ def add_certified(suite: Suite, certified: Certified, store: Store) -> list[str]
                 "sha256": reference.identity,
                 "relation": relation(method, record, reference),
             }
-            if record.status == "completed" and not (
+            if record.outcome.status == "completed" and not (
                 record.reference == identity and is_answered(record, CONDITION, CERTIFIED)
             ):
                 _rewrite(dataclasses.replace(record, reference=identity), reference, store)

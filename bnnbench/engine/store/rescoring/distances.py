@@ -45,7 +45,7 @@ def add_distances(suite: Suite, store: Store, tell: Tell = lambda line: None) ->
     for together in _folds(suite, store.current()):
         reference = _reference(suite.reference, together)
         compared = [record for record in together if record is not reference]
-        if reference and reference.status == "completed":
+        if reference and reference.outcome.status == "completed":
             _compare(compared, reference, store, tell)
         else:
             _drop(compared, store)
@@ -75,9 +75,11 @@ def _reference(label: str, records: Iterable[Record]) -> Record | None:
 def _doubt(reference: Record | None) -> str | None:
     if reference is None:
         return "none, because its seed 0 was never run"
-    if reference.status != "completed":
-        return ": ".join(filter(None, (f"none, it {reference.status}", reference.last_line)))
-    converged = reference.diagnostics.get("converged", 1.0)
+    if reference.outcome.status != "completed":
+        return ": ".join(
+            filter(None, (f"none, it {reference.outcome.status}", reference.outcome.last_line))
+        )
+    converged = reference.outcome.diagnostics.get("converged", 1.0)
     return (
         None
         if converged
@@ -91,10 +93,12 @@ def _compare(records: Iterable[Record], reference: Record, store: Store, tell: T
     outdated = [
         record
         for record in sorted(records, key=lambda record: (record.method, record.seed))
-        if record.status == "completed"
+        if record.outcome.status == "completed"
         and not (
             record.reference == identity
-            and any(is_answered(record, condition, DISTANCES) for condition in record.scores)
+            and any(
+                is_answered(record, condition, DISTANCES) for condition in record.outcome.scores
+            )
         )
     ]
     if not outdated:
@@ -115,7 +119,7 @@ def _compare(records: Iterable[Record], reference: Record, store: Store, tell: T
         blamed = {c: f"{reference.method}: {why}" for c, why in doubts.items()} | reasons
         no_distances = {
             condition: dict.fromkeys(DISTANCES, blamed[condition])
-            for condition in blamed.keys() & record.scores.keys()
+            for condition in blamed.keys() & record.outcome.scores.keys()
         }
         compared_record = with_scores(record, DISTANCES, values, no_distances)
         store.rewrite(dataclasses.replace(compared_record, reference=identity))
@@ -131,7 +135,7 @@ def distances_to_reference(record: Record, store: Store) -> dict[str, dict[str, 
         return certified_scores(record, store)
     key = identity.get("key")
     reference = store.read(key) if key and key in store.run_keys() else None
-    if reference is None or reference.predictions_sha256 != identity.get("sha256"):
+    if reference is None or reference.outcome.predictions_sha256 != identity.get("sha256"):
         return {}
     predictions, truth = _tabulated(record, store)[0], _tabulated(reference, store)[0]
     shared = predictions.keys() & truth.keys()
@@ -163,10 +167,12 @@ def _tabulated(record: Record, store: Store) -> tuple[dict[str, Tabulated], dict
     try:
         predictions = store.predictions(record.key)
     except NotImported as reason:
-        return {}, dict.fromkeys(record.scores, str(reason))
+        return {}, dict.fromkeys(record.outcome.scores, str(reason))
     for condition, (prediction, _) in predictions.items():
         try:
-            tabulated[condition] = Tabulated(_in_original_units(prediction, record.target))
+            tabulated[condition] = Tabulated(
+                _in_original_units(prediction, record.circumstances.target)
+            )
         except CannotAnswer as reason:
             reasons[condition] = message(reason)
         except Exception as error:

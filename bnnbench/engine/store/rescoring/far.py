@@ -34,7 +34,11 @@ def add_far(suite: Suite, store: Store) -> list[str]:
         source = describe(case.source)
         for record in store.current():
             alike = (record.profile, record.dataset) == (suite.profile, case.name)
-            if not alike or record.run.get("source") != source or record.status != "completed":
+            if (
+                not alike
+                or record.run.get("source") != source
+                or record.outcome.status != "completed"
+            ):
                 continue
             if is_answered(record, CONDITION, FAR):
                 continue
@@ -66,7 +70,7 @@ def _scores(record: Record, store: Store, points: Curve) -> Scores:
         require(prediction, "cdf")
     except (NotImported, CannotAnswer) as reason:
         return Scores({}, dict.fromkeys(FAR, message(reason)))
-    function = known_function(points, record.target or {"mean": 0.0, "std": 1.0})
+    function = known_function(points, record.circumstances.target or {"mean": 0.0, "std": 1.0})
     return Scores({n: float(m.score(prediction, function)) for n, m in FAR.items()}, {})
 
 

@@ -83,4 +83,4 @@ def test_a_law_that_is_not_known_gives_a_doubt_and_no_score(tmp_path):
     store, suite = Store(tmp_path), replace(SUITE, cases=(Case(Line(), ()),))
     (doubt,) = carried_out(suite, store)
     assert "line: it is unknown" in doubt
-    assert not any(FAR.keys() & r.scores["clean"].keys() for r in store.current())
+    assert not any(FAR.keys() & r.outcome.scores["clean"].keys() for r in store.current())

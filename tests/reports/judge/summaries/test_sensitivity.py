@@ -26,7 +26,9 @@ def tuning(*scores, settings=None):
         run = a_run(fold, 0, of_fold, {}, int(np.nan_to_num(of_fold, nan=-9.0).max(1).argmax()))
         places = [{"inner.rate": float(u)} for u in PLACES]
         values = settings or [{"inner.rate": 10.0 ** (u - 3)} for u in PLACES]
-        runs.append(replace(run, search=run.search | {"places": places, "settings": values}))
+        runs.append(
+            replace(run, search=run.outcome.search | {"places": places, "settings": values})
+        )
     return Tuning("SGD", tuple(choices(runs)), {})
 
 
@@ -116,10 +118,10 @@ def test_lengths_of_other_ladders_are_not_named_as_if_they_were_one():
 def test_a_search_is_read_once_for_the_seeds_of_a_fold():
     first = a_run(0, 0, [[-1.0], [-2.0]], {}, 0)
     seeds = [first, replace(first, seed=1), replace(first, fold=1)]
-    other = replace(first, seed=2, search=a_run(0, 2, [[-3.0], [-2.0]], {}, 1).search)
+    other = replace(first, seed=2, search=a_run(0, 2, [[-3.0], [-2.0]], {}, 1).outcome.search)
     one, two, three = choices(seeds)
     assert one.search is two.search is not three.search
     *_, last = choices(
-        [*seeds, replace(other, diagnostics=first.diagnostics | {"chosen_trial": 1})]
+        [*seeds, replace(other, diagnostics=first.outcome.diagnostics | {"chosen_trial": 1})]
     )
     assert last.search.ranking[0] == 1

@@ -104,8 +104,8 @@ def test_a_trial_that_diverged_has_the_floor():
 )
 def test_it_says_what_held_out_rows_gave_besides_settings(given, said):
     run = a_run(0, 0, [[-1.0]], {0: 1.0}, 0)
-    assert run.search is not None
-    assert a_tuning(replace(run, search={**run.search, **given})).from_held_out_rows == said
+    assert run.outcome.search is not None
+    assert a_tuning(replace(run, search={**run.outcome.search, **given})).from_held_out_rows == said
 
 
 def test_choices_on_edges_are_counted_by_fold():
@@ -158,7 +158,7 @@ def test_equal_seconds_cut_trials_and_a_constant_stands_for_none():
 def test_a_search_that_cannot_be_read_is_left_out(damage):
     run = a_run(0, 0, [[-1.0, -2.0]] * 2, {}, 0)
     assert choices([run])
-    assert choices([replace(run, search={**run.search, **damage})]) == []
+    assert choices([replace(run, search={**run.outcome.search, **damage})]) == []
     assert choices([replace(run, diagnostics={"chosen_trial": 7.0})]) == []
     assert choices([replace(run, diagnostics={})]) == []
     assert choices([a_run(0, 0, [[np.nan], [-1.0]], {}, 0)]) == []

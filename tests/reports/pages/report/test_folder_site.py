@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bnnbench.commands.report import main
-from bnnbench.engine.records.record import Cost
+from bnnbench.engine.records.cost import Cost
 from bnnbench.engine.records.record_json import to_json
 from bnnbench.methods import METHODS
 from bnnbench.reports.pages.report import page as pages_of
@@ -113,7 +113,7 @@ def test_of_copies_the_completed_one_is_taken_and_disagreement_is_told(tmp_path)
     keep(tmp_path / "a" / "s", [lost, other])
     keep(tmp_path / "b" / "s", [whole, again])
     found = merged({name: read(tmp_path / name / "s") for name in "ab"})
-    assert {r.seed: r.scores["clean"]["nll"] for r in found.records} == {0: 2.0, 1: 3.5}
+    assert {r.seed: r.outcome.scores["clean"]["nll"] for r in found.records} == {0: 2.0, 1: 3.5}
     assert set(found.disagreeing) == {whole.key, other.key}
     assert main([*(str(tmp_path / n) for n in "ab"), "--out", str(tmp_path / "site")]) == 0
     assert (

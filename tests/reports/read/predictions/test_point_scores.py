@@ -58,10 +58,12 @@ def test_means_over_points_are_the_recorded_scores(tmp_path):
                     assert factors is None  # no mean over points, and not redrawn
                     continue
                 if name == "ece":
-                    assert factors.score == pytest.approx(run.scores[condition][name])
+                    assert factors.score == pytest.approx(run.outcome.scores[condition][name])
                     continue
                 for factor in factors:
-                    assert factor.mean() == pytest.approx(run.scores[condition][name], rel=1e-4)
+                    assert factor.mean() == pytest.approx(
+                        run.outcome.scores[condition][name], rel=1e-4
+                    )
 
 
 def test_an_rmse_is_linearised_in_target_units(tmp_path):

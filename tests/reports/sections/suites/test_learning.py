@@ -184,7 +184,7 @@ def test_seeds_of_a_repeat_are_one_replicate():
     active, random = curves_of(4)
     records = [
         dataclasses.replace(run, key=f"{run.key}{seed}", seed=seed,
-                            scores={c: {"rmse": s["rmse"] + seed} for c, s in run.scores.items()})
+                            scores={c: {"rmse": s["rmse"] + seed} for c, s in run.outcome.scores.items()})
         for run in (arm_run("PBP", arm, fold, values[fold])
                     for arm, values in (("A", active), ("R", random)) for fold in range(4))
         for seed in (0, 1)
