@@ -21,7 +21,7 @@ from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.execute import sources_sha256
 from bnnbench.engine.run.outcomes import lost
-from bnnbench.engine.run.task import Outcome, Task
+from bnnbench.engine.run.task import RunResult, Task
 from bnnbench.engine.store import bundles, repetitions
 from bnnbench.engine.store.rebuilding import NotRepeatable
 from bnnbench.engine.store.repetitions import OUTCOMES, Rerun
@@ -130,7 +130,7 @@ def _planned(folder: Path, at_most: float) -> tuple[dict[str, Rerun], dict[str, 
 
 def _outcomes(
     plans: Mapping[str, Plan], workers: int, console: Console
-) -> Iterator[tuple[str, Outcome]]:
+) -> Iterator[tuple[str, RunResult]]:
     """Yield the key and the outcome of each run as it ends."""
     forecast = Forecast({key: _seconds(plan.record) for key, plan in plans.items()}, workers)
     tasks = (plan.task for plan in plans.values())

@@ -11,6 +11,7 @@ from typing import NoReturn
 from bnnbench.commands.terminal.counts import counted
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
+from bnnbench.engine.records.flat import flattened
 from bnnbench.engine.records.record import Record, time_chosen
 from bnnbench.engine.store.cleaning import Busy, collect, living
 from bnnbench.engine.store.inspection import inspect, stores
@@ -161,9 +162,10 @@ def _passes_filters(record: Record, options: argparse.Namespace) -> bool:
 
 def _row(record: Record) -> dict[str, object]:
     names = ("key", "suite", "profile", "dataset", "origin", "method", "fold", "seed", "status")
+    fields = flattened(record)
     seconds = round(record.cost.fit_seconds, 3) if record.cost else ""
-    details = {"fit_seconds": seconds, "chosen": time_chosen(record), "schema": record.schema}
-    return {name: getattr(record, name) for name in names} | details
+    details = {"fit_seconds": seconds, "chosen": time_chosen(record)}
+    return {name: fields[name] for name in names} | details
 
 
 def _merge(options: argparse.Namespace) -> int:

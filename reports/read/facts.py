@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from bnnbench.engine.declare import names
 from bnnbench.engine.records.record import Record
@@ -157,7 +157,7 @@ def origins(records: Sequence[Record]) -> list[Origin]:
 
 def _without_packages(record: Record) -> dict[str, str]:
     return provenance_entries(
-        replace(record, provenance={**record.circumstances.provenance, "packages": {}})
+        record.with_circumstances(provenance={**record.circumstances.provenance, "packages": {}})
     )
 
 

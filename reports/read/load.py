@@ -1,7 +1,7 @@
 """The results of a suite, read from its store; unreadable runs are named, not dropped."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bnnbench.datasets.reading.third_party_text import shortened
@@ -120,8 +120,7 @@ def _with_short_messages(record: Record) -> Record:
     reasons = (reason for of in record.outcome.unanswered.values() for reason in of.values())
     if all(len(message) <= LONGEST_MESSAGE for message in (*messages, *reasons)):
         return record
-    return replace(
-        record,
+    return record.with_outcome(
         error=record.outcome.error and shortened(record.outcome.error, LONGEST_MESSAGE),
         not_scored={
             name: shortened(reason, LONGEST_MESSAGE)

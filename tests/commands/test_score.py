@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,6 +26,7 @@ from bnnbench.datasets.export import export
 from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.engine.records.record import newest
 from bnnbench.engine.store.store import Store
+from tests.records import changed
 from tests.suites.small_store import tree
 from tests.warm import python
 
@@ -191,7 +191,7 @@ def test_predictions_of_a_method_replace_its_earlier_ones(handed_in, capsys):
 def test_a_run_of_the_same_label_stays_and_so_do_the_predictions(handed_in):
     assert score(handed_in, "--fold", "1") == 0
     (theirs,) = Store(Path("results/uci")).records()
-    ours = replace(theirs, key="0", elsewhere=None)
+    ours = changed(theirs, key="0", elsewhere=None)
     assert {record.key for record in newest([theirs, ours])} == {theirs.key, "0"}
 
 

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from bnnbench.engine.store.leases import Leases
 from bnnbench.engine.store.store import PREDICTIONS, RECORD, CorruptRecord, Store, sha256
 from bnnbench.reports.read.frames import costs, results
 from tests.faults.resealed import sealed
+from tests.records import changed
 from tests.reports.synthetic import record
 from tests.suites.miniature import QUICK
 from tests.suites.small_store import OUTCOMES
@@ -83,7 +84,7 @@ def _measured(place: dict[str, int]) -> Record:
     """Return a record of the engine, with predictions."""
     measured = OUTCOMES[0].record
     run = {**measured.run, **place}
-    return replace(measured, run=run, key=digest(run), predictions_sha256=SHA256, **place)
+    return changed(measured, run=run, key=digest(run), predictions_sha256=SHA256, **place)
 
 
 def paths(value: Any, start: PATH = ()) -> Iterator[PATH]:

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -146,6 +145,7 @@ STOPPED = """
 import sys, time
 from pathlib import Path
 from bnnbench.engine.store.leases import Leases
+from tests.records import changed
 with Leases(Path(sys.argv[1])):
     print("ready", flush=True)
     time.sleep(60)
@@ -280,6 +280,6 @@ def test_a_sound_store_is_sound_when_scored_again(store, capsys):
 
 def test_bytes_in_the_name_of_a_file_are_written_as_text(store):
     failed = OUTCOMES[3].record
-    store.write(replace(failed, error=f"cannot read {os.fsdecode(bytes([255]))}"), None)
+    store.write(changed(failed, error=f"cannot read {os.fsdecode(bytes([255]))}"), None)
     assert Store(store.folder).read(failed.key).outcome.error == "cannot read \\udcff"
     assert json.loads(Path(store.runs / failed.key / "record.json").read_text())

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +9,14 @@ import torch
 
 from bnnbench.engine.declare.description import digest
 from bnnbench.engine.records.cost import Cost
+from bnnbench.engine.records.flat import gathered
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.records.record_json import to_json
 from bnnbench.engine.run.packing import Predictions, pack
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 from bnnbench.metrics import METRICS, REGRESSION, value
+from tests.records import changed
 from tests.reports.condition_traits import traits_of
 
 PROVENANCE = {
@@ -72,12 +73,12 @@ def record(
         "facts": {"train_rows": 900, "test_rows": 100},
         "provenance": PROVENANCE,
     }
-    return filled(Record(**fields | changes))
+    return filled(gathered(**fields | changes))
 
 
 def filled(made: Record) -> Record:
     """Return a record with traits of its conditions and other facts that runs always have."""
-    return replace(
+    return changed(
         made,
         condition_traits=_traits(made) | dict(made.circumstances.condition_traits),
         reproduces=tuple(
@@ -206,5 +207,5 @@ def many(folder: Path, count: int = 10_000, predicted: int = 0) -> None:
             predicted -= 1
             kept = pack({"clean": regressed(rng, base, base)})
             (place_on_disk / "predictions.npz").write_bytes(kept)
-            run = replace(run, predictions_sha256=hashlib.sha256(kept).hexdigest())
+            run = changed(run, predictions_sha256=hashlib.sha256(kept).hexdigest())
         (place_on_disk / "record.json").write_text(to_json(run))

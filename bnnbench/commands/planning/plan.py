@@ -105,9 +105,8 @@ def _adopt(
     for key, record in finished.items():
         changes: dict[str, object] = {}
         if key not in current:
-            changes["provenance"] = dict(record.circumstances.provenance) | {
-                "chosen": store.clock.now()
-            }
+            chosen = {**record.circumstances.provenance, "chosen": store.clock.now()}
+            changes["circumstances"] = dataclasses.replace(record.circumstances, provenance=chosen)
         names = runs[key].names
         changes |= {name: text for name, text in names.items() if getattr(record, name) != text}
         if list(record.reproduces) != claims:

@@ -9,7 +9,7 @@ from bnnbench.commands.planning.plan import Plan
 from bnnbench.commands.terminal.counts import counted
 from bnnbench.engine.declare.grid import Run
 from bnnbench.engine.run.checkpoints import FOLDER, discard
-from bnnbench.engine.run.task import Outcome, Task
+from bnnbench.engine.run.task import RunResult, Task
 from bnnbench.engine.store.leases import Leases
 from bnnbench.engine.store.store import Store
 
@@ -60,7 +60,7 @@ class Share:
                 self._say_who_has(remaining)
                 yield None
 
-    def keep(self, outcomes: Sequence[Outcome]) -> None:
+    def keep(self, outcomes: Sequence[RunResult]) -> None:
         """Store the outcomes of runs, and release their leases.
 
         If another driver took over a run because this one seemed dead, the other's result stands.

@@ -177,9 +177,12 @@ def _columns_of(
 def _columns(records: Sequence[Record], condition: str, metrics: Sequence[str]) -> list[_Column]:
     methods, by_method = zip(*_by_method(records).items(), strict=True)
     by_fold = len({r.fold for r in records}) > 1
-    scores = [{(r.fold, r.seed): r.scores[condition] for r in members} for members in by_method]
+    scores = [
+        {(r.fold, r.seed): r.outcome.scores[condition] for r in members} for members in by_method
+    ]
     unanswered = [
-        {n for r in members for n in r.unanswered.get(condition, {})} for members in by_method
+        {n for r in members for n in r.outcome.unanswered.get(condition, {})}
+        for members in by_method
     ]
     seconds = [[r.cost.fit_seconds for r in members if r.cost] for members in by_method]
     return [
@@ -337,8 +340,8 @@ def print_failures(records: Iterable[Record], console: Console) -> None:
     for record in records:
         if record.outcome.status != "completed":
             lines = [
-                f"{record.outcome.status}: {record.method} on {record.dataset}, fold {record.fold}, "
-                f"seed {record.seed}: {reason_of(record)}"
+                f"{record.outcome.status}: {record.method} on {record.dataset}, "
+                f"fold {record.fold}, seed {record.seed}: {reason_of(record)}"
             ]
             if (frames := frames_of(record)) not in shown:
                 shown.add(frames)

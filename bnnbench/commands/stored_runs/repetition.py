@@ -8,7 +8,7 @@ from statistics import fmean, variance
 
 from bnnbench.commands.stored_runs.reproduction import Comparison, Reproduction, compare
 from bnnbench.engine.records.record import Record
-from bnnbench.engine.run.task import Outcome
+from bnnbench.engine.run.task import RunResult
 from bnnbench.engine.store.repetitions import Rerun
 
 
@@ -22,7 +22,9 @@ def not_rerun(record: Record, reason: str) -> Rerun:
     )
 
 
-def rerun_of(record: Record, outcome: Outcome, alike: Sequence[Record], code_sha256: str) -> Rerun:
+def rerun_of(
+    record: Record, outcome: RunResult, alike: Sequence[Record], code_sha256: str
+) -> Rerun:
     """Return the line of a run that was re-run with the code of this digest.
 
     `alike` are the runs of the method on the data set, whose spread is the unit of differences.

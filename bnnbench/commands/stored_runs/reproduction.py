@@ -14,7 +14,7 @@ from bnnbench.engine.run.devices import AUTO, gpus_here
 from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.measuring.provenance import UNKNOWN, code_of
 from bnnbench.engine.run.packing import Predictions, unpack, vars_of
-from bnnbench.engine.run.task import Outcome, Task
+from bnnbench.engine.run.task import RunResult, Task
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_evaluations, rebuilt_run
 from bnnbench.engine.workers import Limits
 from bnnbench.engine.workers.worker import Worker
@@ -100,7 +100,7 @@ def task_of(record: Record, packages: Sequence[str] = ()) -> Task:
     return Task((run,), rebuilt_evaluations(record, packages), _device(record), code=code)
 
 
-def _executed_apart(task: Task) -> list[Outcome]:
+def _executed_apart(task: Task) -> list[RunResult]:
     worker = Worker(Limits())
     try:
         *_, (event, content) = worker.messages(task)
@@ -111,7 +111,7 @@ def _executed_apart(task: Task) -> list[Outcome]:
     return content
 
 
-def compare(record: Record, predictions: Predictions | None, outcome: Outcome) -> Reproduction:
+def compare(record: Record, predictions: Predictions | None, outcome: RunResult) -> Reproduction:
     """Return the comparison of a record and its predictions with an outcome."""
     repeated = outcome.record
     results = [_exact("status", record.outcome.status, repeated.outcome.status)]

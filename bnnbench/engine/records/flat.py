@@ -29,7 +29,7 @@ def flattened(record: Record) -> dict[str, Any]:
     return flat | {"cost": record.cost}
 
 
-def gathered(fields: Mapping[str, Any]) -> Record:
+def gathered(**fields: Any) -> Record:
     """Return the record with these fields; fields that are absent have their defaults.
 
     Raises TypeError for unknown names, and if a required field is absent.
@@ -42,11 +42,6 @@ def gathered(fields: Mapping[str, Any]) -> Record:
         cost=fields["cost"],
         circumstances=Circumstances(**_chosen(fields, _CIRCUMSTANCES)),
     )
-
-
-def changed(record: Record, **fields: Any) -> Record:
-    """Return the record with other values of these fields, under their names in files."""
-    return gathered(flattened(record) | fields)
 
 
 def _chosen(fields: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """The record of a run: its identity, outcome, cost and circumstances."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal, Self
 
 from bnnbench.datasets.conditions.traits import Traits
 from bnnbench.datasets.origins import ORIGINS
@@ -125,6 +125,14 @@ class Record(Identity):
     outcome: Outcome = field(kw_only=True)
     cost: Cost | None = field(kw_only=True)
     circumstances: Circumstances = field(kw_only=True)
+
+    def with_outcome(self, **changes: Any) -> Self:
+        """Return the record with other values of these fields of its outcome."""
+        return replace(self, outcome=replace(self.outcome, **changes))
+
+    def with_circumstances(self, **changes: Any) -> Self:
+        """Return the record with other values of these fields of its circumstances."""
+        return replace(self, circumstances=replace(self.circumstances, **changes))
 
 
 def distance_from_official(origin: str) -> int:

@@ -62,7 +62,7 @@ def from_json(text: str) -> Record:
         cost = fields["cost"] and Cost(**fields["cost"])
         lists = {name: fields.get(name, []) for name in _TUPLES}
         tuples = {n: tuple(v) if isinstance(v, list) else v for n, v in lists.items()}
-        record = gathered(fields | {"cost": cost} | tuples)
+        record = gathered(**fields | {"cost": cost} | tuples)
         _check_shape(record, text)
         return record
     except (

@@ -36,7 +36,7 @@ def rebuilt_run(record: Record, packages: Sequence[str] = ()) -> Run:
         prior = parts.pop("prior", None)
         parts.pop("modules", None)  # implied by the network; the key shows whether it is the same
         case = Case(source, network, record.dataset, record.title, prior)
-        run = Run(label=record.method, case=case, arm=record.strategy, **parts)
+        run = Run(label=record.method, case=case, strategy=record.strategy, **parts)
     except (KeyError, TypeError) as error:
         raise NotRepeatable(f"{error}; {_remedy(record)}") from error
     if run.key != record.key:

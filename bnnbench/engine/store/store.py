@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,10 +103,10 @@ class Store:
     def _stamped(self, record: Record, predictions: bytes | None) -> Record:
         """Return the record with the time and the checksum of its predictions."""
         self.clock.see(str(record.circumstances.provenance.get("finished")))
-        return replace(
-            record,
-            provenance=dict(record.circumstances.provenance) | {"chosen": self.clock.now()},
-            predictions_sha256=None if predictions is None else sha256(predictions),
+        seal = None if predictions is None else sha256(predictions)
+        provenance = {**record.circumstances.provenance, "chosen": self.clock.now()}
+        return record.with_outcome(predictions_sha256=seal).with_circumstances(
+            provenance=provenance
         )
 
     def rewrite(self, record: Record) -> None:

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import torch
 
 from bnnbench.methods.predictions.predictive import GaussianPredictive
+from tests.records import changed
 from helper_beside import SHIFT
 
 
@@ -164,7 +165,7 @@ def test_changed_project_code_marks_runs_and_repeats_them_when_asked(tmp_path):
     assert all(
         record.circumstances.code_sha256 and record.circumstances.data_sha256 for record in records
     )
-    store.rewrite_all([replace(record, code_sha256=f"m1:{0:064}") for record in records])
+    store.rewrite_all([changed(record, code_sha256=f"m1:{0:064}") for record in records])
     told = call(tmp_path, suite=suite).output
     assert "recorded with other code: 2 runs; --refit changed re-runs them" in told
     assert "0 to do" in told

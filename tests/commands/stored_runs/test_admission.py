@@ -1,6 +1,5 @@
 """Submitted runs: what is packed, what is admitted, and what is refused."""
 
-import dataclasses
 import io
 import lzma
 import os
@@ -116,7 +115,7 @@ def altered(work: Path, folder: Path, change) -> Path:
 
 def better_score(changed, first, store):
     scores = {c: dict.fromkeys(of, 0.999) for c, of in first.scores.items()}
-    changed.write(dataclasses.replace(first, scores=scores), store.packed(first.key))
+    changed.write(changed(first, scores=scores), store.packed(first.key))
 
 
 def better_predictions(changed, first, store):
@@ -131,7 +130,7 @@ def better_predictions(changed, first, store):
         predictions[name] = forged, targets
         asked = list(first.scores[name])
         scores[name] = dict(score(forged, targets, asked, first.target).values)
-    changed.write(dataclasses.replace(first, scores=scores), pack(predictions))
+    changed.write(changed(first, scores=scores), pack(predictions))
 
 
 def no_run(changed, first, store):
@@ -139,12 +138,12 @@ def no_run(changed, first, store):
 
 
 def other_code(changed, first, store):
-    record = dataclasses.replace(first, code_sha256="0" * 64)
+    record = changed(first, code_sha256="0" * 64)
     changed.write(record, store.packed(first.key))
 
 
 def other_data(changed, first, store):
-    record = dataclasses.replace(first, data_sha256="0" * 64)
+    record = changed(first, data_sha256="0" * 64)
     changed.write(record, store.packed(first.key))
 
 

@@ -13,7 +13,7 @@ from bnnbench.commands.planning.plan import plan
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.run import checkpoints
 from bnnbench.engine.run.execute import execute
-from bnnbench.engine.run.task import Outcome, Task
+from bnnbench.engine.run.task import RunResult, Task
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.checkpoints.files import LEDGER, Ledger
@@ -57,7 +57,7 @@ def killed_in(epoch: int, task: Task) -> None:
         execute(task, listen)
 
 
-def same(one: Outcome, other: Outcome) -> bool:
+def same(one: RunResult, other: RunResult) -> bool:
     """Return whether two outcomes say the same but for costs and times."""
     kept = [
         (o.record.outcome.scores, o.record.outcome.diagnostics, o.predictions) for o in (one, other)

@@ -20,6 +20,7 @@ from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.networks.architectures import Linear, TorchModule
 from bnnbench.methods.source_code import method_digest
 from tests.methods.networks.modules.examples import Mlp, Undisciplined
+from tests.records import changed
 from tests.warm import python
 
 METHOD = AdamW(epochs=2)
@@ -66,14 +67,14 @@ def test_a_module_of_this_project_needs_no_leave():
 
 def test_a_bundle_tells_runs_of_other_code_from_those_that_cannot_be_repeated():
     record = record_of(run_of(Linear(1)))
-    committed = replace(
+    committed = changed(
         record,
         provenance={**record.circumstances.provenance, "dirty": False},
         code_sha256=method_digest(METHOD),
     )
     check([committed])
     with pytest.raises(Refused, match="made by other code than today's"):
-        check([replace(committed, code_sha256="0" * 64)])
+        check([changed(committed, code_sha256="0" * 64)])
 
 
 def test_keys_tell_networks_apart_by_their_structure_too(tmp_path, monkeypatch):

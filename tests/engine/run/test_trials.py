@@ -1,7 +1,6 @@
 """Searches in records: what they tried, test scores of every trial, and choices that replay."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from bnnbench.engine.store.store import Store
 from bnnbench.methods.tuning.method import Tuned
 from bnnbench.methods.tuning.search import Search
 from tests.methods.tuning.fakes import Parabola
+from tests.records import changed
 from tests.suites.fakes import Line, Mean
 
 EVALUATIONS = (Evaluation(Clean(), ("rmse", "log_likelihood", "crps")),)
@@ -81,10 +81,10 @@ def test_a_changed_cell_or_choice_is_found(outcomes, tmp_path):
     better = json.loads(json.dumps(record.outcome.search))
     for block in better["log_likelihood"]:
         block[-1] = [5.0] * len(block[-1])
-    tampered = replace(record, search=better)
+    tampered = changed(record, search=better)
     assert "its search chooses trial 0" in " ".join(false_scores(store, tampered))
     diagnostics = {**record.outcome.diagnostics, "chosen_rate": 3.0}
-    moved = replace(record, diagnostics=diagnostics)
+    moved = changed(record, diagnostics=diagnostics)
     assert "its rate is not that of trial" in " ".join(false_scores(store, moved))
-    broken = replace(record, search={"settings": []})
+    broken = changed(record, search={"settings": []})
     assert "its search cannot be read" in " ".join(false_scores(store, broken))

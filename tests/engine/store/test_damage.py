@@ -283,6 +283,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from bnnbench.engine.store.store import Store
+from tests.records import changed
 from tests.engine.store.test_damage import packed
 from tests.engine.records.test_record import RECORD
 store, name = Store(Path(sys.argv[1])), sys.argv[2]
@@ -304,7 +305,7 @@ def test_of_two_that_write_one_run_again_and_again_one_is_always_there_whole(
     without = "import bnnbench.engine.store.durable as d\nd.exchange = lambda *_: False\n"
     code = ("" if exchange else without) + WRITER
     store = Store(tmp_path)
-    store.write(replace(RECORD, diagnostics={"points": 10}), packed(10))
+    store.write(changed(RECORD, diagnostics={"points": 10}), packed(10))
     writers = [
         subprocess.Popen(
             python("-c", code, str(tmp_path), name, "25"),

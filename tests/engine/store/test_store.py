@@ -169,7 +169,7 @@ def test_a_run_is_found_by_its_key(tmp_path):
     assert list(store.run_keys()) == []
     kept = store.write(RECORD, pack(predictions(3)))
     assert (
-        replace(kept, provenance=RECORD.circumstances.provenance, predictions_sha256=None) == RECORD
+        changed(kept, provenance=RECORD.circumstances.provenance, predictions_sha256=None) == RECORD
     )
     for reader in (store, Store(tmp_path)):
         assert reader.read(RECORD.key) == kept
@@ -180,7 +180,7 @@ def test_a_run_is_found_by_its_key(tmp_path):
 def test_a_later_attempt_replaces_an_earlier_one(tmp_path):
     store = Store(tmp_path)
     store.write(RECORD, pack(predictions(3)))
-    failed = replace(RECORD, status="failed", error="no", scores={})
+    failed = changed(RECORD, status="failed", error="no", scores={})
     kept = store.write(failed, None)
     assert list(store.records()) == [kept]
     assert [p.name for p in store.runs.iterdir()] == [RECORD.key]
@@ -256,6 +256,7 @@ from pathlib import Path
 from dataclasses import replace
 from bnnbench.engine.run.packing import pack
 from bnnbench.engine.store.store import Store
+from tests.records import changed
 from tests.engine.records.test_record import RECORD, numbered
 from tests.engine.store.test_store import predictions
 store, content = Store(Path(sys.argv[1])), pack(predictions(20_000))

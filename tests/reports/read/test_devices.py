@@ -1,7 +1,5 @@
 """Costs of fits on a GPU, which are not set against those of processors."""
 
-from dataclasses import replace
-
 import pytest
 
 from bnnbench.engine.records.cost import Cost
@@ -13,6 +11,7 @@ from bnnbench.reports.read.devices import (
     has_processor_seconds,
     timed_elsewhere,
 )
+from tests.records import changed
 from tests.reports.synthetic import PROVENANCE, runs_of
 
 H100 = "NVIDIA H100 80GB HBM3"
@@ -22,7 +21,7 @@ def on(devices):
     """Return a run of each method on its device, with ten seconds of the clock."""
     runs = runs_of({method: [1.0] for method in devices})
     return [
-        replace(
+        changed(
             run,
             cost=Cost(10.0, 0.1, 1.0, fit_cpu_seconds=2.0 + k),
             provenance={**PROVENANCE, "device": devices[run.method]},

@@ -20,6 +20,7 @@ from bnnbench.reports.read.load import read
 from bnnbench.reports.sections.fits import panels
 from bnnbench.reports.sections.fits_figure import Band, draw, limits
 from bnnbench.reports.style.palette import Style, styles
+from tests.records import changed
 from tests.suites.fakes import Diverging, Line, Mean, Together
 
 SUITE = Suite(
@@ -84,7 +85,7 @@ def test_the_panels_say_what_the_records_say(tmp_path):
 def test_a_run_that_is_not_converged_is_marked(tmp_path):
     store = carried_out(tmp_path)
     for record in store.current():
-        store.rewrite(replace(record, diagnostics={"converged": float(record.method == "Mean")}))
+        store.rewrite(changed(record, diagnostics={"converged": float(record.method == "Mean")}))
     truth, other = drawn(store).drawings
     assert truth.caption == "the reference, not converged"
     assert "not converged" not in other.caption

@@ -1,6 +1,5 @@
 """Scores that a suite adds to records of finished runs, and reasons for missing scores."""
 
-import dataclasses
 from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
@@ -14,8 +13,7 @@ Reasons = Mapping[str, Mapping[str, str]]
 
 def without(record: Record, metrics: Container[str]) -> Record:
     """Return the record without scores by these metrics and reasons for missing ones."""
-    return dataclasses.replace(
-        record,
+    return record.with_outcome(
         scores={c: _others(of, metrics) for c, of in record.outcome.scores.items()},
         unanswered={
             c: left for c, of in record.outcome.unanswered.items() if (left := _others(of, metrics))
@@ -29,8 +27,7 @@ def with_scores(
     """Return the record with these scores and reasons in place of its own for these metrics."""
     bare = without(record, metrics)
     conditions = {*bare.outcome.unanswered, *reasons}
-    return dataclasses.replace(
-        record,
+    return record.with_outcome(
         scores={c: {**of, **values.get(c, {})} for c, of in bare.outcome.scores.items()},
         unanswered={
             c: both

@@ -1,6 +1,5 @@
 """Compute missing scores from stored predictions."""
 
-import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -74,4 +73,4 @@ def _completed(record: Record, lacking: Mapping[str, list[str]], store: Store) -
             scores[condition] |= added.values
             if added.unanswered:
                 unanswered[condition] = unanswered.get(condition, {}) | dict(added.unanswered)
-    return dataclasses.replace(record, scores=scores, unanswered=unanswered)
+    return record.with_outcome(scores=scores, unanswered=unanswered)

@@ -29,6 +29,7 @@ from bnnbench.reports.read.predictions.truths import comparison
 from bnnbench.reports.sections.suites.truth import _choice, _drawings
 from bnnbench.reports.style.palette import styles
 from tests.engine.store.rescoring.test_distances import carried_out, of
+from tests.records import changed
 from tests.suites.truth.references.conftest import MODEL, SOURCE, keep_references, references
 
 __all__ = ["references"]
@@ -165,7 +166,7 @@ def test_a_score_that_was_changed_is_found(finished):
     scores = {"clean": {**record.outcome.scores["clean"], "w2_relative": 0.01}}
     assert (
         "w2_relative under clean is 0.01"
-        in false_scores(finished, replace(record, scores=scores))[0]
+        in false_scores(finished, changed(record, scores=scores))[0]
     )
 
 

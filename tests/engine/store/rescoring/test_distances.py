@@ -21,6 +21,7 @@ from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.methods.predictions.base import CannotAnswer
 from bnnbench.metrics import DISTANCES
+from tests.records import changed
 from tests.suites.fakes import Coins, Diverging, Line, Mean, Slow, Together
 
 SUITE = Suite(
@@ -164,7 +165,7 @@ def test_a_reference_that_is_not_converged_is_named(tmp_path):
     carried_out(SUITE, store)
     for fold, converged in enumerate([1.0, 0.0]):
         truth = of(store, "Truth", fold)
-        store.rewrite(replace(truth, diagnostics={"converged": converged}))
+        store.rewrite(changed(truth, diagnostics={"converged": converged}))
     (line,) = add_distances(SUITE, store)
     assert line.startswith("distances to Truth on line, fold 1: it did not converge")
     assert DISTANCES.keys() < of(store, "One", 1).outcome.scores["clean"].keys()

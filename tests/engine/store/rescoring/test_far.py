@@ -17,6 +17,7 @@ from bnnbench.engine.store.inspection import inspect
 from bnnbench.engine.store.rescoring.distances import add_distances
 from bnnbench.engine.store.store import Store
 from bnnbench.metrics import FAR
+from tests.records import changed
 from tests.suites.fakes import Line, Mean
 
 SUITE = Suite(
@@ -74,7 +75,7 @@ def test_a_score_that_its_predictions_do_not_give_is_found(store):
     assert inspect(store, rescore=True).findings == ()
     record = next(iter(store.current()))
     scores = {"clean": {**record.scores["clean"], "cdf_at_truth_positive": 0.123}}
-    store.rewrite(replace(record, scores=scores))
+    store.rewrite(changed(record, scores=scores))
     (finding,) = inspect(store, rescore=True).findings
     assert "cdf_at_truth_positive under clean is 0.123" in str(finding)
 

@@ -106,7 +106,7 @@ def test_runs_that_did_not_end_well_and_constants_are_counted(verdicts):
         for word, count in (
             ("diverged", sum(r.outcome.status == "diverged" for r in runs)),
             ("did not converge", sum(r.outcome.status == "completed"
-                                     and r.outcome.diagnostics.get("converged") == 0 for r in runs)),
+                  and r.outcome.diagnostics.get("converged") == 0 for r in runs)),
         ):  # fmt: skip
             said = failures(method, verdicts, word)
             assert [f.condition.split(" run")[0] for f in said] == [

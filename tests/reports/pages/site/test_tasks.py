@@ -1,7 +1,5 @@
 """Tasks of splits that several seeds were fitted on: the mean over seeds decides the same."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -9,6 +7,7 @@ from bnnbench.reports.pages.site.questions import OF_CLASSES, OF_NUMBERS, Place,
 from bnnbench.reports.pages.site.ranking import ranked
 from bnnbench.reports.pages.site.tasks import task_of
 from bnnbench.reports.read.benchmarks import benchmarks
+from tests.records import changed
 from tests.reports.synthetic import record
 
 FOLDS, SEEDS = 12, 3
@@ -69,7 +68,7 @@ def test_they_decide_what_all_runs_decide(records, criterion):
 
 def test_a_seed_that_diverged_is_the_one_that_is_shown(records):
     (lost,) = [k for k, r in enumerate(records) if (r.method, r.fold, r.seed) == ("PBP", 2, 1)]
-    records[lost] = replace(records[lost], status="diverged", scores={})
+    records[lost] = changed(records[lost], status="diverged", scores={})
     found = task(records, by_split=True)
     (column,) = found.columns
     shown = found.keys[column.name]["PBP"][2, 0]

@@ -1,7 +1,5 @@
 """Scores at test points: their means are the recorded scores, and the decisions use them."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
@@ -19,6 +17,7 @@ from bnnbench.reports.read.predictions.point_scores import (
     placements,
 )
 from bnnbench.reports.read.predictions.redrawn import redrawn_ece, weights
+from tests.records import changed
 from tests.reports.synthetic import classified, detected, keep, record, regressed, scored
 
 NAMES = {"clean": ("accuracy", "nll", "brier", "ece", "mce"), "ood_svhn": ("auroc_ood",)}
@@ -142,7 +141,7 @@ def test_one_seed_is_about_these_networks(tmp_path):
 
 def test_damaged_predictions_and_other_scores_are_not_used(tmp_path):
     runs, predictions = classified_runs()
-    other = dataclasses.replace(runs[1], scores={"clean": {"nll": 9.0}})
+    other = changed(runs[1], scores={"clean": {"nll": 9.0}})
     store = keep(tmp_path / "s", [runs[0], other], predictions)
     (store.runs / runs[0].key / "predictions.npz").write_bytes(b"PK")
     records = list(store.records())

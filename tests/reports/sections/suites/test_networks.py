@@ -21,6 +21,7 @@ from bnnbench.reports.sections.fits_figure import Band
 from bnnbench.reports.sections.suites.networks import drawings, explanation, families
 from bnnbench.reports.sections.suites.networks_figure import Panel, draw
 from bnnbench.reports.style.palette import Style, styles
+from tests.records import changed
 from tests.suites.fakes import Diverging, Line, Mean
 
 SUITE = Suite(
@@ -74,7 +75,7 @@ def test_a_method_has_one_drawing_and_one_without_predictions_none(store):
 
 def test_a_network_without_prediction_says_why_in_its_place(store):
     kept = [r for r in store.current() if (r.method, r.dataset) == ("Mean", "sine-3")]
-    store.rewrite(replace(kept[0], status="diverged", error="lost"))
+    store.rewrite(changed(kept[0], status="diverged", error="lost"))
     (family,) = families(store, benchmarks(store.current()))
     (drawing,) = drawings(store, family, styles(["Mean", "Lost"]), "p0")
     assert "sine, 3 linear layers: diverged" in drawing.svg
@@ -82,7 +83,7 @@ def test_a_network_without_prediction_says_why_in_its_place(store):
 
 def test_a_run_that_is_not_converged_is_marked(store):
     for record in store.current():
-        store.rewrite(replace(record, diagnostics={"converged": float(record.dataset == "sine-2")}))
+        store.rewrite(changed(record, diagnostics={"converged": float(record.dataset == "sine-2")}))
     (family,) = families(store, benchmarks(store.current()))
     (drawing,) = drawings(store, family, styles(["Mean", "Lost"]), "p0")
     assert drawing.svg.count("not converged") == 2  # once seen, once said
