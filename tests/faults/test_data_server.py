@@ -97,7 +97,7 @@ def test_no_test_row_is_in_the_process_while_a_foreign_method_fits(name):
 def splits_seen(result):
     """Return the level that was predicted: the number of other splits that the fit saw."""
     (outcome,) = result
-    assert outcome.record.status == "completed", outcome.record.error
+    assert outcome.record.outcome.status == "completed", outcome.record.outcome.error
     ((prediction, _),) = unpack(outcome.predictions).values()
     return float(prediction.mean.mean())
 

@@ -21,6 +21,7 @@ from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.methods.checkpoints.files import Ledger
 from bnnbench.reports.read.load import read
 from tests.faults.resealed import fields_of, reseal, seal, sealed
+from tests.records import changed
 from tests.suites.miniature import QUICK
 from tests.suites.small_store import OUTCOMES, RUNS, call, tree
 from tests.warm import python
@@ -145,7 +146,6 @@ STOPPED = """
 import sys, time
 from pathlib import Path
 from bnnbench.engine.store.leases import Leases
-from tests.records import changed
 with Leases(Path(sys.argv[1])):
     print("ready", flush=True)
     time.sleep(60)

@@ -1,7 +1,6 @@
 """Scores averaged over corruptions, at each severity."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from statistics import fmean
 
 from bnnbench.datasets.conditions.corruption_means import means
@@ -26,9 +25,7 @@ def with_means(record: Record) -> Record:
         for name in parts
     }
     described = {name: one.as_data() for name, one in traits.items()}
-    return replace(
-        record,
-        scores={**record.outcome.scores, **scores},
+    return record.with_outcome(scores={**record.outcome.scores, **scores}).with_circumstances(
         condition_origins={**record.circumstances.condition_origins, **origins},
         condition_traits={**record.circumstances.condition_traits, **described},
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from bnnbench.datasets.conditions.traits import Traits
 from bnnbench.datasets.origins import ORIGINS
@@ -126,11 +126,11 @@ class Record(Identity):
     cost: Cost | None = field(kw_only=True)
     circumstances: Circumstances = field(kw_only=True)
 
-    def with_outcome(self, **changes: Any) -> Self:
+    def with_outcome(self, **changes: Any) -> "Record":
         """Return the record with other values of these fields of its outcome."""
         return replace(self, outcome=replace(self.outcome, **changes))
 
-    def with_circumstances(self, **changes: Any) -> Self:
+    def with_circumstances(self, **changes: Any) -> "Record":
         """Return the record with other values of these fields of its circumstances."""
         return replace(self, circumstances=replace(self.circumstances, **changes))
 

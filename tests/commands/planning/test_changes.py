@@ -16,6 +16,7 @@ from bnnbench.methods import own_files
 from bnnbench.methods.marginal import Marginal
 from bnnbench.methods.tuning.method import Tuned
 from tests.methods.source_code.fresh import forget
+from tests.records import changed
 from tests.suites.commands import FAST, call, rows
 from tests.suites.fakes import Line, Mean
 
@@ -25,7 +26,6 @@ from dataclasses import dataclass
 import torch
 
 from bnnbench.methods.predictions.predictive import GaussianPredictive
-from tests.records import changed
 from helper_beside import SHIFT
 
 

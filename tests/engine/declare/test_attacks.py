@@ -269,14 +269,16 @@ def carried_out(suite, tmp_path):
 def test_runs_are_scored_under_attack_from_what_is_kept(tmp_path):
     _, outcomes = carried_out(SUITE, tmp_path)
     record = outcomes["AdamW"].record
-    assert set(record.scores) == {e.condition.name for e in SUITE.evaluations}
-    assert record.scores["fgsm_0.5"]["nll"] > record.scores["clean"]["nll"] + 0.1
-    assert record.scores["fgsm_0"] == record.scores["clean"] | {"zero_gradient": 0.0}
+    assert set(record.outcome.scores) == {e.condition.name for e in SUITE.evaluations}
+    assert record.outcome.scores["fgsm_0.5"]["nll"] > record.outcome.scores["clean"]["nll"] + 0.1
+    assert record.outcome.scores["fgsm_0"] == record.outcome.scores["clean"] | {
+        "zero_gradient": 0.0
+    }
     prediction, targets = unpack(outcomes["AdamW"].predictions)["fgsm_0.5"]
     assert torch.equal(targets, Coins().load(0).test.targets)
     nll = -prediction.log_prob(targets).mean()
-    assert record.scores["fgsm_0.5"]["nll"] == pytest.approx(float(nll))
-    assert record.not_scored == {}
+    assert record.outcome.scores["fgsm_0.5"]["nll"] == pytest.approx(float(nll))
+    assert record.outcome.not_scored == {}
 
 
 def test_a_posterior_without_gradient_is_not_scored_and_has_not_failed(tmp_path):

@@ -46,7 +46,10 @@ def assert_same_training(source: Any, fold: int) -> None:
     assert not torch.equal(one.test.inputs, other.test.inputs)
     assert torch.equal(one.train.inputs, other.train.inputs)
     assert torch.equal(one.train.targets, other.train.targets)
-    assert (one.target, one.likelihood) == (other.target, other.likelihood)
+    assert (one.circumstances.target, one.likelihood) == (
+        other.circumstances.target,
+        other.likelihood,
+    )
     for name in ("mean", "std"):
         assert torch.equal(getattr(one.scaling, name), getattr(other.scaling, name))
 
@@ -89,12 +92,14 @@ def test_a_run_on_other_test_rows_is_the_same_fit_and_the_same_search(method, mo
         cache.forget()
         second = record_of(method)
     cache.forget()
-    assert first.status == second.status == "completed", first.error or second.error
-    assert first.scores != second.scores
-    assert first.data_sha256 != second.data_sha256
-    assert first.fitted_sha256 == second.fitted_sha256
-    assert without_clocks(first.search) == without_clocks(second.search)
-    assert first.diagnostics == second.diagnostics
+    assert first.outcome.status == second.outcome.status == "completed", (
+        first.outcome.error or second.outcome.error
+    )
+    assert first.outcome.scores != second.outcome.scores
+    assert first.circumstances.data_sha256 != second.circumstances.data_sha256
+    assert first.circumstances.fitted_sha256 == second.circumstances.fitted_sha256
+    assert without_clocks(first.outcome.search) == without_clocks(second.outcome.search)
+    assert first.outcome.diagnostics == second.outcome.diagnostics
     assert first.cost.work == second.cost.work
 
 

@@ -200,5 +200,5 @@ def test_a_report_of_a_class_that_cannot_be_imported_keeps_its_scores(results, t
     pages = "".join(page.read_text() for page in (tmp_path / "site").rglob("*.html"))
     assert "which this process has not imported" in pages
     assert "Halves has no cdf" in pages
-    rmse = next(r for r in store.current() if r.method == "Own").scores["clean"]["rmse"]
+    rmse = next(r for r in store.current() if r.method == "Own").outcome.scores["clean"]["rmse"]
     assert np.isfinite(rmse)

@@ -37,15 +37,17 @@ def outcomes():
 
 def test_the_record_holds_the_search_and_the_test_scores_of_all_trials(outcomes):
     first, second = (outcome.record for outcome in outcomes)
-    assert first.status == "completed", first.error
-    search = Search.from_data(first.search)
+    assert first.outcome.status == "completed", first.outcome.error
+    search = Search.from_data(first.outcome.search)
     assert len(search.settings) == 8
-    assert first.search == second.search
-    assert first.trial_scores.keys() == {str(trial) for trial in range(8)}
-    assert all(one.keys() == {"rmse", "log_likelihood"} for one in first.trial_scores.values())
-    chosen = first.trial_scores[str(int(first.diagnostics["chosen_trial"]))]
+    assert first.outcome.search == second.outcome.search
+    assert first.outcome.trial_scores.keys() == {str(trial) for trial in range(8)}
+    assert all(
+        one.keys() == {"rmse", "log_likelihood"} for one in first.outcome.trial_scores.values()
+    )
+    chosen = first.outcome.trial_scores[str(int(first.outcome.diagnostics["chosen_trial"]))]
     for metric, value in chosen.items():
-        assert value == pytest.approx(first.scores["clean"][metric], rel=1e-6)
+        assert value == pytest.approx(first.outcome.scores["clean"][metric], rel=1e-6)
 
 
 def test_a_trial_that_diverges_in_predicting_costs_the_run_its_score_alone():
@@ -67,10 +69,11 @@ def test_other_methods_have_none():
 def test_a_record_with_a_search_survives_its_file(outcomes):
     record = outcomes[0].record
     again = from_json(to_json(record))
-    assert again.outcome.search == json.loads(json.dumps(record.search))
-    assert again.outcome.trial_scores == record.trial_scores
+    assert again.outcome.search == json.loads(json.dumps(record.outcome.search))
+    assert again.outcome.trial_scores == record.outcome.trial_scores
     assert np.array_equal(
-        Search.from_data(again.outcome.search).scores, Search.from_data(record.search).scores
+        Search.from_data(again.outcome.search).scores,
+        Search.from_data(record.outcome.search).scores,
     )
 
 

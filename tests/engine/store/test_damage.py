@@ -30,6 +30,7 @@ from bnnbench.engine.store.store import CorruptRecord, Store, Unwritable
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.reports.read.load import read as read_results
 from tests.engine.records.test_record import RECORD, numbered
+from tests.records import changed
 from tests.suites.small_store import OUTCOMES
 from tests.warm import python
 
@@ -280,7 +281,6 @@ def test_a_folder_that_may_only_be_read_is_named(tmp_path, project):
 
 WRITER = """
 import sys
-from dataclasses import replace
 from pathlib import Path
 from bnnbench.engine.store.store import Store
 from tests.records import changed
@@ -292,9 +292,9 @@ print("ready", flush=True)
 sys.stdin.readline()
 for number in range(int(sys.argv[3])):
     size = 10 if number % 2 else 500
-    kept = store.write(replace(RECORD, method=name, diagnostics={"points": size}), content[size])
+    kept = store.write(changed(RECORD, method=name, diagnostics={"points": size}), content[size])
     if number % 3 == 0:
-        store.rewrite(replace(kept, facts={"again": number}))
+        store.rewrite(changed(kept, facts={"again": number}))
 """
 
 

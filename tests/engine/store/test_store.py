@@ -25,6 +25,7 @@ from bnnbench.methods.predictions.predictive import (
     GaussianPredictive,
 )
 from tests.engine.records.test_record import RECORD
+from tests.records import changed
 
 
 def predictions(points: int, seed: int = 0):
@@ -256,7 +257,6 @@ from pathlib import Path
 from dataclasses import replace
 from bnnbench.engine.run.packing import pack
 from bnnbench.engine.store.store import Store
-from tests.records import changed
 from tests.engine.records.test_record import RECORD, numbered
 from tests.engine.store.test_store import predictions
 store, content = Store(Path(sys.argv[1])), pack(predictions(20_000))

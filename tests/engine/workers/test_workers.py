@@ -66,9 +66,9 @@ def test_worker_processes_give_bit_for_bit_what_one_process_gives():
     for each in tasks:
         for one, other in zip(here[each], there[each], strict=True):
             assert one.predictions == other.predictions
-            assert (one.record.scores, one.record.status) == (
-                other.record.scores,
-                other.record.status,
+            assert (one.record.outcome.scores, one.record.outcome.status) == (
+                other.record.outcome.scores,
+                other.record.outcome.status,
             )
             assert one.record.key == other.record.key
     assert set(witness.starts) == set(tasks)

@@ -207,7 +207,7 @@ class Watched(Pbp):
 network = (Linear(8), ReLU(), Linear(1))
 run = Run("miniature", "quick", "PBP", Case(Line(), network), Watched(epochs=2), fold=0, seed=0)
 (one,) = execute(Task((run,), (Evaluation(Clean(), ("rmse",)),)))
-assert one.record.status == "completed", one.record.error
+assert one.record.outcome.status == "completed", one.record.outcome.error
 print(json.dumps(counts[-2:]))
 """
 

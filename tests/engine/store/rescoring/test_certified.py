@@ -157,7 +157,7 @@ def test_a_reference_that_is_refused_takes_its_scores_away(small, store, referen
     path.write_text(json.dumps(json.loads(path.read_text()) | {"chains": 4}))
     (doubt,) = add_distances(small, store)
     assert "known: certificate.json, passes: True" in doubt
-    assert not any(CERTIFIED.keys() & r.scores["clean"].keys() for r in store.current())
+    assert not any(CERTIFIED.keys() & r.outcome.scores["clean"].keys() for r in store.current())
 
 
 def test_a_score_that_was_changed_is_found(finished):

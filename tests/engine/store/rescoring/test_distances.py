@@ -52,7 +52,7 @@ def of(store: Store, method: str, fold: int = 0, seed: int = 0):
 def in_metres(store: Store, record):
     """Return the mixture at each point as it was kept, by NumPy, in the target's unit."""
     (prediction, _) = store.predictions(record.key)["clean"]
-    mean, std = record.target["mean"], record.target["std"]
+    mean, std = record.circumstances.target["mean"], record.circumstances.target["std"]
     means = mean + std * prediction.means.double().numpy()[..., 0]
     return means, std * prediction.variances.double().numpy()[..., 0] ** 0.5
 

@@ -53,14 +53,14 @@ def test_scores_are_the_cdf_at_the_law_of_the_sines_in_the_targets_own_unit(stor
     """The law, the grid and the prediction are written down anew, by NumPy and in raw units."""
     for record in store.current():
         prediction, _ = store.predictions(record.key)["clean"]
-        target = record.target
+        target = record.circumstances.target
         means = target["mean"] + target["std"] * prediction.means.double().numpy()[0, :, 0]
         stds = target["std"] * prediction.variances.double().numpy()[0, :, 0] ** 0.5
         x = SineFar().table(record.fold).test_inputs[:, 0]
         truth = 0.5 * x + 0.2 * np.sin(2 * np.pi * x) + 0.3 * np.sin(4 * np.pi * x)
         cdf = stats.norm.cdf(truth, means, stds)
         for side, name in ((x < -10, "negative"), (x > 10, "positive")):
-            found = record.scores["clean"][f"cdf_at_truth_{name}"]
+            found = record.outcome.scores["clean"][f"cdf_at_truth_{name}"]
             assert found == pytest.approx(np.median(cdf[side]), abs=1e-5)
 
 
@@ -74,7 +74,7 @@ def test_records_that_have_the_scores_are_left_alone(store):
 def test_a_score_that_its_predictions_do_not_give_is_found(store):
     assert inspect(store, rescore=True).findings == ()
     record = next(iter(store.current()))
-    scores = {"clean": {**record.scores["clean"], "cdf_at_truth_positive": 0.123}}
+    scores = {"clean": {**record.outcome.scores["clean"], "cdf_at_truth_positive": 0.123}}
     store.rewrite(changed(record, scores=scores))
     (finding,) = inspect(store, rescore=True).findings
     assert "cdf_at_truth_positive under clean is 0.123" in str(finding)
