@@ -67,7 +67,9 @@ def test_a_method_has_one_drawing_and_one_without_predictions_none(store):
     (family,) = families(store, benchmarks(store.current()))
     (drawing,) = drawings(store, family, styles(["Mean", "Lost"]), "p0")
     assert drawing.heading == "Mean"
-    scores = {r.dataset: r.scores["inside"]["rmse"] for r in store.current() if r.method == "Mean"}
+    scores = {
+        r.dataset: r.outcome.scores["inside"]["rmse"] for r in store.current() if r.method == "Mean"
+    }
     assert f"sine, 2 linear layers: RMSE {scores['sine-2']:.3f}" in drawing.svg
     assert f"sine, 3 linear layers: RMSE {scores['sine-3']:.3f}" in drawing.svg
     assert "same training points" in explanation(family)
