@@ -46,10 +46,7 @@ def assert_same_training(source: Any, fold: int) -> None:
     assert not torch.equal(one.test.inputs, other.test.inputs)
     assert torch.equal(one.train.inputs, other.train.inputs)
     assert torch.equal(one.train.targets, other.train.targets)
-    assert (one.circumstances.target, one.likelihood) == (
-        other.circumstances.target,
-        other.likelihood,
-    )
+    assert (one.target, one.likelihood) == (other.target, other.likelihood)
     for name in ("mean", "std"):
         assert torch.equal(getattr(one.scaling, name), getattr(other.scaling, name))
 
@@ -92,9 +89,8 @@ def test_a_run_on_other_test_rows_is_the_same_fit_and_the_same_search(method, mo
         cache.forget()
         second = record_of(method)
     cache.forget()
-    assert first.outcome.status == second.outcome.status == "completed", (
-        first.outcome.error or second.outcome.error
-    )
+    for record in (first, second):
+        assert record.outcome.status == "completed", record.outcome.error
     assert first.outcome.scores != second.outcome.scores
     assert first.circumstances.data_sha256 != second.circumstances.data_sha256
     assert first.circumstances.fitted_sha256 == second.circumstances.fitted_sha256

@@ -41,11 +41,10 @@ def test_the_record_holds_the_search_and_the_test_scores_of_all_trials(outcomes)
     search = Search.from_data(first.outcome.search)
     assert len(search.settings) == 8
     assert first.outcome.search == second.outcome.search
-    assert first.outcome.trial_scores.keys() == {str(trial) for trial in range(8)}
-    assert all(
-        one.keys() == {"rmse", "log_likelihood"} for one in first.outcome.trial_scores.values()
-    )
-    chosen = first.outcome.trial_scores[str(int(first.outcome.diagnostics["chosen_trial"]))]
+    scores = first.outcome.trial_scores
+    assert scores.keys() == {str(trial) for trial in range(8)}
+    assert all(one.keys() == {"rmse", "log_likelihood"} for one in scores.values())
+    chosen = scores[str(int(first.outcome.diagnostics["chosen_trial"]))]
     for metric, value in chosen.items():
         assert value == pytest.approx(first.outcome.scores["clean"][metric], rel=1e-6)
 
