@@ -4,7 +4,6 @@ import base64
 import json
 import re
 import zlib
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -147,7 +146,7 @@ def test_a_record_of_an_earlier_or_a_later_schema_is_named(tmp_path, schema):
     old, good = record(seed=0), record(seed=1)
     store = keep(tmp_path / "s", [old, good])
     path = store.runs / old.key / "record.json"
-    told = json.loads(to_json(replace(old, schema=schema)))
+    told = json.loads(to_json(old))
     path.write_text(
         json.dumps({n: v for n, v in told.items() if n != "sha256"} | {"schema": schema})
     )

@@ -47,10 +47,10 @@ def regressions(rng: np.random.Generator) -> list[Record]:
     runs += [
         record(
             *("Laplace", r.dataset, r.fold),
-            scores=r.scores,
+            scores=r.outcome.scores,
             suite="uci",
             cost=r.cost,
-            target=r.target,
+            target=r.circumstances.target,
         )
         for r in twins
     ]

@@ -170,7 +170,9 @@ def test_a_much_cheaper_equal_method_is_advised(troubled):
         if r.method == "Training mean"
         else changed(
             r,
-            scores={"clean": {**r.scores["clean"], "log_likelihood": -level[r.method] - r.fold}},
+            scores={
+                "clean": {**r.outcome.scores["clean"], "log_likelihood": -level[r.method] - r.fold}
+            },
             cost=replace(r.cost, fit_cpu_seconds=10.0 if r.method == "Ensemble" else 1.0),
         )
         for r in runs

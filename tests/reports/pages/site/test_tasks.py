@@ -51,7 +51,7 @@ def test_scores_are_means_over_the_seeds_of_a_split(records):
     scores = found.scores["likelihood"][column.name]["SGD"]
     assert list(scores) == [(fold, 0) for fold in range(FOLDS)]
     of_split = [r for r in records if (r.method, r.fold) == ("SGD", 4)]
-    expected = np.mean([r.scores["clean"]["log_likelihood"] for r in of_split])
+    expected = np.mean([r.outcome.scores["clean"]["log_likelihood"] for r in of_split])
     assert scores[4, 0] == pytest.approx(expected, rel=1e-4)
     assert found.keys[column.name]["SGD"][4, 0].key == of_split[0].key
 
