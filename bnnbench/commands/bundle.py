@@ -85,11 +85,13 @@ def _write_predictions(
         record.key: functools.partial(store.packed, record.key)
         for record in records
         for store in folders
-        if record.predictions_sha256 and _holds(store, record)
+        if record.outcome.predictions_sha256 and _holds(store, record)
     }
     path = bundles.write_predictions(out, packed)
     yield f"{path}: predictions of {counted(len(packed))}, {path.stat().st_size / 1e6:,.1f} MB"
-    if lacking := sum(record.predictions_sha256 is not None for record in records) - len(packed):
+    if lacking := sum(record.outcome.predictions_sha256 is not None for record in records) - len(
+        packed
+    ):
         yield f"  predictions of {counted(lacking)} are missing"
 
 
@@ -100,7 +102,7 @@ def _records(folders: Iterable[Store]) -> list[Record]:
 def _holds(store: Store, record: Record) -> bool:
     """Return whether a store has the same predictions that a record was scored from."""
     here = (store.runs / record.key / PREDICTIONS).is_file() and store.read(record.key)
-    return bool(here) and here.predictions_sha256 == record.predictions_sha256
+    return bool(here) and here.outcome.predictions_sha256 == record.outcome.predictions_sha256
 
 
 def check(records: Sequence[Record], earlier_code: bool = False) -> None:
@@ -109,7 +111,7 @@ def check(records: Sequence[Record], earlier_code: bool = False) -> None:
         raise Refused("no run is left; check --datasets and --profile")
     if len(suites := sorted({record.suite for record in records})) > 1:
         raise Refused(f"several suites, {', '.join(suites)}; make a bundle of each")
-    if changed := [r.key for r in records if r.provenance.get("dirty") is not False]:
+    if changed := [r.key for r in records if r.circumstances.provenance.get("dirty") is not False]:
         raise Refused(
             f"{counted(len(changed))}, such as {changed[0]}: made with uncommitted changes, or "
             "without a record that there were none; commit, and run again"
@@ -118,7 +120,7 @@ def check(records: Sequence[Record], earlier_code: bool = False) -> None:
     firsts: dict[tuple[str, str], Record] = {}
     for record in records:
         name = record.profile, record.method
-        digests[name].add(record.code_sha256)
+        digests[name].add(record.circumstances.code_sha256)
         firsts.setdefault(name, record)
     for (profile, method), versions in digests.items():
         if len(versions) > 1:
@@ -129,7 +131,7 @@ def check(records: Sequence[Record], earlier_code: bool = False) -> None:
     if earlier_code:
         return
     for (profile, method), record in firsts.items():
-        if record.elsewhere is not None:
+        if record.external is not None:
             continue
         named = f"the runs of {method!r} in the profile {profile!r}"
         try:
@@ -138,7 +140,7 @@ def check(records: Sequence[Record], earlier_code: bool = False) -> None:
             raise Refused(
                 f"{named} cannot be re-run: {error}; --earlier-code accepts them"
             ) from error
-        if record.code_sha256 != today:
+        if record.circumstances.code_sha256 != today:
             raise Refused(
                 f"{named} were made by other code than today's; --refit changed re-runs them, "
                 "--earlier-code accepts them"

@@ -239,7 +239,7 @@ def _check_label(label: str, suite: "Suite", store: "Store") -> None:
     from bnnbench.methods import METHODS
 
     taken = {name.casefold() for name in (*suite.methods, *METHODS)}
-    in_store = {r.method.casefold() for r in store.records() if r.elsewhere is None}
+    in_store = {r.method.casefold() for r in store.records() if r.external is None}
     if label.casefold() in taken | in_store:
         raise BadPredictions(
             f"--method: {label!r} is the name of a method of this program; give another, such as "

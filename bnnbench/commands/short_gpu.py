@@ -204,7 +204,7 @@ def _collect(store: Store, back: Path) -> None:
     records = list(store.records()) if store.folder.is_dir() else []
     if records:
         bundles.write(back, records)
-        completed = [record.key for record in records if record.predictions_sha256]
+        completed = [record.key for record in records if record.outcome.predictions_sha256]
         bundles.write_predictions(back, {key: partial(store.packed, key) for key in completed})
         print(f"{back}: {len(records)} finished")
 

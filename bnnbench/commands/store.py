@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
+from bnnbench.engine.records.flat import flattened
 from bnnbench.engine.records.record import Record, time_chosen
 from bnnbench.engine.store.cleaning import Busy, collect, living
 from bnnbench.engine.store.inspection import inspect, stores
@@ -154,16 +155,17 @@ _COLUMNS = ("key", "suite", "profile", "dataset", "method", "fold", "seed", "sta
 
 
 def _passes_filters(record: Record, options: argparse.Namespace) -> bool:
-    fields = {"method": record.method, "dataset": record.dataset, "status": record.status}
+    fields = {"method": record.method, "dataset": record.dataset, "status": record.outcome.status}
     filters = ((getattr(options, name), value) for name, value in fields.items())
     return all(text is None or text.casefold() == value.casefold() for text, value in filters)
 
 
 def _row(record: Record) -> dict[str, object]:
     names = ("key", "suite", "profile", "dataset", "origin", "method", "fold", "seed", "status")
+    fields = flattened(record)
     seconds = round(record.cost.fit_seconds, 3) if record.cost else ""
-    details = {"fit_seconds": seconds, "chosen": time_chosen(record), "schema": record.schema}
-    return {name: getattr(record, name) for name in names} | details
+    details = {"fit_seconds": seconds, "chosen": time_chosen(record)}
+    return {name: fields[name] for name in names} | details
 
 
 def _merge(options: argparse.Namespace) -> int:

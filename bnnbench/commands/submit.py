@@ -87,12 +87,12 @@ def _check(store: Store, records: Sequence["Record"], digest: str) -> None:
     """Raise ValueError unless all runs are complete, of one profile and of the present code."""
     if len(profiles := sorted({r.profile for r in records})) > 1:
         raise ValueError(f"the runs are of profiles {', '.join(profiles)}; submit one at a time")
-    if failed := [r for r in records if r.status == "failed"]:
+    if failed := [r for r in records if r.outcome.status == "failed"]:
         raise ValueError(f"{len(failed)} runs failed, such as {failed[0].key}: repeat them first")
     for record in records:
-        if record.status == "completed":
+        if record.outcome.status == "completed":
             store.packed(record.key)  # raises CorruptRecord if predictions are missing
-    if any(r.code_sha256 != digest for r in records):
+    if any(r.circumstances.code_sha256 != digest for r in records):
         raise ValueError(
             "some runs were made by other code than today's; --refit changed re-runs them"
         )

@@ -255,7 +255,7 @@ def _conclude(suite: Suite, planned: Plan, store: Store, console: Console, not_t
     print_tables(suite, current, console)
     records = [record for run in planned.runs if (record := store.read(run.key))]
     print_failures(records, console)
-    failed = sum(record.status != "completed" for record in records)
+    failed = sum(record.outcome.status != "completed" for record in records)
     completed = f"{len(records) - failed} of {len(planned.runs)} runs completed"
     completed += f", {not_tried} not tried" if not_tried else ""
     say(console, f"{completed}: {store.folder}")

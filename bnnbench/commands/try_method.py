@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for line in written_report(Order(everyone, NO_MARGINS)).lines:
         print(line)
     labels = _labels(options.suite, profile, options.method)
-    tried = [record for record in new_runs if record.method in _of_arm(labels, record.arm)]
+    tried = [record for record in new_runs if record.method in _of_arm(labels, record.strategy)]
     for line in standing_of(tried, others):
         print(legible(line))
     return code
@@ -135,7 +135,7 @@ def _kinds(records: Sequence[Record]) -> list[str]:
     """Return the kinds of small problems that match the records."""
     from bnnbench.methods.card import PROBLEMS
 
-    task = "regression" if records[0].target else "classification"
+    task = "regression" if records[0].circumstances.target else "classification"
     return [kind for kind in PROBLEMS if task in kind]
 
 
@@ -175,7 +175,7 @@ def usual_profile(records: Sequence[Record]) -> str:
 
     Only profiles with searched settings count, if there are any.
     """
-    searched = [record for record in records if record.search] or records
+    searched = [record for record in records if record.outcome.search] or records
     runs = Counter(record.profile for record in searched)
     places = Counter(p for p, *_ in {(r.profile, r.dataset, r.method) for r in searched})
     return max(runs, key=lambda profile: (places[profile], runs[profile]))

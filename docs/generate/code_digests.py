@@ -30,8 +30,11 @@ def main() -> None:
     wanted: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for folder in bundles.folders(BUNDLES):
         for record in bundles.read(folder):
-            commit, old = record.provenance.get("commit"), record.code_sha256
-            clean = record.provenance.get("dirty") is False
+            commit, old = (
+                record.circumstances.provenance.get("commit"),
+                record.circumstances.code_sha256,
+            )
+            clean = record.circumstances.provenance.get("dirty") is False
             if clean and commit and old and not old.startswith(SCHEME):
                 wanted[str(commit)].add((old, class_names(record)))
     lines: set[CodeDigest] = set()

@@ -39,10 +39,10 @@ class Longer:
 
 def longer(record: Record) -> Longer | None:
     """Return the comparison for the choice of a record; None for a choice without a length."""
-    if record.search is None:
+    if record.outcome.search is None:
         return None
-    search = Search.from_data(record.search)
-    trial = int(record.diagnostics["chosen_trial"])
+    search = Search.from_data(record.outcome.search)
+    trial = int(record.outcome.diagnostics["chosen_trial"])
     place = search.best_lengths[trial]
     length = None if place is None else search.lengths[place]
     run = rebuilt_run(record)
@@ -73,7 +73,7 @@ def comparisons(
     for folder in folders:
         searches = {(r.dataset, r.method, r.fold): r for r in bundles.read(folder) if r.seed == 0}
         for name, record in sorted(searches.items()):
-            if name in known or record.fold >= folds or record.status != "completed":
+            if name in known or record.fold >= folds or record.outcome.status != "completed":
                 continue
             if row := longer(record):
                 yield row

@@ -26,11 +26,13 @@ def probed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
             continue
         for record in benchmark.records:
             if record.profile in profiles and record.method in methods:
-                for condition, scores in record.scores.items():
+                for condition, scores in record.outcome.scores.items():
                     if options["metric"] in scores:
                         row = rows.setdefault((benchmark.dataset, record.method), {})
                         row.setdefault(condition, []).append(scores[options["metric"]])
-                        depths[condition] = record.condition_traits[condition].get("layer", 0)
+                        depths[condition] = record.circumstances.condition_traits[condition].get(
+                            "layer", 0
+                        )
     datasets = list(dict.fromkeys(dataset for dataset, _ in rows))
     if "printed" in options:
         rows |= _printed(datasets, options["printed"], options["metric"])

@@ -71,7 +71,7 @@ def longer_table(options: Options) -> Iterator[tuple[str, ...]]:
 
 
 def _gain(options: Options, dataset: str, rows: pd.DataFrame) -> str:
-    facts = _benchmark(options["suite"], options["profile"], dataset).records[0].facts
+    facts = _benchmark(options["suite"], options["profile"], dataset).records[0].circumstances.facts
     gaps = (rows.longer - rows.chosen).dropna()
     interval = t_interval(list(gaps), facts["test_rows"] / facts["train_rows"])
     if interval is None:
@@ -101,7 +101,9 @@ def _common(suite: str, dataset: str, *profiles: str) -> list[str]:
 
 def _places(benchmark: Benchmark, metric: str, methods: Sequence[str]) -> pd.Series:
     means = {
-        m: pd.Series([r.scores["clean"][metric] for r in benchmark.runs[m] if r.scores]).mean()
+        m: pd.Series(
+            [r.outcome.scores["clean"][metric] for r in benchmark.runs[m] if r.outcome.scores]
+        ).mean()
         for m in methods
     }
     return pd.Series(means).rank(ascending=False).astype(int)

@@ -26,7 +26,7 @@ def table() -> str:
 def _rows() -> Iterator[tuple[object, ...]]:
     runs: dict[tuple[str, ...], list[Record]] = {}
     for r in (r for found in suites().values() for benchmark in found for r in benchmark.records):
-        if r.cost and r.status == "completed" and r.elsewhere is None and not gpu(r):
+        if r.cost and r.outcome.status == "completed" and r.external is None and not gpu(r):
             runs.setdefault(tuple(getattr(r, name) for name in KEY), []).append(r)
     for key, of in sorted(runs.items()):
         costs = [r.cost for r in of if r.cost]
@@ -35,7 +35,7 @@ def _rows() -> Iterator[tuple[object, ...]]:
             + (c.predict_seconds if c.predict_cpu_seconds is None else c.predict_cpu_seconds)
             for c in costs
         ]
-        rows = [n for r in of if isinstance(n := r.facts.get("train_rows"), int)]
+        rows = [n for r in of if isinstance(n := r.circumstances.facts.get("train_rows"), int)]
         if rows:
             epochs = epochs_in(of[0].run.get("method"))
             most = max(c.peak_bytes for c in costs)

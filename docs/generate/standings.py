@@ -59,7 +59,7 @@ def _scores(runs: Sequence[Record], metric: str) -> dict[int, float]:
     by_fold = _has_folds(runs)
     values: dict[int, list[float]] = {}
     for run in runs:
-        if (score := run.scores.get("clean", {}).get(metric)) is not None:
+        if (score := run.outcome.scores.get("clean", {}).get(metric)) is not None:
             values.setdefault(run.fold if by_fold else run.seed, []).append(score)
     return {pair: float(np.mean(scores)) for pair, scores in values.items()}
 

@@ -161,7 +161,7 @@ def diagnostics_table(options: Options) -> Iterator[tuple[str, ...]]:
             if record.profile == options["profile"] and record.method in methods:
                 for name in names:
                     place = (benchmark.dataset, record.method, name)
-                    values.setdefault(place, []).append(record.diagnostics[name])
+                    values.setdefault(place, []).append(record.outcome.diagnostics[name])
     columns = [(method, name) for method in methods for name in names]
     several = len(names) > 1
     heads = [f"{m}, {labels.in_text(n)}" if several else m for m, n in columns]

@@ -146,7 +146,7 @@ def gather(
     """Return the statistics of the predictions of a method's completed runs."""
     evidence, read = Evidence(), 0
     for record in runs:
-        if record.status != "completed" or read > MOST_BYTES:
+        if record.outcome.status != "completed" or read > MOST_BYTES:
             continue
         try:
             read += packed_bytes(store, record.key)

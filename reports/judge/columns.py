@@ -31,7 +31,7 @@ COSTS: Mapping[str, tuple[str, float]] = {
 
 def score_under(condition: str, name: str) -> Values:
     """Return the function that gives a run's score under a condition."""
-    return lambda record: record.scores.get(condition, {}).get(name)
+    return lambda record: record.outcome.scores.get(condition, {}).get(name)
 
 
 def score_column(benchmark: Benchmark, name: str, condition: str = "") -> Column:
@@ -70,7 +70,7 @@ def diagnostic_column(
 ) -> tuple[Column, list[Entry]]:
     """Return a column with a diagnostic of the fits, and an entry for each method."""
     column = Column(name, name.replace("_", " "), "", None, kind="diagnostic")
-    return filled(column, benchmark, methods, lambda r: r.diagnostics.get(name))
+    return filled(column, benchmark, methods, lambda r: r.outcome.diagnostics.get(name))
 
 
 def filled(
@@ -141,16 +141,22 @@ def with_decimals(column: Column, cells: Sequence[Entry]) -> Column:
 
 def samples_of(runs: Sequence[Record], value: Values) -> Samples:
     """Return the values of completed runs."""
-    values = {(r.fold, r.seed): value(r) for r in runs if r.status == "completed"}
+    values = {(r.fold, r.seed): value(r) for r in runs if r.outcome.status == "completed"}
     return {pair: float(v) for pair, v in values.items() if v is not None}
 
 
 def _absence(runs: Sequence[Record], column: Column) -> str:
-    if any(r.status == "completed" for r in runs):
+    if any(r.outcome.status == "completed" for r in runs):
         return "unknown" if column.kind == "cost" else "not scored"
-    return "failed" if any(r.status == "failed" for r in runs) else "diverged" if runs else "no run"
+    return (
+        "failed"
+        if any(r.outcome.status == "failed" for r in runs)
+        else "diverged"
+        if runs
+        else "no run"
+    )
 
 
 def _target_unit(benchmark: Benchmark) -> str:
-    targets = [r.target for r in benchmark.records if r.target]
+    targets = [r.circumstances.target for r in benchmark.records if r.circumstances.target]
     return str(targets[0].get("unit", "")) if targets else ""

@@ -62,7 +62,7 @@ def exclusion(runs: Sequence[Record]) -> Exclusion | None:
     if is_constant(runs):
         return Exclusion("constant", "a constant")
     if lost := unfinished(runs):
-        ended = {run.status for run in runs if run.status != "completed"}
+        ended = {run.outcome.status for run in runs if run.outcome.status != "completed"}
         how = ended.pop() if len(ended) == 1 else "failed or diverged"
         return Exclusion("unfinished", f"{share_of(lost, len(runs), 'run')} {how}")
     if astray := unconverged(runs):

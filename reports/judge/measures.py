@@ -94,7 +94,10 @@ def judged(benchmark: Benchmark, metric: str) -> Judged | None:
 def _conditions(benchmark: Benchmark) -> list[str]:
     """Return the main condition, followed by the conditions of probes."""
     probed = {
-        c for r in benchmark.records for c, s in r.scores.items() if s and PROBED.keys() >= set(s)
+        c
+        for r in benchmark.records
+        for c, s in r.outcome.scores.items()
+        if s and PROBED.keys() >= set(s)
     }
     return [
         benchmark.main,
@@ -103,8 +106,8 @@ def _conditions(benchmark: Benchmark) -> list[str]:
 
 
 def _scored(benchmark: Benchmark, condition: str) -> set[str]:
-    return {name for r in benchmark.records for name in r.scores.get(condition, {})}
+    return {name for r in benchmark.records for name in r.outcome.scores.get(condition, {})}
 
 
 def _runs(benchmark: Benchmark, condition: str, metric: str) -> int:
-    return sum(metric in r.scores.get(condition, {}) for r in benchmark.records)
+    return sum(metric in r.outcome.scores.get(condition, {}) for r in benchmark.records)

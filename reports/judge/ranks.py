@@ -200,7 +200,7 @@ def _bars(
 
 def _data(benchmark: Benchmark) -> str:
     """Return an identity of the underlying data; cases with the same data count as one set."""
-    facts = benchmark.records[0].facts
+    facts = benchmark.records[0].circumstances.facts
     return canonical_json(facts.get("sha256") or benchmark.records[0].run.get("source"))
 
 

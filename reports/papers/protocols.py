@@ -58,7 +58,7 @@ class Declared:
         trained = {count for run in runs if (count := epochs_of(run)) is not None}
         if epochs and trained - {epochs}:
             yield f"{', '.join(map(str, sorted(trained)))} epochs, not {epochs}"
-        rows = {run.facts.get("train_rows") for run in runs} - {None}
+        rows = {run.circumstances.facts.get("train_rows") for run in runs} - {None}
         if self.train_rows and rows - {self.train_rows}:
             yield f"{', '.join(map(str, rows))} training rows, not {self.train_rows}"
         shares = [share for run in runs if (share := _test_share(run)) is not None]
@@ -78,7 +78,10 @@ def declared(printed: Published) -> Declared | None:
 
 def ours(runs: Sequence[Record]) -> Protocol:
     """Return the protocol of the runs of one method on one data set, from their records."""
-    rows = [(r.facts.get("train_rows"), r.facts.get("test_rows")) for r in runs]
+    rows = [
+        (r.circumstances.facts.get("train_rows"), r.circumstances.facts.get("test_rows"))
+        for r in runs
+    ]
     rows = [pair for pair in rows if None not in pair]
     folds, seeds = len({r.fold for r in runs}), len({r.seed for r in runs})
     size = f"{rows[0][0]} + {rows[0][1]} rows" if rows else ""
@@ -125,7 +128,10 @@ def _all_epochs(described: object) -> Iterator[int]:
 
 
 def _test_share(run: Record) -> float | None:
-    train, test = run.facts.get("train_rows"), run.facts.get("test_rows")
+    train, test = (
+        run.circumstances.facts.get("train_rows"),
+        run.circumstances.facts.get("test_rows"),
+    )
     if not isinstance(train, int) or not isinstance(test, int) or train + test == 0:
         return None
     return test / (train + test)
@@ -151,7 +157,7 @@ def _layer(layer: object) -> str:
 def has_network(run: Record, model: str) -> bool | None:
     """Return whether a run has a paper's network; None for a network that is not listed here."""
     known = _networks().get(model)
-    return None if known is None else run.own_network is None and _network(run) in known
+    return None if known is None else run.outcome.own_network is None and _network(run) in known
 
 
 def _network(run: Record) -> str:

@@ -139,7 +139,7 @@ def diverged(benchmarks: Iterable[Benchmark]) -> set[Published]:
     for benchmark in benchmarks:
         for printed, method, _ in _printed_for(benchmark):
             claimed = [r for r in benchmark.runs[method] if _follows(r, printed)]
-            if claimed and all(r.status == "diverged" for r in claimed):
+            if claimed and all(r.outcome.status == "diverged" for r in claimed):
                 ended.add(printed)
     return ended
 
@@ -176,10 +176,14 @@ def _compared(
     printed: Published, method: str, runs: Sequence[Record], departures: tuple[str, ...]
 ) -> Iterator[Comparison]:
     claimed = [r for r in runs if _follows(r, printed)]
-    followers = [r for r in claimed if r.status == "completed"]
-    for condition in sorted({name for r in followers for name in r.scores}):
+    followers = [r for r in claimed if r.outcome.status == "completed"]
+    for condition in sorted({name for r in followers for name in r.outcome.scores}):
         samples, of_networks = _samples(printed, condition, followers)
-        origins = {o for r in followers for o in (r.origin, r.condition_origins.get(condition))}
+        origins = {
+            o
+            for r in followers
+            for o in (r.circumstances.origin, r.circumstances.condition_origins.get(condition))
+        }
         if not samples or not _is(condition, printed, followers[0]) or "stand-in" in origins:
             continue
         values = replicates(samples, by_fold=len({fold for fold, _ in samples}) > 1)
@@ -199,7 +203,7 @@ def _compared(
             len(values),
             departures,
             differs,
-            sum(r.diagnostics.get("converged") == 0 for r in followers),
+            sum(r.outcome.diagnostics.get("converged") == 0 for r in followers),
             summary(np.array(values)).std if standard_error(values) is not None else None,
             _title(condition, followers[0]),
             ours(followers),
@@ -222,7 +226,7 @@ def _samples(
 
 def _is(condition: str, printed: Published, run: Record) -> bool:
     """Return whether a condition is the printed one, or the same on a subset of its data."""
-    variant_of = run.condition_traits.get(condition, {}).get("variant_of")
+    variant_of = run.circumstances.condition_traits.get(condition, {}).get("variant_of")
     if variant_of and condition in _unnormalised(run):
         variant_of += condition_names.UNNORMALISED
     return printed.condition is not None and printed.condition in (condition, variant_of)
@@ -239,7 +243,7 @@ def _unnormalised(run: Record) -> set[str]:
 
 
 def _title(condition: str, run: Record) -> str:
-    traits = run.condition_traits.get(condition, {})
+    traits = run.circumstances.condition_traits.get(condition, {})
     return "" if traits.get("clean") else str(traits.get("title", condition))
 
 
@@ -250,7 +254,7 @@ def _differences(
         yield f"profile {profile}, which is smaller than the paper's"
     if "subset" in origins:
         yield "a subset of the data"
-    if "generated" in origins and any(run.origin != "generated" for run in runs):
+    if "generated" in origins and any(run.circumstances.origin != "generated" for run in runs):
         yield "test images generated here, with the same distribution as the official ones"
     if condition != printed.condition:
         yield f"condition {condition}, not {printed.condition}"
@@ -297,7 +301,7 @@ def _claims(record: Record) -> list[tuple[str, str]]:
 
 
 def _ours(record: Record, condition: str, metric: str) -> float | None:
-    scores = record.scores.get(condition, {})
+    scores = record.outcome.scores.get(condition, {})
     if metric in scores:
         return scores[metric]
     negative = scores.get(NEGATIVE.get(metric, ""))

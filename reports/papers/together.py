@@ -30,7 +30,7 @@ def together(
     """
     networks: dict[int, dict[int, tuple[float, ...]]] = {}
     for run in runs:
-        scores = run.scores.get(condition, {})
+        scores = run.outcome.scores.get(condition, {})
         if all(f"cdf_at_truth_{side}" in scores for side in SIDES):
             cdf = tuple(scores[f"cdf_at_truth_{side}"] for side in SIDES)
             networks.setdefault(run.fold, {})[run.seed] = cdf

@@ -65,7 +65,7 @@ class Benchmark:
         Conditions measured only by probes are left out.
         """
         names = set(self.traits)
-        kinds = {(c, tuple(s)) for r in self.records for c, s in r.scores.items()}
+        kinds = {(c, tuple(s)) for r in self.records for c, s in r.outcome.scores.items()}
         names -= {condition for condition, scores in kinds if scores and is_probed(scores)}
         last = max((self.traits[name].acquisitions or 0 for name in names), default=0)
         names = {name for name in names if self.traits[name].acquisitions in (None, last)}
@@ -75,8 +75,14 @@ class Benchmark:
     def traits(self) -> Mapping[str, Traits]:
         """Condition → its traits, for all conditions with a scored run, including the conditions of
         probes."""
-        described = {n: data for r in self.records for n, data in r.condition_traits.items()}
-        names = {name for r in self.records for name in (*r.scores, *r.condition_origins)}
+        described = {
+            n: data for r in self.records for n, data in r.circumstances.condition_traits.items()
+        }
+        names = {
+            name
+            for r in self.records
+            for name in (*r.outcome.scores, *r.circumstances.condition_origins)
+        }
         return {name: from_data(described.get(name, {"title": name})) for name in sorted(names)}
 
     def condition(self, name: str) -> str:
@@ -105,7 +111,7 @@ class Benchmark:
         return {
             m: network_description(record)
             for m, record in firsts.items()
-            if has_own_network(record) and record.elsewhere is None
+            if has_own_network(record) and record.external is None
         }
 
     @property
@@ -121,7 +127,7 @@ class Benchmark:
         listed = LISTED.get(metric)
         if listed is None:
             return None
-        return listed.margin_for(any(record.target for record in self.records))
+        return listed.margin_for(any(record.circumstances.target for record in self.records))
 
     @cached_property
     def by_fold(self) -> bool:
@@ -143,7 +149,9 @@ class Benchmark:
     def origin_of(self, condition: str) -> str:
         """Return the least official origin of the data that a condition was scored on."""
         origins = {self.origin} | {
-            r.condition_origins[condition] for r in self.records if condition in r.condition_origins
+            r.circumstances.condition_origins[condition]
+            for r in self.records
+            if condition in r.circumstances.condition_origins
         }
         return max(origins, key=distance_from_official)
 
@@ -155,7 +163,7 @@ def benchmarks(records: Iterable[Record]) -> list[Benchmark]:
     """
     groups: dict[tuple[str, str, str], dict[str, list[Record]]] = defaultdict(dict)
     for record in sorted(records, key=has_own_network):
-        place = groups[record.profile, record.dataset, record.origin]
+        place = groups[record.profile, record.dataset, record.circumstances.origin]
         place.setdefault(_protocol(record, place), []).append(record)
     collected = []
     for (profile, dataset, origin), protocols in groups.items():
@@ -171,9 +179,9 @@ def benchmarks(records: Iterable[Record]) -> list[Benchmark]:
 
 def network_description(record: Record) -> str:
     """Return a short description of a method's custom network; the page lists a suite's layers."""
-    if record.elsewhere is not None:
+    if record.external is not None:
         return "unknown: external predictions"
-    network = record.own_network
+    network = record.outcome.own_network
     if network is None:
         return "given by the suite"
     name, count = names.class_name(str(network.get("class"))), network.get("parameters")
@@ -190,7 +198,7 @@ def has_own_network(record: Record) -> bool:
 
     The network of a method of another program is unknown, and counts as custom.
     """
-    brought = (record.own_network, record.elsewhere) != (None, None)
+    brought = (record.outcome.own_network, record.external) != (None, None)
     return brought or bool(record.run.get("own_architecture"))
 
 

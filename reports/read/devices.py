@@ -10,7 +10,7 @@ PROCESSORS = ("cpu", "unknown", "")
 
 def gpu(record: Record) -> str | None:
     """Return the name of the GPU that ran the fit; None for processors."""
-    name = str(record.provenance.get("device", ""))
+    name = str(record.circumstances.provenance.get("device", ""))
     return None if name in PROCESSORS else name
 
 
@@ -19,7 +19,7 @@ def timed_elsewhere(records: Iterable[Record]) -> Mapping[str, str]:
 
     Their costs are shown, but not compared with the others. Empty if all fits ran on one kind.
     """
-    timed = [r for r in records if r.cost and r.status == "completed"]
+    timed = [r for r in records if r.cost and r.outcome.status == "completed"]
     on_gpus = {r.key: name for r in timed if (name := gpu(r))}
     return on_gpus if len(on_gpus) < len(timed) else {}
 
@@ -29,7 +29,7 @@ def has_processor_seconds(records: Iterable[Record]) -> bool:
 
     Fits on a GPU cost wall time, since the processor waits for it.
     """
-    timed = [r for r in records if r.cost and r.status == "completed"]
+    timed = [r for r in records if r.cost and r.outcome.status == "completed"]
     return all(r.cost and r.cost.fit_cpu_seconds is not None and not gpu(r) for r in timed)
 
 
@@ -41,7 +41,9 @@ def mean_fit_seconds(
     The runs whose keys are in `apart` do not count. With `of_processors`, each fit's processor time
     must be known (`has_processor_seconds`).
     """
-    costs = [r.cost for r in runs if r.cost and r.status == "completed" and r.key not in apart]
+    costs = [
+        r.cost for r in runs if r.cost and r.outcome.status == "completed" and r.key not in apart
+    ]
     times = [(c.fit_cpu_seconds or 0.0) if of_processors else c.fit_seconds for c in costs]
     mean = sum(times) / len(times) if times else 0.0
     return mean if mean > 0 and math.isfinite(mean) else None

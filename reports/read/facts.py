@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from bnnbench.engine.declare import names
 from bnnbench.engine.records.record import Record
@@ -86,7 +86,7 @@ def data_facts(benchmark: Benchmark) -> DataFacts:
     """Return the facts of a benchmark's data."""
     values: dict[str, list[object]] = defaultdict(list)
     distinct: list[Mapping[str, object]] = []
-    for facts in (record.facts for record in benchmark.records):
+    for facts in (record.circumstances.facts for record in benchmark.records):
         if facts not in distinct:
             distinct.append(facts)
     for name, value in (item for facts in distinct for item in facts.items()):
@@ -114,15 +114,15 @@ def failures(records: Sequence[Record]) -> list[Failure]:
     """Return the runs that were not completed, grouped by reason."""
     groups: dict[tuple[str, str, str, str], list[Record]] = defaultdict(list)
     for record in records:
-        if record.status != "completed":
-            reason = record.last_line or "no reason was recorded"
+        if record.outcome.status != "completed":
+            reason = record.outcome.last_line or "no reason was recorded"
             case = labels.case(record.dataset, record.title)
-            groups[record.method, case, record.status, reason].append(record)
+            groups[record.method, case, record.outcome.status, reason].append(record)
     return [
         Failure(
             *group,
             where=", ".join(f"fold {r.fold} seed {r.seed}" for r in runs),
-            details=(runs[0].error or "").strip(),
+            details=(runs[0].outcome.error or "").strip(),
         )
         for group, runs in sorted(groups.items())
     ]
@@ -148,7 +148,7 @@ def origins(records: Sequence[Record]) -> list[Origin]:
             states.append((others, dict(entries), list(runs)))
     listed = []
     for _, state, runs in sorted(states, key=lambda item: -len(item[2])):
-        times = sorted(str(r.provenance.get("finished", "")) for r in runs)
+        times = sorted(str(r.circumstances.provenance.get("finished", "")) for r in runs)
         span = times[0] if times[0] == times[-1] else f"{times[0]} to {times[-1]}"
         readable = {name.replace("_", " "): state[name] for name in sorted(state)}
         listed.append(Origin(len(runs), readable | ({"finished": span} if times[-1] else {})))
@@ -156,12 +156,16 @@ def origins(records: Sequence[Record]) -> list[Origin]:
 
 
 def _without_packages(record: Record) -> dict[str, str]:
-    return provenance_entries(replace(record, provenance={**record.provenance, "packages": {}}))
+    return provenance_entries(
+        record.with_circumstances(provenance={**record.circumstances.provenance, "packages": {}})
+    )
 
 
 def provenance_entries(record: Record) -> dict[str, str]:
     """Return the commit, versions and machine of a run, but not its time."""
-    entries = {k: v for k, v in record.provenance.items() if k not in ("finished", "chosen")}
+    entries = {
+        k: v for k, v in record.circumstances.provenance.items() if k not in ("finished", "chosen")
+    }
     return dict(sorted(flatten(entries).items()))
 
 
@@ -170,7 +174,7 @@ def settings(benchmarks: Sequence[Benchmark]) -> dict[str, dict[str, str]]:
     return {
         method: {"class": _class(runs[0])}
         | flatten(runs[0].run.get("method"))
-        | flatten(runs[0].elsewhere or {}, "elsewhere")
+        | flatten(runs[0].external or {}, "elsewhere")
         | flatten(runs[0].run.get("acquisition", {}), "acquisition")
         for benchmark in benchmarks
         for method, runs in benchmark.runs.items()
@@ -195,7 +199,7 @@ def networks(benchmarks: Sequence[Benchmark]) -> dict[str, list[str]]:
             if has_own_network(runs[0]):
                 arm = benchmark.arms.get(method)
                 name = f"{arm.method if arm else method} on {name}"
-            if runs[0].own_network is not None or runs[0].elsewhere is not None:
+            if runs[0].outcome.own_network is not None or runs[0].external is not None:
                 texts = (network_description(runs[0]),)
             users.setdefault(texts, {})[name] = None
     return {", ".join(names): list(layers) for layers, names in users.items()}

@@ -1,7 +1,7 @@
 """The results of a suite, read from its store; unreadable runs are named, not dropped."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bnnbench.datasets.reading.third_party_text import shortened
@@ -116,20 +116,20 @@ def read(folder: Path) -> Results:
 
 def _with_short_messages(record: Record) -> Record:
     """Return the record with messages shortened to fit on a page."""
-    messages = (record.error or "", *record.not_scored.values())
-    reasons = (reason for of in record.unanswered.values() for reason in of.values())
+    messages = (record.outcome.error or "", *record.outcome.not_scored.values())
+    reasons = (reason for of in record.outcome.unanswered.values() for reason in of.values())
     if all(len(message) <= LONGEST_MESSAGE for message in (*messages, *reasons)):
         return record
-    return replace(
-        record,
-        error=record.error and shortened(record.error, LONGEST_MESSAGE),
+    return record.with_outcome(
+        error=record.outcome.error and shortened(record.outcome.error, LONGEST_MESSAGE),
         not_scored={
-            name: shortened(reason, LONGEST_MESSAGE) for name, reason in record.not_scored.items()
+            name: shortened(reason, LONGEST_MESSAGE)
+            for name, reason in record.outcome.not_scored.items()
         },
         unanswered={
             condition: {
                 name: shortened(reason, LONGEST_MESSAGE) for name, reason in reasons.items()
             }
-            for condition, reasons in record.unanswered.items()
+            for condition, reasons in record.outcome.unanswered.items()
         },
     )

@@ -1,7 +1,6 @@
 """Scores averaged over corruptions, at each severity."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from statistics import fmean
 
 from bnnbench.datasets.conditions.corruption_means import means
@@ -13,23 +12,22 @@ def with_means(record: Record) -> Record:
 
     A mean has the least original of its parts' origins.
     """
-    traits = means(record.scores)
+    traits = means(record.outcome.scores)
     if not traits:
         return record
     parts = {name: one.parts for name, one in traits.items()}
-    scores = {name: _mean([record.scores[part] for part in parts[name]]) for name in parts}
+    scores = {name: _mean([record.outcome.scores[part] for part in parts[name]]) for name in parts}
     origins = {
         name: max(
-            (record.condition_origins[part] for part in parts[name]), key=distance_from_official
+            (record.circumstances.condition_origins[part] for part in parts[name]),
+            key=distance_from_official,
         )
         for name in parts
     }
     described = {name: one.as_data() for name, one in traits.items()}
-    return replace(
-        record,
-        scores={**record.scores, **scores},
-        condition_origins={**record.condition_origins, **origins},
-        condition_traits={**record.condition_traits, **described},
+    return record.with_outcome(scores={**record.outcome.scores, **scores}).with_circumstances(
+        condition_origins={**record.circumstances.condition_origins, **origins},
+        condition_traits={**record.circumstances.condition_traits, **described},
     )
 
 

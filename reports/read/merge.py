@@ -77,8 +77,9 @@ def _preferred(copies: Mapping[str, Record]) -> str:
 
 def _disagree(copies: Sequence[Record]) -> bool:
     """Return whether copies of one run have different scores; NaN equals NaN."""
-    versions = {repr([r.status, sorted((c, sorted(s.items())) for c, s in r.scores.items())])
-            for r in copies}  # fmt: skip
+    outcomes = [r.outcome for r in copies]
+    versions = {repr([o.status, sorted((c, sorted(s.items())) for c, s in o.scores.items())])
+            for o in outcomes}  # fmt: skip
     return len(versions) > 1
 
 

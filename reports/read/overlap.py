@@ -18,21 +18,26 @@ def overlap_of(records: Sequence[Record]) -> float | None:
     The result is the mean over the records: 0 for generated data, which are drawn anew for every
     fold, and for disjoint training sets; None if the facts do not state the rows.
     """
-    if records and all("disjoint_training_sets" in r.facts or _is_new(r) for r in records):
+    if records and all(
+        "disjoint_training_sets" in r.circumstances.facts or _is_new(r) for r in records
+    ):
         return 0.0
     known = [shared for r in records if (shared := _overlap(r)) is not None]
     return mean(known) if known else None
 
 
 def _is_new(record: Record) -> bool:
-    return record.origin == "generated"
+    return record.circumstances.origin == "generated"
 
 
 def _overlap(record: Record) -> float | None:
-    test, train = record.facts.get("test_rows"), record.facts.get("train_rows")
+    test, train = (
+        record.circumstances.facts.get("test_rows"),
+        record.circumstances.facts.get("train_rows"),
+    )
     if not isinstance(test, int) or not isinstance(train, int) or train < 1:
         return None
-    left = record.facts.get("pool_rows")
+    left = record.circumstances.facts.get("pool_rows")
     if not isinstance(left, int) or left < 1:
         return test / train
     return min(test / train, (test + train) / left)

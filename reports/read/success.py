@@ -70,6 +70,6 @@ def over_all(benchmarks: Iterable[Benchmark], methods: Sequence[str]) -> dict[st
 
 
 def _success(method: str, runs: Sequence[Record], asked: int) -> Success:
-    ends = [run.status for run in runs]
+    ends = [run.outcome.status for run in runs]
     counts = (ends.count(end) for end in ("completed", "diverged", "failed"))
     return Success(method, asked, *counts, unconverged=unconverged(runs))

@@ -26,7 +26,7 @@ def condition_table(
 
     With `minor`, the table has the metrics that are otherwise omitted.
     """
-    scored = {n for r in benchmark.records for n in r.scores.get(condition, {})}
+    scored = {n for r in benchmark.records for n in r.outcome.scores.get(condition, {})}
     names = [name for name in ordered(scored) if labels.is_minor(name, scored) is minor]
     pairs = [
         filled(
@@ -55,7 +55,7 @@ def _unanswered(benchmark: Benchmark, condition: str, metrics: Sequence[str]) ->
     blamed: dict[tuple[str, str], dict[str, None]] = {}
     for method, runs in benchmark.runs.items():
         for record in runs:
-            reasons = record.unanswered.get(condition, {})
+            reasons = record.outcome.unanswered.get(condition, {})
             for name in metrics:
                 if name in reasons:
                     blamed.setdefault((method, reasons[name]), {})[labels.metric(name)] = None
@@ -67,7 +67,7 @@ def _unanswered(benchmark: Benchmark, condition: str, metrics: Sequence[str]) ->
 
 def diagnostics_table(benchmark: Benchmark, methods: Sequence[str]) -> Table:
     """Return methods by the diagnostics of their fits."""
-    names = sorted({name for r in benchmark.records for name in r.diagnostics})
+    names = sorted({name for r in benchmark.records for name in r.outcome.diagnostics})
     pairs = [diagnostic_column(benchmark, name, methods) for name in names]
     return table_of(benchmark.title, pairs, benchmark, methods, benchmark.origin)
 
@@ -120,7 +120,7 @@ def table_of(
     rows, asked = [], len({(r.fold, r.seed) for r in benchmark.records})
     for k, method in enumerate(methods):
         runs = benchmark.runs.get(method, ())
-        completed = sum(r.status == "completed" for r in runs)
+        completed = sum(r.outcome.status == "completed" for r in runs)
         rows.append(Row(method, tuple(cells[k] for _, cells in pairs), len(runs), completed, asked))
     columns = tuple(column for column, _ in pairs)
     own_networks = tuple(f"{m} ({networks[m]})" for m in methods if m in networks)
@@ -138,7 +138,7 @@ def table_of(
 
 def counts_rows_twice(runs: Sequence[Record]) -> bool:
     """Return whether any run says that its prior is computed from the rows that it is fitted to."""
-    return any(run.diagnostics.get("prior_rows_shared", 0.0) > 0 for run in runs)
+    return any(run.outcome.diagnostics.get("prior_rows_shared", 0.0) > 0 for run in runs)
 
 
 def elsewhere_lines(benchmark: Benchmark) -> tuple[str, ...]:
@@ -147,9 +147,11 @@ def elsewhere_lines(benchmark: Benchmark) -> tuple[str, ...]:
     for method, runs in benchmark.runs.items():
         said: dict[tuple[str, ...], set[str]] = {}
         for record in runs:
-            if (known := record.elsewhere) is not None:
+            if (known := record.external) is not None:
                 parts = tuple(str(known.get(name, "")) for name in ("by", "code", "cost"))
-                said.setdefault(parts, set()).add(str(record.provenance.get("finished", ""))[:10])
+                said.setdefault(parts, set()).add(
+                    str(record.circumstances.provenance.get("finished", ""))[:10]
+                )
         for (by, code, cost), days in said.items():
             when = " to ".join(sorted({min(days), max(days)}))
             stated = [f"{name}: {text}" for name, text in (("code", code), ("cost", cost)) if text]
@@ -162,7 +164,7 @@ def unsteady_lines(benchmark: Benchmark) -> tuple[str, ...]:
     conditions: dict[tuple[str, str], dict[str, None]] = {}
     for method, runs in benchmark.runs.items():
         for record in runs:
-            for condition, reason in record.unsteady.items():
+            for condition, reason in record.outcome.batch_dependence.items():
                 conditions.setdefault((method, reason), {})[benchmark.condition(condition)] = None
     return tuple(
         f"{method}: {reason} ({', '.join(names)})" for (method, reason), names in conditions.items()

@@ -41,7 +41,9 @@ def panels(
 ) -> Panels | None:
     """Return the panels of the first fold; None if inputs are not single numbers."""
     fold, begun = first_runs(benchmark)
-    runs = {method: record for method, record in begun.items() if record.status == "completed"}
+    runs = {
+        method: record for method, record in begun.items() if record.outcome.status == "completed"
+    }
     points = points_of(store, next(iter(runs.values()))) if runs else None
     if points is None:
         return None
@@ -53,7 +55,7 @@ def panels(
     for k, method in enumerate(sorted(bands, key=lambda method: method != truth)):
         reference = bands[truth] if truth and method != truth else None
         caption = "the reference" if method == truth else _distances(runs[method])
-        if not runs[method].diagnostics.get("converged", 1.0):
+        if not runs[method].outcome.diagnostics.get("converged", 1.0):
             caption = ", ".join(filter(None, [caption, "not converged"]))
         drawings.append(
             draw_band(
@@ -81,15 +83,15 @@ def band_of(store: Store, record: Record) -> Band | None:
     prediction, _ = prediction_of(store, record, "clean") or (None, None)
     if not isinstance(prediction, HasMoments):
         return None
-    target = record.target or {"mean": 0.0, "std": 1.0}
+    target = record.circumstances.target or {"mean": 0.0, "std": 1.0}
     mean, std = (cast(float, target[name]) for name in ("mean", "std"))
     means = mean + std * prediction.mean[:, 0].double()
     return Band(means.numpy(), std * prediction.variance[:, 0].double().sqrt().numpy())
 
 
 def _distances(record: Record) -> str:
-    scores = record.scores.get("clean", {})
-    unit = str((record.target or {}).get("unit", ""))
+    scores = record.outcome.scores.get("clean", {})
+    unit = str((record.circumstances.target or {}).get("unit", ""))
     names = {"wasserstein2": ("W2", unit), "kl_from_reference": ("KL", "nats")}
     return ", ".join(
         f"{name} {scores[metric]:.3g} {unit}".rstrip()

@@ -84,7 +84,7 @@ def fold_means(runs: Sequence[Record], condition: str, metric: str) -> dict[int,
     """Return fold → mean score over seeds, for folds whose runs are all complete."""
     scores: dict[int, list[float | None]] = {}
     for run in runs:
-        done = run.scores.get(condition, {}) if run.status == "completed" else {}
+        done = run.outcome.scores.get(condition, {}) if run.outcome.status == "completed" else {}
         scores.setdefault(run.fold, []).append(done.get(metric))
     whole = {fold: [s for s in of_fold if s is not None] for fold, of_fold in scores.items()}
     return {fold: mean(of) for fold, of in whole.items() if len(of) == len(scores[fold])}

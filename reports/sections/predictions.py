@@ -170,7 +170,7 @@ def _distinct(benchmark: Benchmark, evidence: Evidence) -> float:
 
     Random folds share rows, so the number is at most the data set's number of rows.
     """
-    facts = benchmark.records[0].facts
+    facts = benchmark.records[0].circumstances.facts
     rows = [facts.get(name) for name in ("train_rows", "test_rows")]
     counts = [count for count in rows if isinstance(count, int)]
     most = sum(counts) if len(counts) == 2 else evidence.distinct_points
@@ -180,7 +180,9 @@ def _distinct(benchmark: Benchmark, evidence: Evidence) -> float:
 def _pooled(benchmark: Benchmark, evidence: Mapping[str, Evidence]) -> str:
     """Return a sentence on the number of runs behind the figures, a range if methods differ."""
     counts = sorted({e.runs for e in evidence.values() if e.runs})
-    total = max(sum(r.status == "completed" for r in runs) for runs in benchmark.runs.values())
+    total = max(
+        sum(r.outcome.status == "completed" for r in runs) for runs in benchmark.runs.values()
+    )
     if not counts or (counts[-1] == 1 and total == 1):
         return "One run per method."
     span = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"

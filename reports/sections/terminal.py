@@ -82,8 +82,10 @@ def _distances(suite: Suite) -> tuple[str, ...]:
 
 def _probed(benchmark: Benchmark, metric: str) -> Mapping[str, str]:
     """Return the conditions under which probes measured a metric, sorted by number."""
-    conditions = {c for r in benchmark.records for c, s in r.scores.items() if metric in s}
-    traits = {c: data for r in benchmark.records for c, data in r.condition_traits.items()}
+    conditions = {c for r in benchmark.records for c, s in r.outcome.scores.items() if metric in s}
+    traits = {
+        c: data for r in benchmark.records for c, data in r.circumstances.condition_traits.items()
+    }
     return {c: c for c in sorted(conditions, key=lambda c: from_data(traits[c]).order)}
 
 

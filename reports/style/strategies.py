@@ -28,5 +28,5 @@ def arm_of(label: str, run: Record) -> Arm | None:
     acquisition = run.run.get("acquisition")
     if not isinstance(acquisition, Mapping):
         return None
-    method = run.method[: -len(run.arm) - 1]
-    return Arm(method + label[len(run.method) :], run.arm, str(acquisition.get("rule")))
+    method = run.method[: -len(run.strategy) - 1]
+    return Arm(method + label[len(run.method) :], run.strategy, str(acquisition.get("rule")))

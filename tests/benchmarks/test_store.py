@@ -9,6 +9,7 @@ from bnnbench.commands.planning.plan import plan
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.store.store import Store
 from bnnbench.engine.store.tables import write_tables
+from tests.records import changed
 from tests.suites.fakes import Line, Mean
 from tests.suites.miniature import QUICK
 from tests.suites.small_store import OUTCOMES
@@ -27,7 +28,7 @@ def folder(tmp_path_factory):
     metrics = {name: 1.0 for e in SUITE.evaluations for name in e.metrics}
     store.write_all(
         (
-            replace(
+            changed(
                 outcome.record,
                 **{"key": run.key, "run": run.description, "fold": run.fold, "seed": run.seed},
                 scores={"clean": metrics},

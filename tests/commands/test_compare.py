@@ -29,8 +29,8 @@ def folder(tmp_path, monkeypatch, warm_reports):
 
 def records_of(folder):
     records = list(Store(folder / "results" / "own").records())
-    assert {r.status for r in records} == {"completed"}
-    assert {r.origin for r in records} == {"own"}
+    assert {r.outcome.status for r in records} == {"completed"}
+    assert {r.circumstances.origin for r in records} == {"own"}
     return records
 
 
@@ -40,7 +40,7 @@ def test_a_csv_of_numbers_becomes_a_report_that_ends_with_a_sentence(folder, cap
     assert main(["patients.csv", "--target", "target", *options]) == 0
     scores = {}
     for record in records_of(folder):
-        scores.setdefault(record.method, []).append(record.scores["clean"]["rmse"])
+        scores.setdefault(record.method, []).append(record.outcome.scores["clean"]["rmse"])
     mean, others = scores.pop("Training mean"), scores.values()
     assert len(others) == 2
     assert max(map(max, others)) < min(mean)
@@ -58,9 +58,9 @@ def test_arrays_of_classes_become_a_report_with_scores_of_rare_classes(folder):
     options = ["--methods", f"Class frequency,AdamW{SHORT}", "--folds", "1", "--executor", "serial"]
     assert main(["wines.npz", *options]) == 0
     adamw, frequency = sorted(records_of(folder), key=lambda r: r.method)
-    assert frequency.scores["clean"].keys() >= set(IMBALANCED)
-    assert frequency.scores["clean"]["balanced_accuracy"] == pytest.approx(1 / 3)
-    assert adamw.scores["clean"]["balanced_accuracy"] > 0.45
+    assert frequency.outcome.scores["clean"].keys() >= set(IMBALANCED)
+    assert frequency.outcome.scores["clean"]["balanced_accuracy"] == pytest.approx(1 / 3)
+    assert adamw.outcome.scores["clean"]["balanced_accuracy"] > 0.45
 
 
 @pytest.mark.parametrize("file", ["patients.csv", "wine.csv"])
@@ -92,5 +92,5 @@ def test_a_folder_of_images_becomes_a_report(folder, capsys):
     options = ["--methods", f"Class frequency,AdamW{SHORT}", "--seeds", "1"]
     assert main(["digits", *options, "--executor", "serial"]) == 0
     adamw, frequency = sorted(records_of(folder), key=lambda r: r.method)
-    assert frequency.scores["clean"]["balanced_accuracy"] == 0.5
-    assert adamw.scores["clean"]["balanced_accuracy"] > 0.9
+    assert frequency.outcome.scores["clean"]["balanced_accuracy"] == 0.5
+    assert adamw.outcome.scores["clean"]["balanced_accuracy"] > 0.9

@@ -28,6 +28,7 @@ from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.networks.architectures import Flatten, Linear, ReLU
 from bnnbench.suites import SUITES
 from tests.engine.records.test_record import RECORD
+from tests.records import changed
 from tests.suites.fakes import Diverging, Line, Mean, Together
 
 IMAGES = Run(
@@ -66,7 +67,7 @@ def test_a_fit_is_repeated_bit_for_bit_from_its_record_alone(tmp_path, capsys):
     assert "verdict: identical" in told
     assert "not compared" not in told
     assert repeat.main([str(tmp_path / "made" / "runs" / record.key)]) == 0
-    assert record.condition_data.keys() == {"clean", "ood_photograph_crops"}
+    assert record.circumstances.condition_data.keys() == {"clean", "ood_photograph_crops"}
 
 
 def test_a_run_that_diverged_does_so_again(tmp_path, capsys):
@@ -98,11 +99,11 @@ def test_other_predictions_are_found(tmp_path, capsys, by, code, verdict):
 def test_another_score_data_and_processor_are_told(tmp_path, capsys):
     store = Store(tmp_path / "made")
     record = kept(store, ROWS, (Evaluation(Clean(), ("rmse",)),))
-    other = replace(
+    other = changed(
         record,
         scores={"clean": {"rmse": 9.0, "forgotten": 1.0}},
         condition_data={"clean": "0" * 64},
-        provenance=dict(record.provenance) | {"cpu": "abacus", "commit": "0" * 40},
+        provenance=dict(record.circumstances.provenance) | {"cpu": "abacus", "commit": "0" * 40},
     )
     store.rewrite(other)
     code, told = call(capsys, ROWS.key, tmp_path, "--allow", "tests")
@@ -116,7 +117,7 @@ def test_scores_that_a_suite_adds_later_are_named_and_not_missed(tmp_path, capsy
     store = Store(tmp_path / "made")
     record = kept(store, ROWS, (Evaluation(Clean(), ("rmse",)),))
     added = {"wasserstein2": 0.1, "kl_from_truth": 0.2, "cdf_at_truth_negative": 0.3}
-    store.rewrite(replace(record, scores={"clean": record.scores["clean"] | added}))
+    store.rewrite(changed(record, scores={"clean": record.outcome.scores["clean"] | added}))
     code, told = call(capsys, ROWS.key, tmp_path, "--allow", "tests")
     assert code == 0, told
     for truth in ("another run", "a certified posterior", "the true function"):
@@ -126,9 +127,9 @@ def test_scores_that_a_suite_adds_later_are_named_and_not_missed(tmp_path, capsy
 def test_sums_that_leave_nothing_but_rounding_agree(tmp_path, capsys):
     store = Store(tmp_path / "made")
     record = kept(store, IMAGES, (Evaluation(Clean(), ("mutual_information",)),))
-    left = record.scores["clean"]["mutual_information"]
+    left = record.outcome.scores["clean"]["mutual_information"]
     assert abs(left) < 1e-15  # one network knows of no uncertainty of weights
-    store.rewrite(replace(record, scores={"clean": {"mutual_information": left + 1e-15}}))
+    store.rewrite(changed(record, scores={"clean": {"mutual_information": left + 1e-15}}))
     assert call(capsys, IMAGES.key, tmp_path)[0] == 1
 
 

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,6 +26,7 @@ from bnnbench.datasets.export import export
 from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.engine.records.record import newest
 from bnnbench.engine.store.store import Store
+from tests.records import changed
 from tests.suites.small_store import tree
 from tests.warm import python
 
@@ -103,17 +103,19 @@ def test_a_fold_predicted_elsewhere_stands_beside_runs_in_the_report(tmp_path):
 def check_records(tables: list[pd.DataFrame], truth: list[np.ndarray]) -> None:
     """Densities are SciPy's, the store is valid, and nothing claims to be repeatable."""
     store = Store(Path("results/uci"))
-    records = [record for record in store.records() if record.elsewhere is not None]
+    records = [record for record in store.records() if record.external is not None]
     assert {record.fold for record in records} == {0, 1, 2}
     for record in records:
         table, y = tables[record.fold], truth[record.fold]
         density = scipy.stats.norm.logpdf(y, table["mean"], np.sqrt(table["variance"])).mean()
-        assert record.scores["clean"]["log_likelihood"] == pytest.approx(density, rel=1e-6)
-        assert record.elsewhere is not None
-        assert record.elsewhere["by"] == "Ada"
+        assert record.outcome.scores["clean"]["log_likelihood"] == pytest.approx(density, rel=1e-6)
+        assert record.external is not None
+        assert record.external["by"] == "Ada"
         assert record.cost is None
-    own = [record for record in store.records() if record.elsewhere is None]
-    assert {r.data_sha256 for r in own} == {r.data_sha256 for r in records}
+    own = [record for record in store.records() if record.external is None]
+    assert {r.circumstances.data_sha256 for r in own} == {
+        r.circumstances.data_sha256 for r in records
+    }
     assert stores.command(["verify", "--rescore", "results"]) == 0
     assert repeat.main([records[0].key]) == 2
 
@@ -131,11 +133,13 @@ def test_classes_score_as_with_scikit_learn_and_other_conditions_say_why_not(tmp
     (record,) = Store(Path("results/cifar10")).records()
     labels = load_digits_labels()
     assert record.seed == 4
-    assert record.scores["clean"]["nll"] == pytest.approx(log_loss(labels, probabilities))
+    assert record.outcome.scores["clean"]["nll"] == pytest.approx(log_loss(labels, probabilities))
     accuracy = accuracy_score(labels, probabilities.argmax(1))
-    assert record.scores["clean"]["accuracy"] == pytest.approx(accuracy)
-    assert record.scores.keys() == {"clean"}
-    assert set(record.not_scored.values()) == {"no predictions for its inputs were provided"}
+    assert record.outcome.scores["clean"]["accuracy"] == pytest.approx(accuracy)
+    assert record.outcome.scores.keys() == {"clean"}
+    assert set(record.outcome.not_scored.values()) == {
+        "no predictions for its inputs were provided"
+    }
     assert stores.command(["verify", "--rescore", "results"]) == 0
 
 
@@ -187,7 +191,7 @@ def test_predictions_of_a_method_replace_its_earlier_ones(handed_in, capsys):
 def test_a_run_of_the_same_label_stays_and_so_do_the_predictions(handed_in):
     assert score(handed_in, "--fold", "1") == 0
     (theirs,) = Store(Path("results/uci")).records()
-    ours = replace(theirs, key="0", elsewhere=None)
+    ours = changed(theirs, key="0", elsewhere=None)
     assert {record.key for record in newest([theirs, ours])} == {theirs.key, "0"}
 
 
@@ -207,11 +211,11 @@ FORMS = {
 def test_every_form_is_scored_in_original_units_and_kept_soundly(handed_in, form):
     assert score(FORMS[form](handed_in), "--fold", "1") == 0
     (record,) = Store(Path("results/uci")).records()
-    scores, y = record.scores["clean"], DiabetesAsUci().table(1).test_targets
+    scores, y = record.outcome.scores["clean"], DiabetesAsUci().table(1).test_targets
     mean = handed_in["mean"].to_numpy()
     if form == "samples":
         assert scores["rmse"] == pytest.approx(root_mean_squared_error(y, mean), rel=1e-6)
-        assert "no log_prob" in record.unanswered["clean"]["log_likelihood"]
+        assert "no log_prob" in record.outcome.unanswered["clean"]["log_likelihood"]
     elif form == "quantiles":
         low, high = (scipy.stats.norm.ppf(level, mean, 50) for level in (0.05, 0.95))
         assert scores["mpiw_90"] == pytest.approx((high - low).mean(), rel=1e-6)

@@ -114,10 +114,10 @@ def test_packed_sent_run_killed_resumed_fetched_and_shown(bare, monkeypatch, tmp
     ((name, found),) = read_bundle(back).items()
     assert name == "cifar10"
     (record,) = found.records
-    assert record.provenance["resumed"] == 1
+    assert record.circumstances.provenance["resumed"] == 1
     tables = [t for t in coverage({name: benchmarks(found.records)}) if t.paper == "000"]
     text = paper_page("000", "papers/000.html", tables, {}, {"suites": {}, "search": []})
-    accuracy = f"{100 * record.scores['clean']['accuracy']:.1f}"
+    accuracy = f"{100 * record.outcome.scores['clean']['accuracy']:.1f}"
     assert f">{accuracy}<small>77.3</small></button>" in text
     # MP's score on SVHN, which photographs replace here; six scores of AdamW and of both IVONs.
     assert text.count("needs a GPU<small>") == 1

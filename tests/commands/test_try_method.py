@@ -9,6 +9,7 @@ from bnnbench.engine.declare.description import digest
 from bnnbench.engine.store import bundles
 from bnnbench.engine.store.store import Store
 from bnnbench.suites.two_moons import SUITES
+from tests.records import changed
 from tests.reports.synthetic import record
 
 FLAGS = ["--seeds", "3", "--executor", "serial", "--in-process"]
@@ -61,11 +62,11 @@ def test_a_dry_run_writes_nothing(bundle, tmp_path, capsys):
 
 def test_the_usual_profile_has_searched_settings_else_most_runs(bundle):
     (first, *_) = try_method.rivals(bundle, "two_moons")
-    large, small = (replace(first, profile=name, search=None) for name in ("large", "small"))
-    tuned = replace(first, profile="tuned", search={"trials": []})
+    large, small = (changed(first, profile=name, search=None) for name in ("large", "small"))
+    tuned = changed(first, profile="tuned", search={"trials": []})
     assert try_method.usual_profile([small, large, large]) == "large"
     assert try_method.usual_profile([small, large, large, tuned]) == "tuned"
-    wide = [replace(first, profile="wide", method=m, search=None) for m in ("A", "B")]
+    wide = [changed(first, profile="wide", method=m, search=None) for m in ("A", "B")]
     assert try_method.usual_profile([large, large, large, *wide]) == "wide"
 
 

@@ -45,7 +45,7 @@ def test_the_recipe_takes_part_in_a_suite_and_shows_in_its_report(recipe):
     results = recipe / "cifar10"
     records = [from_json(p.read_text()) for p in results.glob("runs/*/record.json")]
     name = label.rpartition(":")[2]
-    accuracy = {r.method: r.scores["clean"]["accuracy"] for r in records}
+    accuracy = {r.method: r.outcome.scores["clean"]["accuracy"] for r in records}
     assert accuracy[name] > accuracy["Class frequency"] + 0.3  # digits are easy
     assert name in (results / "report.html").read_text()
 

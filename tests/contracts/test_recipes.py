@@ -53,7 +53,9 @@ def test_a_recipe_keeps_the_contract_and_learns(folder, method):
     baseline = {"cifar10": "class frequency", "uci": "training mean"}[suite]
     run(folder, suite, "--methods", f"{baseline},{path}", "--out", "results", *short)
     files = (folder / "results" / suite).glob("runs/*/record.json")
-    scores = {r.method: r.scores["clean"] for r in map(from_json, (p.read_text() for p in files))}
+    scores = {
+        r.method: r.outcome.scores["clean"] for r in map(from_json, (p.read_text() for p in files))
+    }
     name, metric = method.partition(":")[2], {"cifar10": "nll", "uci": "rmse"}[suite]
     ours, theirs = scores.pop(name)[metric], scores.popitem()[1][metric]
     assert ours < 0.9 * theirs

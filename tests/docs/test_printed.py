@@ -18,7 +18,7 @@ def test_a_variant_stands_for_the_method_that_it_is_named_after():
         n for n in judged if (n.published.method, n.published.dataset) == ("hmc-r", "energy")
     )
     ours = fmean(
-        r.scores["acquired_9"]["rmse"]
+        r.outcome.scores["acquired_9"]["rmse"]
         for r in records("active_learning_less_noise")
         if (r.method, r.dataset) == ("HMC (less noise)-R", "energy")
     )

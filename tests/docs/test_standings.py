@@ -40,7 +40,9 @@ def test_a_place_counts_means_and_the_interval_knows_the_shared_rows(
     assert row[1:3] == (f"{list(order).index('MP') + 1} of {len(order)}", best)
     gaps = (scores["MP"] - scores[best]).to_numpy()
     facts = (
-        next(b for b in suites()[profile.split(":")[0]] if b.dataset == dataset).records[0].facts
+        next(b for b in suites()[profile.split(":")[0]] if b.dataset == dataset)
+        .records[0]
+        .circumstances.facts
     )
     spread = np.sqrt((1 / len(gaps) + facts["test_rows"] / facts["train_rows"]) * gaps.var(ddof=1))
     half_width = stats.t.ppf(0.975, len(gaps) - 1) * spread

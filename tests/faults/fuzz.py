@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from bnnbench.engine.store.leases import Leases
 from bnnbench.engine.store.store import PREDICTIONS, RECORD, CorruptRecord, Store, sha256
 from bnnbench.reports.read.frames import costs, results
 from tests.faults.resealed import sealed
+from tests.records import changed
 from tests.reports.synthetic import record
 from tests.suites.miniature import QUICK
 from tests.suites.small_store import OUTCOMES
@@ -38,7 +39,7 @@ from tests.suites.small_store import OUTCOMES
 BATCH = 250
 """Mutants per store, since a tool that reads a store reads many at once."""
 
-RMSE = OUTCOMES[0].record.scores["clean"]["rmse"]
+RMSE = OUTCOMES[0].record.outcome.scores["clean"]["rmse"]
 SHA256 = sha256(OUTCOMES[0].predictions)
 
 PATH = tuple[Any, ...]
@@ -83,7 +84,7 @@ def _measured(place: dict[str, int]) -> Record:
     """Return a record of the engine, with predictions."""
     measured = OUTCOMES[0].record
     run = {**measured.run, **place}
-    return replace(measured, run=run, key=digest(run), predictions_sha256=SHA256, **place)
+    return changed(measured, run=run, key=digest(run), predictions_sha256=SHA256, **place)
 
 
 def paths(value: Any, start: PATH = ()) -> Iterator[PATH]:
@@ -191,7 +192,7 @@ def _hurt_predictions(store: Store, keys: set[str], rng: random.Random) -> set[s
     hurt = set()
     for key in sorted(keys):
         path = store.runs / key / PREDICTIONS
-        if path.exists() and store.read(key).predictions_sha256 and rng.random() < 0.3:
+        if path.exists() and store.read(key).outcome.predictions_sha256 and rng.random() < 0.3:
             content = bytearray(path.read_bytes())
             content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
             path.write_bytes(content)
@@ -254,8 +255,8 @@ def _false(store: Store) -> set[str]:
     for key in store.run_keys():
         with contextlib.suppress(CorruptRecord):
             one = store.read(key)
-            told = one.scores.get("clean", {}).get("rmse", RMSE) if one else RMSE
-            if one and one.predictions_sha256 == SHA256 and abs(told - RMSE) > 1e-3 * RMSE:
+            told = one.outcome.scores.get("clean", {}).get("rmse", RMSE) if one else RMSE
+            if one and one.outcome.predictions_sha256 == SHA256 and abs(told - RMSE) > 1e-3 * RMSE:
                 found.add(key)
     return found
 

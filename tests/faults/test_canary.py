@@ -43,16 +43,16 @@ def own():
 def test_who_replaces_what_others_use_fails_and_the_next_run_is_as_without_it(name, deed, isolate):
     (alone,) = results(name, own(), isolate=isolate)
     changed, after = results(name, task(deed), own(), isolate=isolate)
-    assert record(changed).status == "failed"
-    assert "a small fit of AdamW gives other numbers" in record(changed).error
-    assert record(after).status == "completed", record(after).error
-    assert record(after).scores == record(alone).scores
+    assert record(changed).outcome.status == "failed"
+    assert "a small fit of AdamW gives other numbers" in record(changed).outcome.error
+    assert record(after).outcome.status == "completed", record(after).outcome.error
+    assert record(after).outcome.scores == record(alone).outcome.scores
     assert after[0].predictions == alone[0].predictions
 
 
 def test_a_harmless_method_leaves_the_process_in_use():
     sound, after = results("serial", task(), own(), isolate=False)
-    assert {record(sound).status, record(after).status} == {"completed"}
+    assert {record(sound).outcome.status, record(after).outcome.status} == {"completed"}
     assert not canary.has_process_changed()
 
 
@@ -62,10 +62,10 @@ def test_without_the_known_fit_the_next_run_would_be_another(deed, monkeypatch):
     (alone,) = results("serial", own(), isolate=False)
     monkeypatch.setattr(canary, "check_process", lambda: True)
     _, after = results("serial", task(deed), own(), isolate=False)
-    assert record(after).scores != record(alone).scores
+    assert record(after).outcome.scores != record(alone).outcome.scores
 
 
 def test_an_error_of_the_method_itself_stays_the_reason():
     (crashed,) = results("processes", task("replace and raise"), isolate=False)
-    assert record(crashed).status == "failed"
-    assert "its own error" in record(crashed).error
+    assert record(crashed).outcome.status == "failed"
+    assert "its own error" in record(crashed).outcome.error

@@ -51,9 +51,12 @@ def record(result):
 def test_what_a_method_gives_apart_is_bit_for_bit_what_it_gives_among_others(name):
     (apart,), (among,) = (results(name, task(), isolate=isolate) for isolate in (True, False))
     one, other = record(apart), record(among)
-    assert (one.status, one.scores) == ("completed", other.scores)
-    assert (one.fitted_sha256, one.data_sha256) == (other.fitted_sha256, other.data_sha256)
-    assert one.condition_data == other.condition_data
+    assert (one.outcome.status, one.outcome.scores) == ("completed", other.outcome.scores)
+    assert (one.circumstances.fitted_sha256, one.circumstances.data_sha256) == (
+        other.circumstances.fitted_sha256,
+        other.circumstances.data_sha256,
+    )
+    assert one.circumstances.condition_data == other.circumstances.condition_data
     assert apart[0].predictions == among[0].predictions
 
 
@@ -71,7 +74,7 @@ def test_who_writes_is_stopped_at_that_line_and_the_next_run_is_as_without_it(na
     assert isinstance(stopped, Lost)
     assert line_of(f"the write in {place}") in stopped.reason
     assert "data are read-only" in stopped.reason
-    assert record(after).scores == record(alone).scores
+    assert record(after).outcome.scores == record(alone).outcome.scores
 
 
 @EXECUTORS
@@ -94,7 +97,7 @@ def test_no_test_row_is_in_the_process_while_a_third_party_method_fits(name):
 def splits_seen(result):
     """Return the predicted level: the number of other splits that the fit saw."""
     (outcome,) = result
-    assert outcome.record.status == "completed", outcome.record.error
+    assert outcome.record.outcome.status == "completed", outcome.record.outcome.error
     ((prediction, _),) = unpack(outcome.predictions).values()
     return float(prediction.mean.mean())
 
@@ -103,14 +106,14 @@ def splits_seen(result):
 @pytest.mark.parametrize("deed", ["load", "folder"])
 def test_sources_give_nothing_to_a_third_party_fit(name, deed):
     (found,) = results(name, task(deed))
-    assert record(found).status == "failed"
-    assert "requested data during its fit" in record(found).error
+    assert record(found).outcome.status == "failed"
+    assert "requested data during its fit" in record(found).outcome.error
 
 
 @EXECUTORS
 def test_the_end_of_the_process_with_the_data_is_not_the_tasks_fault(name, tmp_path):
     (result,) = results(name, task("data_server", tmp_path / "attempts"))
-    assert record(result).status == "completed", record(result).error
+    assert record(result).outcome.status == "completed", record(result).outcome.error
     assert (tmp_path / "attempts").read_text() == "xxxx"
 
 
@@ -151,9 +154,9 @@ def test_active_learning_goes_on_apart():
     runs = {"case": Case(pool, ()), "acquisition": Acquisition("random", rounds=2)}
     (apart,) = results("serial", task(**runs))
     (among,) = results("serial", task(**runs), isolate=False)
-    assert record(apart).status == "completed", record(apart).error
-    assert record(apart).acquired == record(among).acquired
-    assert record(apart).scores == record(among).scores
+    assert record(apart).outcome.status == "completed", record(apart).outcome.error
+    assert record(apart).outcome.acquired == record(among).outcome.acquired
+    assert record(apart).outcome.scores == record(among).outcome.scores
 
 
 @pytest.mark.parametrize("key", sorted(METHODS))

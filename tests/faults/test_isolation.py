@@ -83,7 +83,7 @@ WRITES = {
 
 def scores(source):
     (outcome,) = outcomes(Mean(), source)
-    return outcome.record.scores, outcome.record.fitted_sha256
+    return outcome.record.outcome.scores, outcome.record.circumstances.fitted_sha256
 
 
 @pytest.mark.parametrize("deed", [*WRITES, "test inputs in predict", "training inputs in predict"])
@@ -91,18 +91,18 @@ def test_who_writes_into_data_fails_and_the_next_run_is_as_without_it(deed):
     source = DiabetesAsUci()
     alone = scores(source)
     (outcome,) = outcomes(Intruder(deed), source)
-    assert outcome.record.status == "failed"
-    assert "changed the data it was given" in outcome.record.error
+    assert outcome.record.outcome.status == "failed"
+    assert "changed the data it was given" in outcome.record.outcome.error
     assert scores(source) == alone
 
 
 def test_the_record_knows_the_rows_that_were_fitted():
     (outcome,) = outcomes(Intruder(), DiabetesAsUci())
-    clean = outcome.record.fitted_sha256
+    clean = outcome.record.circumstances.fitted_sha256
     (outcome,) = outcomes(Intruder("scales by NumPy"), DiabetesAsUci())
-    assert outcome.record.fitted_sha256 == clean
+    assert outcome.record.circumstances.fitted_sha256 == clean
     (other,) = outcomes(Intruder(), DiabetesAsUci(), folds=(1,))
-    assert other.record.fitted_sha256 != clean
+    assert other.record.circumstances.fitted_sha256 != clean
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ SEEDS: set[int] = set()
 def test_seeds_that_share_a_split_are_not_harmed_by_the_first(condition, monkeypatch):
     first, second = outcomes_of(condition, ())
     harmed, unharmed = outcomes_of(condition, (0,))
-    assert (harmed.status, unharmed.status) == ("failed", "completed")
-    assert unharmed.scores == second.scores
-    assert first.status == "completed"
+    assert (harmed.outcome.status, unharmed.outcome.status) == ("failed", "completed")
+    assert unharmed.outcome.scores == second.outcome.scores
+    assert first.outcome.status == "completed"
 
 
 def outcomes_of(condition, harmful):
@@ -197,7 +197,7 @@ def test_the_process_is_restored_after_a_run(deed):
     (outcome,) = outcomes(Intruder(deed), DiabetesAsUci())
     # A method that moves all new tensors to a device without contents cannot be scored.
     expected = "failed" if deed == "chooses a device" else "completed"
-    assert outcome.record.status == expected, outcome.record.error
+    assert outcome.record.outcome.status == expected, outcome.record.outcome.error
     assert state() == before
 
 
@@ -218,16 +218,16 @@ def test_random_states_are_restored_and_the_same_for_every_run():
 
 def test_the_record_names_what_was_restored():
     (outcome,) = outcomes(Intruder("chooses float64"), DiabetesAsUci())
-    assert outcome.record.provenance["process_state_restored"] == ["default dtype"]
+    assert outcome.record.circumstances.provenance["process_state_restored"] == ["default dtype"]
     (outcome,) = outcomes(Intruder(), DiabetesAsUci())
-    assert "process_state_restored" not in outcome.record.provenance
+    assert "process_state_restored" not in outcome.record.circumstances.provenance
 
 
 def test_global_draws_do_not_depend_on_earlier_runs():
     (first,) = outcomes(Intruder("draws"), DiabetesAsUci())
     torch.rand(17)
     (second,) = outcomes(Intruder("draws"), DiabetesAsUci())
-    assert first.record.scores == second.record.scores
+    assert first.record.outcome.scores == second.record.outcome.scores
 
 
 CLOSES = """

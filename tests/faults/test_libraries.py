@@ -38,15 +38,15 @@ def of(deed: str = "", argument: str = ""):
 def test_a_record_names_the_environment_and_counts_what_its_process_took(name):
     (found,) = results(name, of("spend", "0.4"))
     kept = record(found)
-    assert kept.status == "completed", kept.error
-    there = kept.provenance["environments"][LIBRARY]
+    assert kept.outcome.status == "completed", kept.outcome.error
+    there = kept.circumstances.provenance["environments"][LIBRARY]
     assert there["interpreter"] == sys.executable
     assert there["packages"].keys() == {"numpy"}
     assert kept.cost.compile_seconds > 0.05
     assert kept.cost.fit_seconds >= 0.4
     assert kept.cost.fit_cpu_seconds >= 0.4 - TICKS
-    assert kept.cost.work == {"likelihood_rows": kept.facts["train_rows"]}
-    assert json.dumps(kept.provenance["environments"])
+    assert kept.cost.work == {"likelihood_rows": kept.circumstances.facts["train_rows"]}
+    assert json.dumps(kept.circumstances.provenance["environments"])
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ def test_equal_runs_are_equal_to_the_last_bit(name):
 def test_a_library_that_crashes_fails_only_its_run(name):
     crashed, sound = results(name, of("crash"), of("exit")), results(name, of())
     for found in crashed:
-        assert record(found).status == "failed"
-        assert "fake-library: the process of" in record(found).error
-    assert record(sound[0]).status == "completed"
+        assert record(found).outcome.status == "failed"
+        assert "fake-library: the process of" in record(found).outcome.error
+    assert record(sound[0]).outcome.status == "completed"
 
 
 def test_after_a_timeout_the_library_and_what_it_started_are_gone(tmp_path):
@@ -99,7 +99,9 @@ def test_after_a_timeout_the_library_and_what_it_started_are_gone(tmp_path):
 def test_a_fit_sees_no_test_row():
     """The process gets training rows; the method has no others to send."""
     (found,) = results("processes", of())
-    assert record(found).diagnostics["rows"] == record(found).facts["train_rows"]
+    assert (
+        record(found).outcome.diagnostics["rows"] == record(found).circumstances.facts["train_rows"]
+    )
 
 
 @pytest.mark.parametrize(

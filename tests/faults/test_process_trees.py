@@ -61,7 +61,7 @@ def test_a_stopped_process_costs_its_run_and_no_other(isolate):
         "processes", task("stop"), *others, limits=limits, workers=2, isolate=isolate
     )
     assert stopped == Lost("ran longer than 5 s")
-    assert [record(each).status for each in found] == ["completed"] * 3
+    assert [record(each).outcome.status for each in found] == ["completed"] * 3
 
 
 @pytest.mark.parametrize("deed", ["loader", "pool"])
@@ -69,10 +69,10 @@ def test_a_stopped_process_costs_its_run_and_no_other(isolate):
 @ISOLATE
 def test_a_method_may_start_processes(name, deed, isolate):
     (found,) = results(name, task(deed), isolate=isolate)
-    assert record(found).status == "completed", record(found).error
+    assert record(found).outcome.status == "completed", record(found).outcome.error
     (plain,) = results(name, task(), isolate=isolate)
-    assert record(found).scores["clean"]["rmse"] == pytest.approx(
-        record(plain).scores["clean"]["rmse"], rel=1e-5
+    assert record(found).outcome.scores["clean"]["rmse"] == pytest.approx(
+        record(plain).outcome.scores["clean"]["rmse"], rel=1e-5
     )
 
 

@@ -23,9 +23,10 @@ from bnnbench.commands.terminal.display import Lines, Live
 from bnnbench.commands.terminal.failures import print_failures
 from bnnbench.commands.terminal.terminal import say
 from bnnbench.datasets.reading.third_party_text import FORMULA, cell, legible
-from bnnbench.engine.run.task import Outcome, Task
+from bnnbench.engine.run.task import RunResult, Task
 from bnnbench.engine.store.tables import write_tables
 from tests.engine.records.test_record import RECORD
+from tests.records import changed
 from tests.reports.synthetic import keep, record
 from tests.suites.miniature import QUICK
 from tests.suites.small_store import RUN
@@ -90,7 +91,7 @@ def test_control_characters_show_escaped():
 
 def steering(**changes):
     changes = {"method": STEERING, "dataset": STEERING} | changes
-    return replace(RECORD, **changes)
+    return changed(RECORD, **changes)
 
 
 def console() -> Console:
@@ -113,7 +114,7 @@ def test_the_progress_of_a_suite_steers_nothing(display):
     progress.started(task)
     progress.lost(task, STEERING)
     progress.note(STEERING)
-    progress.finished(task, [Outcome(steering(), None)])
+    progress.finished(task, [RunResult(steering(), None)])
     assert r"\x1b[2J" in told(shown.file.getvalue())
 
 

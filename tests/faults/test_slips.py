@@ -82,7 +82,7 @@ def unchecked():
 def stored(out):
     store = Store(out / "slips")
     return {
-        (r.method, r.fold, r.seed): (r.scores, r.diagnostics, store.packed(r.key))
+        (r.method, r.fold, r.seed): (r.outcome.scores, r.outcome.diagnostics, store.packed(r.key))
         for r in store.records()
         if r.method in SOUND.methods
     }
@@ -110,7 +110,10 @@ def test_a_slip_without_consequence_is_scored(tmp_path, undisturbed, name):
     assert answer.code == 0
     assert "3 of 3 runs completed" in answer.output
     (record,) = slips(tmp_path)
-    assert (record.status, set(record.scores.get("clean", ()))) == ("completed", COMPLETED[name])
+    assert (record.outcome.status, set(record.outcome.scores.get("clean", ()))) == (
+        "completed",
+        COMPLETED[name],
+    )
     assert stored(tmp_path) == undisturbed
 
 
@@ -125,8 +128,8 @@ def test_a_slip_is_the_failure_of_its_own_run(tmp_path, undisturbed, name):
     assert {**DIVERGED, **RAISED, **REFUSED}[name] in line
     assert ('slips.py", line ' in answer.output) == (name in RAISED)
     (record,) = slips(tmp_path)
-    assert (record.status, record.scores) == (status, {})
-    assert len(record.error) < 30_000
+    assert (record.outcome.status, record.outcome.scores) == (status, {})
+    assert len(record.outcome.error) < 30_000
     assert stored(tmp_path) == undisturbed
 
 
@@ -183,12 +186,12 @@ def test_an_own_density_that_raises_later_has_no_score_and_stops_no_command(tmp_
     assert answer.code == 0
     assert "Late raised TypeError: unsupported operand" in answer.output
     (record,) = slips(tmp_path)
-    assert {"wasserstein2", "log_likelihood"} <= record.unanswered["clean"].keys()
-    assert set(record.scores["clean"]) == {"rmse"}
+    assert {"wasserstein2", "log_likelihood"} <= record.outcome.unanswered["clean"].keys()
+    assert set(record.outcome.scores["clean"]) == {"rmse"}
 
 
 def test_an_error_of_some_runs_stops_no_others(tmp_path):
     call(tmp_path, suite=around(Sometimes(), folds=4, seeds=2))
-    statuses = [record.status for record in slips(tmp_path)]
+    statuses = [record.outcome.status for record in slips(tmp_path)]
     assert len(statuses) == 8
     assert set(statuses) == {"completed", "failed"}

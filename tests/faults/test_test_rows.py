@@ -42,7 +42,7 @@ def test_confidence_that_falls_with_the_row_detects_nothing():
     run = Run("faults", "quick", "Falling", Case(DigitsAsMnist(), ()), Falling(), 0, 0)
     evaluation = Evaluation(OutOfDistribution(foreign), ("auroc_ood",))
     (outcome,) = execute(Task((run,), (evaluation,)))
-    (scores,) = outcome.record.scores.values()
+    (scores,) = outcome.record.outcome.scores.values()
     assert scores["auroc_ood"] == pytest.approx(0.5, abs=0.06)
 
 
@@ -80,8 +80,8 @@ class Companionable:
 def test_predictions_that_depend_on_company_are_marked(manner, reason):
     run = Run("faults", "quick", "M", Case(DigitsAsMnist(), ()), Companionable(manner), 0, 0)
     (outcome,) = execute(Task((run,), (Evaluation(Clean(), ("accuracy",)),)))
-    assert outcome.record.status == "completed"
-    assert outcome.record.unsteady == ({"clean": reason} if reason else {})
+    assert outcome.record.outcome.status == "completed"
+    assert outcome.record.outcome.batch_dependence == ({"clean": reason} if reason else {})
 
 
 @dataclass(frozen=True)
@@ -105,14 +105,14 @@ class Ranges(Companionable):
 def test_so_are_intervals_and_quantiles(kind, manner, reason):
     run = Run("faults", "quick", "M", Case(DiabetesAsUci(), ()), Ranges(manner, kind), 0, 0)
     (outcome,) = execute(Task((run,), (Evaluation(Clean(), ("interval_width",)),)))
-    assert outcome.record.status == "completed", outcome.record.error
-    assert outcome.record.unsteady == ({"clean": reason} if reason else {})
+    assert outcome.record.outcome.status == "completed", outcome.record.outcome.error
+    assert outcome.record.outcome.batch_dependence == ({"clean": reason} if reason else {})
 
 
 def test_a_second_prediction_must_not_write_either():
     run = Run("faults", "quick", "M", Case(DiabetesAsUci(), ()), Late("alone"), 0, 0)
     (outcome,) = execute(Task((run,), (Evaluation(Clean(), ("rmse",)),)))
-    assert "changed the data" in outcome.record.error
+    assert "changed the data" in outcome.record.outcome.error
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,7 @@ from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.methods.checkpoints.files import Ledger
 from bnnbench.reports.read.load import read
 from tests.faults.resealed import fields_of, reseal, seal, sealed
+from tests.records import changed
 from tests.suites.miniature import QUICK
 from tests.suites.small_store import OUTCOMES, RUNS, call, tree
 from tests.warm import python
@@ -280,6 +280,6 @@ def test_a_sound_store_is_sound_when_scored_again(store, capsys):
 
 def test_bytes_in_the_name_of_a_file_are_written_as_text(store):
     failed = OUTCOMES[3].record
-    store.write(replace(failed, error=f"cannot read {os.fsdecode(bytes([255]))}"), None)
-    assert Store(store.folder).read(failed.key).error == "cannot read \\udcff"
+    store.write(changed(failed, error=f"cannot read {os.fsdecode(bytes([255]))}"), None)
+    assert Store(store.folder).read(failed.key).outcome.error == "cannot read \\udcff"
     assert json.loads(Path(store.runs / failed.key / "record.json").read_text())

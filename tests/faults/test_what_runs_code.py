@@ -6,7 +6,6 @@ import io
 import os
 import pickle
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from bnnbench.datasets.reading import pickles
 from bnnbench.engine.run.packing import NotImported, unpack
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt
 from bnnbench.methods.checkpoints.files import Damaged, Stage, read_state
+from tests.records import changed
 from tests.reports.synthetic import keep, record
 
 ROOT = Path(__file__).parents[2]
@@ -98,7 +98,7 @@ def test_a_record_imports_no_class_that_it_names(tmp_path, marker, monkeypatch):
         with pytest.raises(NotRepeatable, match="--allow"):
             rebuilt(described)
     kept = record(run={"method": foreign, "source": foreign, "architecture": [foreign]})
-    keep(tmp_path / "r" / "cifar10", [replace(kept, diagnostics={"converged": 0})])
+    keep(tmp_path / "r" / "cifar10", [changed(kept, diagnostics={"converged": 0})])
     assert main([str(tmp_path / "r"), "--out", str(tmp_path / "site")]) == 0
     assert name not in sys.modules
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bnnbench.engine.records.record import Cost
+from bnnbench.engine.records.cost import Cost
 from bnnbench.metrics import CLASSIFICATION, OUT_OF_DISTRIBUTION, REGRESSION
 from tests.reports.synthetic import classified, detected, keep, record, regressed, scored
 

@@ -2,19 +2,21 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from bnnbench.engine.declare.description import digest
-from bnnbench.engine.records.record import Cost, Record
+from bnnbench.engine.records.cost import Cost
+from bnnbench.engine.records.flat import gathered
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.records.record_json import to_json
 from bnnbench.engine.run.packing import Predictions, pack
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 from bnnbench.metrics import METRICS, REGRESSION, value
+from tests.records import changed
 from tests.reports.condition_traits import traits_of
 
 PROVENANCE = {
@@ -71,24 +73,28 @@ def record(
         "facts": {"train_rows": 900, "test_rows": 100},
         "provenance": PROVENANCE,
     }
-    return filled(Record(**fields | changes))
+    return filled(gathered(**fields | changes))
 
 
 def filled(made: Record) -> Record:
     """Return a record with traits of its conditions and other facts that runs always have."""
-    return replace(
+    return changed(
         made,
-        condition_traits=_traits(made) | dict(made.condition_traits),
+        condition_traits=_traits(made) | dict(made.circumstances.condition_traits),
         reproduces=tuple(
             {"whole": made.profile.startswith("paper"), **claim} for claim in made.reproduces
         ),
-        arm=made.arm or (made.method.rpartition("-")[2] if made.run.get("acquisition") else ""),
-        diagnostics=_constant(made) | dict(made.diagnostics),
+        arm=made.strategy
+        or (made.method.rpartition("-")[2] if made.run.get("acquisition") else ""),
+        diagnostics=_constant(made) | dict(made.outcome.diagnostics),
     )
 
 
 def _traits(made: Record) -> dict[str, Mapping[str, object]]:
-    return {name: traits_of(name).as_data() for name in {*made.scores, *made.condition_origins}}
+    return {
+        name: traits_of(name).as_data()
+        for name in {*made.outcome.scores, *made.circumstances.condition_origins}
+    }
 
 
 def _constant(made: Record) -> dict[str, float]:
@@ -201,5 +207,5 @@ def many(folder: Path, count: int = 10_000, predicted: int = 0) -> None:
             predicted -= 1
             kept = pack({"clean": regressed(rng, base, base)})
             (place_on_disk / "predictions.npz").write_bytes(kept)
-            run = replace(run, predictions_sha256=hashlib.sha256(kept).hexdigest())
+            run = changed(run, predictions_sha256=hashlib.sha256(kept).hexdigest())
         (place_on_disk / "record.json").write_text(to_json(run))

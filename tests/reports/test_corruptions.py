@@ -91,7 +91,7 @@ def test_corruptions_without_a_mean_are_shown_themselves(tmp_path):
 
 def test_a_run_that_lacks_a_severity_has_no_mean_over_severities():
     short = run("MAP fVI")
-    scores = {name: s for name, s in short.scores.items() if name != "corrupted_fog_2"}
+    scores = {name: s for name, s in short.outcome.scores.items() if name != "corrupted_fog_2"}
     (benchmark,) = benchmarks(map(with_means, [run(), record("MAP fVI", scores=scores)]))
     parts = [family for family in sized_families(benchmark) if family.is_part]
     (table,) = part_tables(parts, ["MAP", "MAP fVI"])

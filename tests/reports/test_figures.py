@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from bnnbench.commands.report import main
-from bnnbench.engine.records.record import Cost
+from bnnbench.engine.records.cost import Cost
 from bnnbench.methods.predictions.predictive import CategoricalPredictive
 from bnnbench.metrics.selective import aurc
 from bnnbench.reports.figures import ticks

@@ -107,6 +107,6 @@ def test_a_small_run_is_scored_under_every_corruption_and_attack(tmp_path):
     assert {r.method for r in records} == set(LABELS)
     for record in records:
         # What is kept of a run is what was predicted, not the means.
-        assert set(record.scores) == set(kept)
-    (learned,) = (r.scores for r in records if r.method == "MAP fVI")
+        assert set(record.outcome.scores) == set(kept)
+    (learned,) = (r.outcome.scores for r in records if r.method == "MAP fVI")
     assert learned["fgsm_0.3"]["nll"] > learned["fgsm_0.05"]["nll"] > learned["clean"]["nll"]

@@ -50,9 +50,9 @@ def test_all_corruptions_are_scored_one_at_a_time(tmp_path, monkeypatch):
     evaluations = tuple(Evaluation(one, CLASSIFICATION) for one in (Clean(), *ALL_19))
     run = Run("suite", "quick", "guess", Case(source, ()), Guess(), fold=0, seed=0)
     (outcome,) = execute(Task((run,), evaluations))
-    assert outcome.record.status == "completed", outcome.record.error
-    assert len(outcome.record.scores) == 96
-    assert {*outcome.record.condition_origins.values()} == {"stand-in"}
+    assert outcome.record.outcome.status == "completed", outcome.record.outcome.error
+    assert len(outcome.record.outcome.scores) == 96
+    assert {*outcome.record.circumstances.condition_origins.values()} == {"stand-in"}
     kept = packing.unpack(outcome.predictions)
     assert {type(prediction) for prediction, _ in kept.values()} == {CategoricalSummary}
     assert max(Guess.most) <= 3  # the test images, those of a condition, and the previous ones

@@ -127,6 +127,6 @@ def test_a_small_run_measures_every_count_and_shows_it(tmp_path):
     records = list(Store(tmp_path / "few_samples").records())
     assert len(records) == 10
     for record in records:
-        assert {f"samples_{n}" for n in (5, 10, 20, 40)} <= record.scores.keys()
-    draws = {r.method: r.diagnostics["draws"] for r in records}
+        assert {f"samples_{n}" for n in (5, 10, 20, 40)} <= record.outcome.scores.keys()
+    draws = {r.method: r.outcome.diagnostics["draws"] for r in records}
     assert set(draws.values()) == {5.0}

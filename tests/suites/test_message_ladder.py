@@ -101,7 +101,7 @@ def test_the_suite_runs_and_its_table_has_every_rung(tmp_path):
     assert "kl_from_exact" in answer.output
     records = list(Store(tmp_path / "message_ladder").current())
     exact = next(r for r in records if r.method == "0 exact")
-    assert exact.diagnostics["effective_sample_size"] > 50_000
+    assert exact.outcome.diagnostics["effective_sample_size"] > 50_000
     (benchmark,) = benchmarks(records)
     table = rungs_table(benchmark)
     assert [row.method for row in table.rows] == list(chosen)

@@ -52,7 +52,7 @@ def test_digits_and_clothing_are_scored_for_every_network(tmp_path):
     titles = {case.name: case.title for case in suite.cases}
     for record in records:
         assert record.title == titles[record.dataset]
-        clean, other = (record.scores[name] for name in sorted(record.scores))
+        clean, other = (record.outcome.scores[name] for name in sorted(record.outcome.scores))
         assert {"ece", "ece_paper000", "ece_min_variance", "nll"} <= clean.keys()
         assert 0 <= other["auroc_ood"] <= 1
 

@@ -110,10 +110,10 @@ def test_a_small_run_measures_every_layer(tmp_path):
     records = list(Store(tmp_path / "moment_accuracy").records())
     assert len(records) == 6
     for record in records:
-        layers = [name for name in record.scores if name.startswith("layer_")]
+        layers = [name for name in record.outcome.scores if name.startswith("layer_")]
         assert layers == [f"layer_{n}" for n in ("1_CA", "2_C", "3_A", "4_C", "5_A", "6_F")]
-        measured = {m for scores in record.scores.values() for m in scores if m in PROBED}
+        measured = {m for scores in record.outcome.scores.values() for m in scores if m in PROBED}
         expected = {"eps_mu", "eps_mu_floor", "kl_class_posterior", "kl_floor"}
         more = set() if record.method == "AP1" else {"eps_sigma", "excluded_share"}
         assert measured == expected | more
-        assert "first_100_rows" in record.scores
+        assert "first_100_rows" in record.outcome.scores

@@ -106,7 +106,7 @@ def test_turned_digits_are_scored(tmp_path):
     records = [from_json(p.read_text()) for p in tmp_path.glob("rotated_mnist/runs/*/record.json")]
     assert {r.method for r in records} == set(suite.methods)
     for record in records:
-        assert record.scores.keys() == {"clean", "rotated_10", "rotated_20", "rotated_30"}
+        assert record.outcome.scores.keys() == {"clean", "rotated_10", "rotated_20", "rotated_30"}
 
 
 def test_moons_are_scored(tmp_path):
@@ -115,4 +115,4 @@ def test_moons_are_scored(tmp_path):
     assert answer.code == 0, answer.output + answer.errors
     records = [from_json(p.read_text()) for p in tmp_path.glob("two_moons/runs/*/record.json")]
     assert {r.method for r in records} == set(suite.methods)
-    assert all("auroc_ood_dirichlet_precision" in r.scores["plane"] for r in records)
+    assert all("auroc_ood_dirichlet_precision" in r.outcome.scores["plane"] for r in records)

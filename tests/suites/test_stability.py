@@ -60,9 +60,12 @@ def test_methods_are_scored_under_noise_and_under_attack(tmp_path):
     records = [from_json(p.read_text()) for p in tmp_path.glob("stability/runs/*/record.json")]
     assert {r.method for r in records} == set(suite.methods)
     for record in records:
-        assert set(record.scores) == {e.condition.name for e in suite.evaluations}
-        assert record.not_scored == {}
-        losses = [record.scores[c]["nll"] for c in ("clean", *CONDITIONS[2:5])]
+        assert set(record.outcome.scores) == {e.condition.name for e in suite.evaluations}
+        assert record.outcome.not_scored == {}
+        losses = [record.outcome.scores[c]["nll"] for c in ("clean", *CONDITIONS[2:5])]
         assert losses == sorted(losses)
-        assert record.scores["fgsm_0.3"]["zero_gradient"] == 0.0
-        assert record.scores["fgsm_0.3"]["nll"] > record.scores["sign_noise_0.3"]["nll"]
+        assert record.outcome.scores["fgsm_0.3"]["zero_gradient"] == 0.0
+        assert (
+            record.outcome.scores["fgsm_0.3"]["nll"]
+            > record.outcome.scores["sign_noise_0.3"]["nll"]
+        )

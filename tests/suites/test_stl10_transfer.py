@@ -62,15 +62,17 @@ def test_probabilities_stay_those_of_ten_classes(tmp_path):
     answer = call(tmp_path, "--no-report", suite=suite)
     assert answer.code == 0, answer.output + answer.errors
     (record,) = (from_json(p.read_text()) for p in tmp_path.glob("stl10_transfer/runs/*/*.json"))
-    assert set(record.scores) == {"clean", "transfer_stl10", "transfer_stl10_with_monkeys"}
+    assert set(record.outcome.scores) == {"clean", "transfer_stl10", "transfer_stl10_with_monkeys"}
     _, labels = Official().images("train")
     frequency = np.bincount(labels, minlength=10) / len(labels)
     asked = [0, 2, 1, 3, 4, 5, 7, 8, 9]
     expected = -np.log(frequency[asked]).mean()
-    assert record.scores["transfer_stl10"]["nll"] == pytest.approx(expected, rel=0.01)
+    assert record.outcome.scores["transfer_stl10"]["nll"] == pytest.approx(expected, rel=0.01)
     expected = -np.log(frequency[[*asked, 6]]).mean()
-    assert record.scores["transfer_stl10_with_monkeys"]["nll"] == pytest.approx(expected, rel=0.01)
-    assert record.condition_origins["transfer_stl10"] == "original"
+    assert record.outcome.scores["transfer_stl10_with_monkeys"]["nll"] == pytest.approx(
+        expected, rel=0.01
+    )
+    assert record.circumstances.condition_origins["transfer_stl10"] == "original"
 
 
 def test_real_images_are_not_asked_of_digits(folder, tmp_path):
@@ -87,7 +89,10 @@ def test_with_stand_ins_every_method_is_scored_on_both(tmp_path):
     assert answer.code == 0, answer.output + answer.errors
     assert "STAND-IN DATA" in answer.output
     for path in tmp_path.glob("stl10_transfer/runs/*/record.json"):
-        assert set(from_json(path.read_text()).scores) == {"clean", "transfer_digits_as_cifar10"}
+        assert set(from_json(path.read_text()).outcome.scores) == {
+            "clean",
+            "transfer_digits_as_cifar10",
+        }
 
 
 def test_every_printed_number_has_a_method_a_network_and_a_condition_of_ours():

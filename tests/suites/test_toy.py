@@ -102,7 +102,7 @@ def test_every_method_of_the_gap_is_drawn_with_its_distance_to_many_draws(tmp_pa
     answer = call(tmp_path, suite=suite)
     assert answer.code == 0, answer.output + answer.errors
     records = [from_json(p.read_text()) for p in tmp_path.glob("toy/runs/*/record.json")]
-    distances = {r.method: r.scores["clean"].get("wasserstein2") for r in records}
+    distances = {r.method: r.outcome.scores["clean"].get("wasserstein2") for r in records}
     assert distances["HMC vague"] is None
     assert all(distances[m] > 0 for m in ("CIBER of 10 draws", "SWAG"))
     assert report([str(tmp_path)]) == 0
@@ -119,7 +119,7 @@ def test_methods_get_their_distances_in_target_units(tmp_path):
     answer = call(tmp_path, "--datasets", "cubic", suite=suite)
     assert answer.code == 0, answer.output + answer.errors
     records = [from_json(p.read_text()) for p in tmp_path.glob("toy/runs/*/record.json")]
-    scores = {record.method: record.scores["clean"] for record in records}
+    scores = {record.method: record.outcome.scores["clean"] for record in records}
     assert "wasserstein2" not in scores["HMC vague"]
     # The noise alone is 3; the true function spans 432.
     assert 1 < scores["PBP"]["wasserstein2"] < 100

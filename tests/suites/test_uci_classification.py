@@ -22,11 +22,13 @@ def results(tmp_path_factory, warm_reports):
 def test_every_method_learns_classes_and_is_scored(results):
     records = list(Store(results).records())
     assert {r.method for r in records} == SUITES["quick"].methods.keys()
-    assert {r.status for r in records} == {"completed"}
+    assert {r.outcome.status for r in records} == {"completed"}
     for record in records:
-        assert record.scores["clean"].keys() >= set(IMBALANCED)
-        assert all(map(math.isfinite, (record.scores["clean"][name] for name in IMBALANCED)))
-    balanced = {r.method: r.scores["clean"]["balanced_accuracy"] for r in records}
+        assert record.outcome.scores["clean"].keys() >= set(IMBALANCED)
+        assert all(
+            map(math.isfinite, (record.outcome.scores["clean"][name] for name in IMBALANCED))
+        )
+    balanced = {r.method: r.outcome.scores["clean"]["balanced_accuracy"] for r in records}
     frequency = balanced.pop("Class frequency")
     assert frequency == 1 / 8  # one class of eight is correct
     assert min(balanced.values()) > 0.5, min(balanced.items(), key=lambda item: item[1])

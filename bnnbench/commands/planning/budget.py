@@ -54,8 +54,12 @@ class Experience:
         self._slowness = functools.cache(slowness)
         self._costs: dict[str, list[_PastCost]] = defaultdict(list)
         for record in records:
-            rows = record.facts.get("train_rows")
-            if record.cost is None or record.status == "failed" or "method" not in record.run:
+            rows = record.circumstances.facts.get("train_rows")
+            if (
+                record.cost is None
+                or record.outcome.status == "failed"
+                or "method" not in record.run
+            ):
                 continue
             if not isinstance(rows, int):
                 continue

@@ -57,12 +57,12 @@ def changes_since(finished: Mapping[str, Record], runs: Mapping[str, Run]) -> Ch
     for key, record in finished.items():
         run = runs[key]
         source_and_fold = run.source, run.fold
-        if record.data_sha256 and run.source.origin != "generated":
+        if record.circumstances.data_sha256 and run.source.origin != "generated":
             if source_and_fold not in today:
                 today[source_and_fold] = fingerprint_of_data(run.source.load(run.fold))
-            if today[source_and_fold] != record.data_sha256:
+            if today[source_and_fold] != record.circumstances.data_sha256:
                 data[key] = run.case.name
-        if is_other_code(record.code_sha256, method_digest(run.method)):
+        if is_other_code(record.circumstances.code_sha256, method_digest(run.method)):
             modules = [each.module for each in classes_of(run.method)]
             if third_party := [name for name in modules if not is_ours(name)]:
                 methods[key] = ", ".join(third_party)

@@ -65,7 +65,7 @@ def plan(
     settings = suite.evaluations, device, suite.reproduces, store.folder / FOLDER
     tasks = [Task(together, *settings, code_of(together[0].method)) for together in remaining]
     repeated = records.keys() & runs.keys() - finished.keys()
-    before = {key: records[key].provenance.get("finished") for key in repeated}
+    before = {key: records[key].circumstances.provenance.get("finished") for key in repeated}
     lines = changed.sentences(refit)
     experience = Experience(records.values() if tasks else ())
     return Plan(tuple(runs.values()), tuple(tasks), before, lines, experience)
@@ -78,8 +78,9 @@ def _finished(
         key: records[key]
         for key, run in runs.items()
         if key in records
-        and records[key].status != "failed"
-        and {e.condition.name for e in _scored(suite, run)} <= records[key].condition_origins.keys()
+        and records[key].outcome.status != "failed"
+        and {e.condition.name for e in _scored(suite, run)}
+        <= records[key].circumstances.condition_origins.keys()
     }
 
 
@@ -104,7 +105,8 @@ def _adopt(
     for key, record in finished.items():
         changes: dict[str, object] = {}
         if key not in current:
-            changes["provenance"] = dict(record.provenance) | {"chosen": store.clock.now()}
+            chosen = {**record.circumstances.provenance, "chosen": store.clock.now()}
+            changes["circumstances"] = dataclasses.replace(record.circumstances, provenance=chosen)
         names = runs[key].names
         changes |= {name: text for name, text in names.items() if getattr(record, name) != text}
         if list(record.reproduces) != claims:

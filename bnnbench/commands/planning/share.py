@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from bnnbench.commands.planning.plan import Plan
 from bnnbench.engine.declare.grid import Run
 from bnnbench.engine.run.checkpoints import FOLDER, discard
-from bnnbench.engine.run.task import Outcome, Task
+from bnnbench.engine.run.task import RunResult, Task
 from bnnbench.engine.store.leases import Leases
 from bnnbench.engine.store.store import Store
 from bnnbench.wording import counted
@@ -60,19 +60,19 @@ class Share:
                 self._say_who_has(remaining)
                 yield None
 
-    def keep(self, outcomes: Sequence[Outcome]) -> None:
+    def keep(self, outcomes: Sequence[RunResult]) -> None:
         """Store the outcomes of runs, and release their leases.
 
         If another driver took over a run because this one seemed dead, the other's result stands.
         """
         writable = [outcome for outcome in outcomes if self._may_write(outcome.record.key)]
         self._store.write_all((outcome.record, outcome.predictions) for outcome in writable)
-        finished = (o.record.key for o in writable if o.record.status != "failed")
+        finished = (o.record.key for o in writable if o.record.outcome.status != "failed")
         discard(self._store.folder / FOLDER, finished)
         for outcome in outcomes:
             self._leases.release(outcome.record.key)
             names = outcome.record.method, outcome.record.dataset
-            self._places[names].append(outcome.record.failed_at)
+            self._places[names].append(outcome.record.outcome.failed_at)
 
     def _gives_up(self, task: Task) -> bool:
         """Return whether a task is skipped because all runs before it failed in the same place."""
@@ -111,7 +111,7 @@ class Share:
         """Return whether the run was finished since the plan was made."""
         record = self._store.read(key)
         before = self._planned.before.get(key)
-        return record is not None and record.provenance.get("finished") != before
+        return record is not None and record.circumstances.provenance.get("finished") != before
 
     def _say_who_has(self, tasks: Sequence[Task]) -> None:
         runs = sum(len(task.runs) for task in tasks)

@@ -90,7 +90,7 @@ class Ledgers:
 
     def _finished(self, key: str) -> object:
         record = self._store.read(key)
-        return record and record.provenance.get("finished")
+        return record and record.circumstances.provenance.get("finished")
 
 
 def _job(folder: Path, entry: Entry) -> "submitit.Job[Any]":

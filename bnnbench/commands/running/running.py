@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 
 from bnnbench.commands.planning.share import Audience, Share
 from bnnbench.engine.run.outcomes import lost
-from bnnbench.engine.run.task import Outcome, Task
+from bnnbench.engine.run.task import RunResult, Task
 from bnnbench.engine.workers.base import Executor, Lost, Watcher
 
 
@@ -13,7 +13,7 @@ from bnnbench.engine.workers.base import Executor, Lost, Watcher
 class Display(Watcher, Audience, Protocol):
     """Shows the progress of tasks, and how each ended."""
 
-    def finished(self, task: Task, outcomes: list[Outcome]) -> None: ...
+    def finished(self, task: Task, outcomes: list[RunResult]) -> None: ...
 
 
 def carry_out(share: Share, executor: Executor, display: Display) -> None:

@@ -98,7 +98,7 @@ def _one_method(records: Sequence[Record]) -> Finding:
     kinds = {(r.suite, r.profile, r.method) for r in records}
     if len(kinds) != 1:
         return Finding(name, f"runs of {counted(len(kinds), 'kind')}")
-    failed = sum(record.status == "failed" for record in records)
+    failed = sum(record.outcome.status == "failed" for record in records)
     return Finding(name, counted(failed, "failed run") if failed else "")
 
 
@@ -119,14 +119,23 @@ def _protocol(records: Sequence[Record]) -> Finding:
 def _code(records: Sequence[Record]) -> Finding:
     run = rebuilt_run(records[0], packages_in(records))
     digest = method_digest(run.method)
-    other = [record.key for record in records if record.code_sha256 != digest]
+    other = [record.key for record in records if record.circumstances.code_sha256 != digest]
     problem = f"made by other code: {counted(len(other))}, such as {other[0]}" if other else ""
     return Finding("the code of the method and everything it imports from this project", problem)
 
 
 def _data(records: Sequence[Record], others: Sequence[Record]) -> Finding:
-    known = {(r.dataset, r.fold): r.data_sha256 for r in others if r.data_sha256}
-    odd = [r.key for r in records if known.get((r.dataset, r.fold), r.data_sha256) != r.data_sha256]
+    known = {
+        (r.dataset, r.fold): r.circumstances.data_sha256
+        for r in others
+        if r.circumstances.data_sha256
+    }
+    odd = [
+        r.key
+        for r in records
+        if known.get((r.dataset, r.fold), r.circumstances.data_sha256)
+        != r.circumstances.data_sha256
+    ]
     problem = (
         f"made with other data than the bundle's: {counted(len(odd))}, such as {odd[0]}"
         if odd
@@ -142,7 +151,7 @@ def _repeated(
     chosen = rng.sample(records, max(1, math.ceil(share * len(records))))
     packages = packages_in(records)
     for number, record in enumerate(chosen, 1):
-        predictions = store.predictions(record.key) if record.predictions_sha256 else None
+        predictions = store.predictions(record.key) if record.outcome.predictions_sha256 else None
         name = f"re-run {number} of {len(chosen)}: {record.dataset}, fold {record.fold}"
         name += f", seed {record.seed}"
         try:

@@ -17,7 +17,7 @@ from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.execute import sources_sha256
 from bnnbench.engine.run.outcomes import lost
-from bnnbench.engine.run.task import Outcome, Task
+from bnnbench.engine.run.task import RunResult, Task
 from bnnbench.engine.store import bundles, repetitions
 from bnnbench.engine.store.rebuilding import NotRepeatable
 from bnnbench.engine.store.repetitions import OUTCOMES, Rerun
@@ -101,7 +101,7 @@ def _planned(
 
 def _outcomes(
     plans: Mapping[str, Plan], workers: int, console: Console
-) -> Iterator[tuple[str, Outcome]]:
+) -> Iterator[tuple[str, RunResult]]:
     """Yield the key and the outcome of each run as it ends."""
     forecast = Forecast({key: _seconds(plan.record) for key, plan in plans.items()}, workers)
     tasks = (plan.task for plan in plans.values())
@@ -116,7 +116,9 @@ def _outcomes(
 
 
 def _may_repeat(record: Record) -> bool:
-    return record.status == "completed" and record.elsewhere is None and "source" in record.run
+    return (
+        record.outcome.status == "completed" and record.external is None and "source" in record.run
+    )
 
 
 def _cheapest(records: Sequence[Record]) -> Iterator[tuple[Record, Sequence[Record]]]:

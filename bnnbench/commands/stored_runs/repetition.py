@@ -8,7 +8,7 @@ from statistics import fmean, variance
 
 from bnnbench.commands.stored_runs.reproduction import Comparison, Reproduction, compare
 from bnnbench.engine.records.record import Record
-from bnnbench.engine.run.task import Outcome
+from bnnbench.engine.run.task import RunResult
 from bnnbench.engine.store.repetitions import Rerun
 
 
@@ -18,17 +18,19 @@ def not_rerun(record: Record, reason: str) -> Rerun:
         *(record.profile, record.method, record.dataset, record.fold, record.seed, record.key),
         outcome="not repeated",
         reason=reason,
-        cpu_of_record=str(record.provenance.get("cpu", "")),
+        cpu_of_record=str(record.circumstances.provenance.get("cpu", "")),
     )
 
 
-def rerun_of(record: Record, outcome: Outcome, alike: Sequence[Record], code_sha256: str) -> Rerun:
+def rerun_of(
+    record: Record, outcome: RunResult, alike: Sequence[Record], code_sha256: str
+) -> Rerun:
     """Return the line of a run that was re-run with the code of this digest.
 
     `alike` are the runs of the method on the data set, whose spread is the unit of differences.
     """
     comparison = compare(record, None, outcome)
-    now = outcome.record.provenance
+    now = outcome.record.circumstances.provenance
     line = replace(
         not_rerun(record, ""),
         outcome=comparison.verdict,
@@ -37,8 +39,10 @@ def rerun_of(record: Record, outcome: Outcome, alike: Sequence[Record], code_sha
         cpu=str(now.get("cpu", "")),
         finished=str(now.get("finished", "")),
     )
-    if outcome.record.status != record.status:
-        return replace(line, reason=f"it {outcome.record.status}: {outcome.record.last_line}")
+    if outcome.record.outcome.status != record.outcome.status:
+        return replace(
+            line, reason=f"it {outcome.record.outcome.status}: {outcome.record.outcome.last_line}"
+        )
     return _with_farthest(line, comparison, alike)
 
 
@@ -71,7 +75,7 @@ def spreads_over_runs(alike: Sequence[Record]) -> dict[str, float]:
     """
     by_fold: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for record in alike:
-        for condition, scores in record.scores.items():
+        for condition, scores in record.outcome.scores.items():
             for name, value in scores.items():
                 if math.isfinite(value):
                     by_fold[f"{condition}, {name}"][record.fold].append(value)

@@ -14,7 +14,7 @@ from bnnbench.engine.run.devices import AUTO, gpus_here
 from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.measuring.provenance import UNKNOWN, code_of
 from bnnbench.engine.run.packing import Predictions, unpack, vars_of
-from bnnbench.engine.run.task import Outcome, Task
+from bnnbench.engine.run.task import RunResult, Task
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_evaluations, rebuilt_run
 from bnnbench.engine.workers import Limits
 from bnnbench.engine.workers.worker import Worker
@@ -100,7 +100,7 @@ def task_of(record: Record, packages: Sequence[str] = ()) -> Task:
     return Task((run,), rebuilt_evaluations(record, packages), _device(record), code=code)
 
 
-def _executed_apart(task: Task) -> list[Outcome]:
+def _executed_apart(task: Task) -> list[RunResult]:
     worker = Worker(Limits())
     try:
         *_, (event, content) = worker.messages(task)
@@ -111,25 +111,36 @@ def _executed_apart(task: Task) -> list[Outcome]:
     return content
 
 
-def compare(record: Record, predictions: Predictions | None, outcome: Outcome) -> Reproduction:
+def compare(record: Record, predictions: Predictions | None, outcome: RunResult) -> Reproduction:
     """Return the comparison of a record and its predictions with an outcome."""
     repeated = outcome.record
-    results = [_exact("status", record.status, repeated.status)]
-    results.append(_exact("data", record.facts.get("sha256"), repeated.facts.get("sha256")))
+    results = [_exact("status", record.outcome.status, repeated.outcome.status)]
+    results.append(
+        _exact(
+            "data",
+            record.circumstances.facts.get("sha256"),
+            repeated.circumstances.facts.get("sha256"),
+        )
+    )
     missing = []
-    for name in sorted(record.condition_data.keys() & repeated.condition_data.keys()):
-        recorded, now = record.condition_data[name], repeated.condition_data[name]
+    for name in sorted(
+        record.circumstances.condition_data.keys() & repeated.circumstances.condition_data.keys()
+    ):
+        recorded, now = (
+            record.circumstances.condition_data[name],
+            repeated.circumstances.condition_data[name],
+        )
         results.append(_exact(f"data of {name}", recorded, now))
     results += _scores(record, repeated, missing)
     if predictions is not None and outcome.predictions is not None:
         results += _predictions(predictions, unpack(outcome.predictions))
-    elif record.status == "completed":
+    elif record.outcome.status == "completed":
         missing.append("predictions, which are not stored")
     return Reproduction(tuple(results), tuple(_circumstances(record, repeated)), tuple(missing))
 
 
 def _device(record: Record) -> str:
-    name = record.provenance.get("device", "cpu")
+    name = record.circumstances.provenance.get("device", "cpu")
     if name == UNKNOWN:
         return AUTO
     if name != "cpu" and not gpus_here():
@@ -143,8 +154,8 @@ def _exact(name: str, recorded: object, repeated: object) -> Comparison:
 
 def _scores(record: Record, repeated: Record, missing: list[str]) -> list[Comparison]:
     comparisons = []
-    for condition, scores in sorted(record.scores.items()):
-        now = repeated.scores.get(condition, {})
+    for condition, scores in sorted(record.outcome.scores.items()):
+        now = repeated.outcome.scores.get(condition, {})
         for name, recorded in sorted(scores.items()):
             if name in now:
                 verdict = _close(recorded, now[name])
@@ -210,7 +221,7 @@ def _form(tensor: Tensor | None) -> str:
 
 def _circumstances(record: Record, repeated: Record) -> list[Comparison]:
     """Return the circumstances that differ and could explain different numbers."""
-    before, now = _flat(record.provenance), _flat(repeated.provenance)
+    before, now = _flat(record.circumstances.provenance), _flat(repeated.circumstances.provenance)
     pairs = ((name, before.get(name, "unknown"), now.get(name)) for name in sorted(before | now))
     return [Comparison(name, a, b, "differs") for name, a, b in pairs if a != b]
 

@@ -12,7 +12,7 @@ from bnnbench.commands.planning.forecast import Forecast
 from bnnbench.commands.terminal.terminal import say
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.declare.grid import Run
-from bnnbench.engine.run.task import Outcome, Task
+from bnnbench.engine.run.task import RunResult, Task
 
 SECONDS_BETWEEN_LINES = 10.0
 SECONDS_BETWEEN_FORECASTS = 1.0
@@ -69,7 +69,7 @@ class Live:
         """Print a line on overall progress."""
         self._console.print(legible(line), markup=False, highlight=False)
 
-    def finished(self, task: Task, outcomes: list[Outcome]) -> None:
+    def finished(self, task: Task, outcomes: list[RunResult]) -> None:
         """Remove the task's bar and report how it ended."""
         if (bar := self._bars.pop(id(task), None)) is not None:
             self._progress.remove_task(bar)
@@ -127,7 +127,7 @@ class Lines:
         """Print a line on overall progress."""
         self._say(line)
 
-    def finished(self, task: Task, outcomes: list[Outcome]) -> None:
+    def finished(self, task: Task, outcomes: list[RunResult]) -> None:
         """Report how the task ended and how many runs are done."""
         self._forecast.finished(task)
         self._done += len(task.runs)
@@ -153,8 +153,8 @@ def display(console: Console, runs: int, forecast: Forecast) -> Display:
     return kind(console, runs, forecast)
 
 
-def _ending(task: Task, outcomes: list[Outcome]) -> str:
-    statuses = [outcome.record.status for outcome in outcomes]
+def _ending(task: Task, outcomes: list[RunResult]) -> str:
+    statuses = [outcome.record.outcome.status for outcome in outcomes]
     counts = ", ".join(
         f"{statuses.count(status)} {status}" if len(statuses) > 1 else status
         for status in dict.fromkeys(statuses)

@@ -13,13 +13,17 @@ LINES, CHARACTERS = 12, 500
 
 def reason_of(record: Record) -> str:
     """Return the last line of a run's error."""
-    return record.last_line[:CHARACTERS] or "no reason given"
+    return record.outcome.last_line[:CHARACTERS] or "no reason given"
 
 
 def frames_of(record: Record) -> tuple[str, ...]:
     """Return the lines before the reason, with the innermost frames; none without frames."""
-    lines = (record.error or "").strip().splitlines()
-    return tuple(line[:CHARACTERS] for line in lines[-LINES - 1 : -1]) if record.failed_at else ()
+    lines = (record.outcome.error or "").strip().splitlines()
+    return (
+        tuple(line[:CHARACTERS] for line in lines[-LINES - 1 : -1])
+        if record.outcome.failed_at
+        else ()
+    )
 
 
 def _together(
@@ -45,9 +49,9 @@ def print_failures(records: Iterable[Record], console: Console) -> None:
     records = list(records)
     missing: dict[tuple[str, str, str], dict[str, None]] = {}
     for record in records:
-        for condition, reason in record.not_scored.items():
+        for condition, reason in record.outcome.not_scored.items():
             missing.setdefault((record.method, record.dataset, reason), {})[condition] = None
-        for condition, reasons in record.unanswered.items():
+        for condition, reasons in record.outcome.unanswered.items():
             for metric, reason in reasons.items():
                 missing_key = record.method, record.dataset, reason
                 missing.setdefault(missing_key, {})[f"{condition} ({metric})"] = None
@@ -60,9 +64,9 @@ def print_failures(records: Iterable[Record], console: Console) -> None:
         )
     shown: set[tuple[str, ...]] = set()
     for record in records:
-        if record.status != "completed":
+        if record.outcome.status != "completed":
             lines = [
-                f"{record.status}: {record.method} on {record.dataset}, fold {record.fold}, "
+                f"{record.outcome.status}: {record.method} on {record.dataset}, fold {record.fold}, "
                 f"seed {record.seed}: {reason_of(record)}"
             ]
             if (frames := frames_of(record)) not in shown:

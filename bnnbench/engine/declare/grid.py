@@ -56,7 +56,7 @@ class Run:
     probes: tuple[Probe, ...] = ()
     """Measurements of the posterior. Posteriors are not stored, so other probes make another run.
     """
-    arm: str = ""
+    strategy: str = ""
     """The part of the label, after a hyphen, that names the acquisition."""
 
     @property
@@ -87,7 +87,7 @@ class Run:
     def names(self) -> Mapping[str, str]:
         """Its names, by fields of a record; changing them does not make another run."""
         titles = {"dataset": self.case.name, "title": self.case.title}
-        return {"method": self.label, "arm": self.arm, **titles}
+        return {"method": self.label, "strategy": self.strategy, **titles}
 
     @cached_property
     def description(self) -> Mapping[str, object]:

@@ -19,7 +19,7 @@ from bnnbench.engine.external.predictives import predictive_of
 from bnnbench.engine.external.reading import HandedIn
 from bnnbench.engine.external.rows import check_rows
 from bnnbench.engine.external.scoring import OF_KIND
-from bnnbench.engine.records.record import Record
+from bnnbench.engine.records.record import Circumstances, Outcome, Record
 from bnnbench.engine.run.guards.validation import check, check_finite, check_scores
 from bnnbench.engine.run.measuring.fingerprint import fingerprint, fingerprint_of_data
 from bnnbench.engine.run.measuring.provenance import Code, provenance
@@ -133,23 +133,27 @@ def _recorded(
     described: Any = describe(complete)
     record = Record(
         **identity,
-        origin=data.origin,
-        status="completed",
-        error=None,
-        scores={condition.name: scores.values},
-        condition_origins={condition.name: condition.origin(data)},
-        condition_traits={condition.name: condition.traits.as_data()},
-        condition_data={condition.name: fingerprint(split)},
-        diagnostics={},
-        cost=None,
-        facts={**data.facts, **of_source(run.source)},
-        provenance=provenance(torch.device("cpu"), run.method, Code()),
-        target=target,
-        not_scored=dict.fromkeys(others, NOT_HANDED_IN),
-        unanswered=_unanswered(condition.name, scores.unanswered),
         evaluations=(described,),
-        data_sha256=fingerprint_of_data(data),
-        elsewhere=_known(handed_in, statement),
+        external=_known(handed_in, statement),
+        outcome=Outcome(
+            status="completed",
+            error=None,
+            scores={condition.name: scores.values},
+            diagnostics={},
+            not_scored=dict.fromkeys(others, NOT_HANDED_IN),
+            unanswered=_unanswered(condition.name, scores.unanswered),
+        ),
+        cost=None,
+        circumstances=Circumstances(
+            origin=data.origin,
+            facts={**data.facts, **of_source(run.source)},
+            provenance=provenance(torch.device("cpu"), run.method, Code()),
+            target=target,
+            condition_origins={condition.name: condition.origin(data)},
+            condition_traits={condition.name: condition.traits.as_data()},
+            condition_data={condition.name: fingerprint(split)},
+            data_sha256=fingerprint_of_data(data),
+        ),
     )
     return record, pack({condition.name: (prediction, split.targets)})
 

@@ -1,6 +1,5 @@
 """Records as JSON, each with a checksum."""
 
-import dataclasses
 import hashlib
 import json
 import math
@@ -12,7 +11,12 @@ from bnnbench.datasets.reading.shape import faults
 from bnnbench.datasets.reading.third_party_text import shortened
 from bnnbench.engine.declare.description import digest
 from bnnbench.engine.records import clock
-from bnnbench.engine.records.record import SCHEMA, Cost, Record
+from bnnbench.engine.records.cost import Cost
+from bnnbench.engine.records.flat import flattened, gathered
+from bnnbench.engine.records.record import Circumstances, Identity, Outcome, Record
+
+SCHEMA = 3
+"""The version of the file's format."""
 
 
 class LaterSchema(ValueError):
@@ -32,8 +36,8 @@ def to_json(record: Record) -> str:
 
     The last line is the SHA-256 of the lines above.
     """
-    fields = vars(record) | {"cost": record.cost and record.cost.known, "schema": SCHEMA}
-    lines = (f'"{name}": {_text(fields[name])}' for name in _NAMES)
+    fields = flattened(record) | {"cost": record.cost and record.cost.known, "schema": SCHEMA}
+    lines = (f'"{name}": {_text(fields[name])}' for name in sorted(fields))
     body = "{\n" + ",\n".join(lines)
     return body + _checksum_line(body)
 
@@ -46,7 +50,7 @@ def from_json(text: str) -> Record:
     """
     try:
         fields = json.loads(text, parse_constant=_refuse)
-        schema = fields.get("schema")
+        schema = fields.pop("schema", None)
         if isinstance(schema, int) and schema > SCHEMA:
             raise LaterSchema(
                 f"schema {schema} belongs to a later version of this program, which reads {SCHEMA}"
@@ -58,7 +62,7 @@ def from_json(text: str) -> Record:
         cost = fields["cost"] and Cost(**fields["cost"])
         lists = {name: fields.get(name, []) for name in _TUPLES}
         tuples = {n: tuple(v) if isinstance(v, list) else v for n, v in lists.items()}
-        record = Record(**fields | {"cost": cost} | tuples)
+        record = gathered(**fields | {"cost": cost} | tuples)
         _check_shape(record, text)
         return record
     except (
@@ -86,15 +90,21 @@ def _named(record: Record) -> dict[str, object]:
 
 def _check_shape(record: Record, text: str) -> None:
     """Raise ValueError for fields that readers cannot rely on, and `FutureTimestamp`."""
-    wrong = list(faults(record, Record))
-    if not wrong and not record.scores.keys() <= record.condition_origins.keys():
+    parts = (record, Identity), (record.outcome, Outcome), (record.circumstances, Circumstances)
+    wrong = [name for part, kind in parts for name in faults(part, kind)]
+    if record.cost is not None and any(faults(record.cost, Cost)):
+        wrong.append("cost")
+    outcome, circumstances = record.outcome, record.circumstances
+    if not wrong and not outcome.scores.keys() <= circumstances.condition_origins.keys():
         wrong = ["condition_origins"]
     if wrong:
         raise ValueError(f"not in the shape of a record: {', '.join(wrong)}")
     if "\\ud" in text.lower():  # unpaired surrogates, which no page can hold: UnicodeEncodeError
-        json.dumps(vars(record), default=vars, ensure_ascii=False).encode()
+        json.dumps(flattened(record), default=vars, ensure_ascii=False).encode()
     for name in ("finished", "chosen"):
-        if (moment := record.provenance.get(name)) is not None and clock.is_in_future(moment):
+        if (moment := circumstances.provenance.get(name)) is not None and clock.is_in_future(
+            moment
+        ):
             raise FutureTimestamp(f"it was {name} at {moment}, which is in the future")
 
 
@@ -102,7 +112,6 @@ def _refuse(constant: str) -> None:
     raise TypeError(f"{constant} is not strict JSON")
 
 
-_NAMES = sorted(f.name for f in dataclasses.fields(Record))
 _NUMBERS = ("scores", "diagnostics", "cost", "target", "trial_scores")
 _TUPLES = ("reproduces", "acquired", "evaluations")
 

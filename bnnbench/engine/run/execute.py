@@ -14,14 +14,14 @@ from bnnbench.engine.run.packing import pack
 from bnnbench.engine.run.rows import LocalRows, Rows
 from bnnbench.engine.run.scoring import probe, score_all, score_trials
 from bnnbench.engine.run.states import Failed, State, each, tried
-from bnnbench.engine.run.task import Outcome, Packed, Task
+from bnnbench.engine.run.task import Packed, RunResult, Task
 from bnnbench.methods.fitting.progress import Listener, listening, part_of
 from bnnbench.methods.source_code import Class, classes_of, digest_of
 
 
 def execute(
     task: Task, listener: Listener = lambda *_: None, rows: Rows | None = None
-) -> list[Outcome]:
+) -> list[RunResult]:
     """Return one outcome for each run of the task.
 
     Inference that diverges is a result. Any other error of a method is recorded as a failed run

@@ -11,15 +11,16 @@ import torch
 from bnnbench.datasets.facts import of_source
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Run
-from bnnbench.engine.records.record import Cost, Record
+from bnnbench.engine.records.cost import Cost
+from bnnbench.engine.records.record import Circumstances, Outcome, Record
 from bnnbench.engine.records.record_json import to_json
 from bnnbench.engine.run.measuring.fingerprint import fingerprint_of_data
 from bnnbench.engine.run.measuring.provenance import of_modules, provenance
 from bnnbench.engine.run.states import ConditionResult, Failed, Fits, PredictCost, State, tried
-from bnnbench.engine.run.task import Outcome, Packed, Task
+from bnnbench.engine.run.task import Packed, RunResult, Task
 
 
-def outcome_of(packed: Packed, task: Task, device: torch.device) -> Outcome:
+def outcome_of(packed: Packed, task: Task, device: torch.device) -> RunResult:
     """Return the outcome. A record that cannot be written is the method's failure."""
 
     def written() -> Record:
@@ -29,9 +30,9 @@ def outcome_of(packed: Packed, task: Task, device: torch.device) -> Outcome:
 
     record = tried(written)
     if isinstance(record, Record):
-        return Outcome(record, packed.predictions)
+        return RunResult(record, packed.predictions)
     failed = _record(Failed.by(record, packed.state), task, device)
-    return Outcome(dataclasses.replace(failed, diagnostics={}, own_network=None), None)
+    return RunResult(failed.with_outcome(diagnostics={}, own_network=None), None)
 
 
 def _record(state: State, task: Task, device: torch.device) -> Record:
@@ -41,16 +42,20 @@ def _record(state: State, task: Task, device: torch.device) -> Record:
     probed = {name: r.traits for name, r in conditions.items() if r.traits}
     traits = {condition.name: condition.traits for condition in declared} | probed
     search = results.search
-    return Record(
-        **_identity(run, task),
+    outcome = Outcome(
         **_failure(state),
-        origin=data.origin,
         scores=results.scores if completed else {},
-        condition_origins={c.name: c.origin(data) for c in declared}
-        | dict.fromkeys(probed, data.origin),
-        condition_traits={name: one.as_data() for name, one in traits.items()},
+        not_scored=_parts(conditions, "not_scored"),
+        unanswered=_parts(conditions, "unanswered") if completed else {},
+        batch_dependence=_parts(conditions, "batch_dependence"),
         diagnostics=results.diagnostics,
-        cost=_cost(fits, results.cost, task),
+        acquired=loaded.acquired,
+        own_network=fits.own_network,
+        search=search.data if search else None,
+        trial_scores=search.scores if search and completed else {},
+    )
+    circumstances = Circumstances(
+        origin=data.origin,
         facts={**data.facts, **of_source(run.source)},
         provenance={
             **provenance(device, run.method, task.code),
@@ -58,18 +63,16 @@ def _record(state: State, task: Task, device: torch.device) -> Record:
             **fits.notes,
         },
         target=dataclasses.asdict(data.target) if data.target else None,
-        acquired=loaded.acquired,
-        not_scored=_parts(conditions, "not_scored"),
-        unsteady=_parts(conditions, "batch_dependence"),
-        unanswered=_parts(conditions, "unanswered") if completed else {},
-        own_network=fits.own_network,
-        search=search.data if search else None,
-        trial_scores=search.scores if search and completed else {},
+        condition_origins={c.name: c.origin(data) for c in declared}
+        | dict.fromkeys(probed, data.origin),
+        condition_traits={name: one.as_data() for name, one in traits.items()},
         condition_data=_parts(conditions, "data_sha256"),
-        code_sha256=task.code.sha256,
-        fitted_sha256=fits.train_sha256,
         data_sha256=fingerprint_of_data(data),
+        fitted_sha256=fits.train_sha256,
+        code_sha256=task.code.sha256,
     )
+    cost = _cost(fits, results.cost, task)
+    return Record(**_identity(run, task), outcome=outcome, cost=cost, circumstances=circumstances)
 
 
 def _parts(conditions: Mapping[str, ConditionResult], name: str) -> dict[str, Any]:
@@ -101,26 +104,25 @@ def _cost(fits: Fits, predicting: PredictCost, task: Task) -> Cost:
     )
 
 
-def lost(task: Task, reason: str, place: str | None = None) -> list[Outcome]:
+def lost(task: Task, reason: str, place: str | None = None) -> list[RunResult]:
     """Return the outcomes of a task whose process died, at `place`: failed runs with the reason.
 
     The device is unknown, unless it was the CPU.
     """
     device = torch.device("cpu") if task.device == "cpu" else None
+    first = task.runs[0]
     record = partial(
         Record,
-        origin=task.runs[0].source.origin,
-        status="failed",
-        error=reason,
-        failed_at=place,
-        scores={},
-        condition_origins={},
-        diagnostics={},
+        outcome=Outcome("failed", reason, scores={}, diagnostics={}, failed_at=place),
         cost=None,
-        facts={},
-        provenance=provenance(device, task.runs[0].method, task.code),
+        circumstances=Circumstances(
+            origin=first.source.origin,
+            facts={},
+            provenance=provenance(device, first.method, task.code),
+            condition_origins={},
+        ),
     )
-    return [Outcome(record(**_identity(run, task)), None) for run in task.runs]
+    return [RunResult(record(**_identity(run, task)), None) for run in task.runs]
 
 
 def _identity(run: Run, task: Task) -> dict[str, Any]:

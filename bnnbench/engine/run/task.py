@@ -54,7 +54,7 @@ CarryOut = Callable[[Task, torch.device, Listener, Rows], list[Packed]]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunResult:
     """A record and, if the run was completed, its predictions."""
 
     record: Record

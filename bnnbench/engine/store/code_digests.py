@@ -34,7 +34,7 @@ def read(bundles: Path) -> Mapping[tuple[str, str], str]:
 
 def meaning_of(record: Record, known: Mapping[tuple[str, str], str]) -> str | None:
     """Return the digest of meaning of the code that made a record; None if unknown."""
-    digest = record.code_sha256
+    digest = record.circumstances.code_sha256
     if digest is None or digest.startswith(SCHEME):
         return digest
     return known.get((digest, class_names(record)))

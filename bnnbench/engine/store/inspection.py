@@ -167,7 +167,7 @@ def belongs_to_run(path: Path) -> bool:
 
 
 def _bad_predictions(store: Store, record: Record, names: set[str]) -> str | None:
-    if record.predictions_sha256 is None:
+    if record.outcome.predictions_sha256 is None:
         exists = PREDICTIONS in names
         return f"{PREDICTIONS} exists, but its record says that there is none" if exists else None
     if PREDICTIONS not in names:
@@ -184,7 +184,7 @@ def _temporary_run(store: Store, path: Path, key: str) -> Finding:
         temporary = Store(path.parent.parent)
         try:
             record = temporary.read(path.name)
-            if record and record.predictions_sha256 is not None:
+            if record and record.outcome.predictions_sha256 is not None:
                 temporary.packed(path.name)
             if record and record.key == key:
                 return Finding(path, "interrupted", f"run {key}, complete, but not in its place")
@@ -225,7 +225,7 @@ def _temporary(folder: Path) -> Iterator[Finding]:
 
 
 def _checkpoints(store: Store, records: Sequence[Record]) -> Iterator[Finding]:
-    finished = {record.key for record in records if record.status != "failed"}
+    finished = {record.key for record in records if record.outcome.status != "failed"}
     folder = store.folder / CHECKPOINTS
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if not (_KEY.fullmatch(path.name) and path.is_dir() and all(map(is_own, path.iterdir()))):

@@ -99,15 +99,20 @@ def _merge_suite(same_suite: Sequence[Store], out: Store) -> Merge:
 
 def _outcome(record: Record) -> str:
     """Return text that is equal for two copies of a run with the same outcome."""
-    parts = (record.status, record.error, record.predictions_sha256, record.acquired)
-    return repr([*parts, sorted((c, sorted(s.items())) for c, s in record.scores.items())])
+    parts = (
+        record.outcome.status,
+        record.outcome.error,
+        record.outcome.predictions_sha256,
+        record.outcome.acquired,
+    )
+    return repr([*parts, sorted((c, sorted(s.items())) for c, s in record.outcome.scores.items())])
 
 
 def _difference(
     key: str, best: tuple[Store, Record], copies: Mapping[Path, tuple[Store, Record]]
 ) -> str:
     versions = "; ".join(
-        f"{folder} has one ({record.status}) of {time_chosen(record) or 'an unknown time'}"
+        f"{folder} has one ({record.outcome.status}) of {time_chosen(record) or 'an unknown time'}"
         for folder, (_, record) in copies.items()
     )
     record = best[1]

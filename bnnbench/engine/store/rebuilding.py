@@ -24,7 +24,7 @@ def rebuilt_run(record: Record, packages: Sequence[str] = ()) -> Run:
 
     Raises `NotRepeatable`.
     """
-    if record.elsewhere is not None:
+    if record.external is not None:
         raise NotRepeatable(
             "its predictions are external; make them again with the other program, and score them "
             "with `bnnbench score`"
@@ -36,7 +36,7 @@ def rebuilt_run(record: Record, packages: Sequence[str] = ()) -> Run:
         prior = parts.pop("prior", None)
         parts.pop("modules", None)  # implied by the network; the key shows whether it is the same
         case = Case(source, network, record.dataset, record.title, prior)
-        run = Run(label=record.method, case=case, arm=record.arm, **parts)
+        run = Run(label=record.method, case=case, strategy=record.strategy, **parts)
     except (KeyError, TypeError) as error:
         raise NotRepeatable(f"{error}; {_remedy(record)}") from error
     if run.key != record.key:
@@ -54,7 +54,7 @@ def rebuilt_evaluations(record: Record, packages: Sequence[str] = ()) -> tuple[E
     """
     complete = []
     for evaluation in (rebuilt(described, packages) for described in record.evaluations):
-        scores = record.scores.get(evaluation.condition.name, {})
+        scores = record.outcome.scores.get(evaluation.condition.name, {})
         metrics = dict.fromkeys([*evaluation.metrics, *(n for n in scores if n in METRICS)])
         complete.append(Evaluation(evaluation.condition, tuple(metrics)))
     return tuple(complete)
@@ -144,7 +144,7 @@ def _differences(recorded: Any, present: Any, path: str = "") -> list[str]:
 
 
 def _remedy(record: Record) -> str:
-    commit = record.provenance.get("commit")
+    commit = record.circumstances.provenance.get("commit")
     return (
         f"`git checkout {commit}` has the code that recorded it"
         if commit

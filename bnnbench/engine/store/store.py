@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,11 +102,11 @@ class Store:
 
     def _stamped(self, record: Record, predictions: bytes | None) -> Record:
         """Return the record with the time and the checksum of its predictions."""
-        self.clock.see(str(record.provenance.get("finished")))
-        return replace(
-            record,
-            provenance=dict(record.provenance) | {"chosen": self.clock.now()},
-            predictions_sha256=None if predictions is None else sha256(predictions),
+        self.clock.see(str(record.circumstances.provenance.get("finished")))
+        seal = None if predictions is None else sha256(predictions)
+        provenance = {**record.circumstances.provenance, "chosen": self.clock.now()}
+        return record.with_outcome(predictions_sha256=seal).with_circumstances(
+            provenance=provenance
         )
 
     def rewrite(self, record: Record) -> None:
@@ -123,7 +123,10 @@ class Store:
 
     def _rewrite(self, record: Record) -> None:
         def changed(content: bytes) -> bytes | None:
-            unchanged = from_json(content.decode()).predictions_sha256 == record.predictions_sha256
+            unchanged = (
+                from_json(content.decode()).outcome.predictions_sha256
+                == record.outcome.predictions_sha256
+            )
             return to_json(record).encode() if unchanged else None
 
         with contextlib.suppress(FileNotFoundError):  # removed by another process
@@ -210,7 +213,7 @@ class Store:
             except OSError as error:
                 content, reason = b"", str(error)
             else:
-                if before is None or before.predictions_sha256 == sha256(content):
+                if before is None or before.outcome.predictions_sha256 == sha256(content):
                     return content
                 reason = "it does not match the checksum in its record: truncated or altered"
             if self.read(key) == before:  # otherwise the run was replaced while it was read

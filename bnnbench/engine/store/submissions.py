@@ -40,7 +40,7 @@ def _runs(store: Store, keys: list[str]) -> Iterator[tuple[str, bytes]]:
     for key in sorted(keys):
         record = store.read(key)
         yield f"runs/{key}/{RECORD}", (store.runs / key / RECORD).read_bytes()
-        if record and record.predictions_sha256:
+        if record and record.outcome.predictions_sha256:
             yield f"runs/{key}/{PREDICTIONS}", store.packed(key)
 
 

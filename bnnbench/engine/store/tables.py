@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from bnnbench.datasets.reading.third_party_text import cell
 from bnnbench.datasets.reading.whole_files import write_whole
-from bnnbench.engine.records.record import COSTS, Record
+from bnnbench.engine.records.cost import COSTS
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.metrics import LISTED
 
@@ -41,11 +42,17 @@ def metric_rows(records: Iterable[Record]) -> list[Row]:
     """Return one sorted row per score; `origin` is the origin of the condition's data."""
     return sorted(
         (
-            *(r.suite, r.profile, r.dataset, r.condition_origins[condition], condition),
+            *(
+                r.suite,
+                r.profile,
+                r.dataset,
+                r.circumstances.condition_origins[condition],
+                condition,
+            ),
             *(r.method, r.seed, r.fold, metric, value, _unit(metric)),
         )
         for r in records
-        for condition, scores in r.scores.items()
+        for condition, scores in r.outcome.scores.items()
         for metric, value in scores.items()
     )
 
@@ -54,9 +61,18 @@ def cost_rows(records: Iterable[Record]) -> list[Row]:
     """Return sorted cost rows for runs with a recorded cost."""
     return sorted(
         (
-            *(r.suite, r.profile, r.dataset, r.origin, r.method, r.seed, r.fold, r.status),
+            *(
+                r.suite,
+                r.profile,
+                r.dataset,
+                r.circumstances.origin,
+                r.method,
+                r.seed,
+                r.fold,
+                r.outcome.status,
+            ),
             *("" if (value := r.cost.value(name)) is None else value for name in COSTS),
-            str(r.provenance.get("device", "")),
+            str(r.circumstances.provenance.get("device", "")),
         )
         for r in records
         if r.cost is not None

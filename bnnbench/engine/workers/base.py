@@ -12,7 +12,7 @@ import torch
 
 from bnnbench.engine.declare.grid import Run
 from bnnbench.engine.run.measuring import memory
-from bnnbench.engine.run.task import Outcome, Task
+from bnnbench.engine.run.task import RunResult, Task
 from bnnbench.engine.workers import EXECUTORS, Settings
 
 PAUSE_SECONDS = 0.5
@@ -40,7 +40,7 @@ def device_failed(error: torch.AcceleratorError) -> Lost:
     return Lost(f"the device failed: {str(error).splitlines()[0]}")
 
 
-Result = tuple[Task, list[Outcome] | Lost]
+Result = tuple[Task, list[RunResult] | Lost]
 
 
 @runtime_checkable
@@ -73,7 +73,7 @@ class Silent:
 
     def passed_over(self, runs: Sequence[Run]) -> None: ...
 
-    def finished(self, task: Task, outcomes: list[Outcome]) -> None: ...
+    def finished(self, task: Task, outcomes: list[RunResult]) -> None: ...
 
 
 @runtime_checkable

@@ -115,7 +115,7 @@ def covered(store: Store, benchmarks: Sequence[Benchmark]) -> list[Covered]:
 
 
 def _folds(store: Store, runs: Sequence[Record]) -> Iterator[FoldCoverage]:
-    done = [record for record in runs if record.status == "completed"]
+    done = [record for record in runs if record.outcome.status == "completed"]
     for fold in sorted({record.fold for record in done}):
         networks = [record for record in done if record.fold == fold]
         points = _far_points(store, networks[0]) if len(networks) > 1 else None
@@ -149,7 +149,7 @@ def _cdf_at_truth(store: Store, record: Record, points: Curve) -> np.ndarray | N
     prediction, _ = prediction_of(store, record, "clean") or (None, None)
     if not isinstance(prediction, HasCdf):
         return None
-    assert record.target is not None, "a curve is of a real target"
-    mean, std = (float(str(record.target[name])) for name in ("mean", "std"))
+    assert record.circumstances.target is not None, "a curve is of a real target"
+    mean, std = (float(str(record.circumstances.target[name])) for name in ("mean", "std"))
     truth = torch.from_numpy((np.asarray(points.truth) - mean) / std)
     return prediction.cdf(truth[:, None])[:, 0].numpy()

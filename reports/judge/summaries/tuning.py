@@ -35,7 +35,7 @@ class Choice:
     @property
     def trial(self) -> int:
         """The chosen trial."""
-        return int(self.record.diagnostics.get("chosen_trial", -1))
+        return int(self.record.outcome.diagnostics.get("chosen_trial", -1))
 
     @property
     def length(self) -> int | None:
@@ -85,12 +85,12 @@ def choices(runs: Sequence[Record]) -> list[Choice]:
     chosen = []
     read: dict[int, tuple[object, Search]] = {}
     for record in runs:
-        if record.status == "completed" and record.search is not None:
+        if record.outcome.status == "completed" and record.outcome.search is not None:
             data, search = read.get(record.fold, (None, None))
             with suppress(ValueError):
-                if search is None or data != record.search:
-                    search = Search.from_data(record.search)
-                    read[record.fold] = record.search, search
+                if search is None or data != record.outcome.search:
+                    search = Search.from_data(record.outcome.search)
+                    read[record.fold] = record.outcome.search, search
                 choice = Choice(record, search)
                 if choice.trial in choice.search.ranking:
                     chosen.append(choice)
@@ -176,8 +176,10 @@ class Tuning:
         """Return the gap between the best refit and the chosen one; it is not achievable."""
         gaps = []
         for choice in [choice for choice in self.choices if not choice.is_halved]:
-            scores = [one[metric] for one in choice.record.trial_scores.values() if metric in one]
-            chosen = choice.record.trial_scores.get(str(choice.trial), {}).get(metric)
+            scores = [
+                one[metric] for one in choice.record.outcome.trial_scores.values() if metric in one
+            ]
+            chosen = choice.record.outcome.trial_scores.get(str(choice.trial), {}).get(metric)
             if chosen is not None:
                 best = max(scores) if METRICS[metric].higher_is_better else min(scores)
                 gaps.append(abs(best - chosen))
@@ -194,7 +196,7 @@ class Tuning:
             spent = np.cumsum(choice.search.seconds.sum(1))
             made = int((spent <= budgets.get(choice.record.fold, 0.0)).sum())
             preferred = next((t for t in choice.search.ranking if t < made), None)
-            tests = choice.record.trial_scores.get(str(preferred), {})
+            tests = choice.record.outcome.trial_scores.get(str(preferred), {})
             floor = self.floors.get(choice.record.fold, {})
             score = tests.get(metric, floor.get(metric))
             if score is None or choice.is_halved:
@@ -206,7 +208,7 @@ class Tuning:
         """Return the test score of each trial's refit, the preferred trial last."""
         scores = {
             int(trial): one[metric]
-            for trial, one in choice.record.trial_scores.items()
+            for trial, one in choice.record.outcome.trial_scores.items()
             if metric in one
         }
         if not scores or choice.is_halved:
@@ -231,7 +233,7 @@ def tunings(benchmark: Benchmark, methods: Sequence[str]) -> list[Tuning]:
     floors: dict[int, Mapping[str, float]] = {}
     for runs in benchmark.runs.values():
         if is_constant(runs):
-            floors |= {r.fold: r.scores.get(benchmark.main, {}) for r in runs}
+            floors |= {r.fold: r.outcome.scores.get(benchmark.main, {}) for r in runs}
     searched = ((m, choices(benchmark.runs.get(m, ()))) for m in methods)
     return [Tuning(method, tuple(of_method), floors) for method, of_method in searched if of_method]
 

@@ -5,7 +5,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from bnnbench.engine.records.record import COSTS, Record
+from bnnbench.engine.records.cost import COSTS
+from bnnbench.engine.records.record import Record
 from bnnbench.methods.fitting.work import UNITS
 from bnnbench.reports.read.facts import provenance_entries
 
@@ -19,7 +20,7 @@ def method_runs(
     """Return the columns of a method's runs, and whether a command can repeat them."""
     first = runs[0]
     return {
-        "repeatable": "source" in first.run and first.elsewhere is None,
+        "repeatable": "source" in first.run and first.external is None,
         "runs": run_columns(runs, origins, longest_error),
     }
 
@@ -38,15 +39,19 @@ def run_columns(
         "key": [r.key for r in runs],
         "fold": column_of([r.fold for r in runs]),
         "seed": column_of([r.seed for r in runs]),
-        "status": column_of([r.status for r in runs]),
-        "finished": column_of([str(r.provenance.get("finished", ""))[:19] for r in runs]),
+        "status": column_of([r.outcome.status for r in runs]),
+        "finished": column_of(
+            [str(r.circumstances.provenance.get("finished", ""))[:19] for r in runs]
+        ),
         "origin": column_of([origins.setdefault(text, len(origins)) for text in provenances]),
     }
     for name in COSTS:
         values = [r.cost and r.cost.value(name) for r in runs]
         if name not in UNITS or any(values):
             columns[name] = column_of(values)
-    if errors := {i: r.error[-longest_error:] for i, r in enumerate(runs) if r.error}:
+    if errors := {
+        i: r.outcome.error[-longest_error:] for i, r in enumerate(runs) if r.outcome.error
+    }:
         columns["errors"] = errors
     return columns
 

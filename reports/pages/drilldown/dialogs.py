@@ -5,7 +5,8 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from bnnbench.engine.records.record import COSTS, Record
+from bnnbench.engine.records.cost import COSTS
+from bnnbench.engine.records.record import Record
 from bnnbench.reports.judge.table import Table
 from bnnbench.reports.pages.drilldown.columns import column_of, method_runs
 from bnnbench.reports.pages.drilldown.run_pages import NO_PAGES, RunPages
@@ -131,9 +132,9 @@ def _numbers(
         for columns, runs, scores, main in runs_of:
             for condition, metric in scores:
                 if (condition == main) is first:
-                    values = [r.scores.get(condition, {}).get(metric) for r in runs]
+                    values = [r.outcome.scores.get(condition, {}).get(metric) for r in runs]
                     yield columns, ("scores", condition, metric), column_of(values)
         for columns, runs, _, _ in runs_of if first else ():
-            for name in sorted({n for r in runs for n in r.diagnostics}):
-                values = [r.diagnostics.get(name) for r in runs]
+            for name in sorted({n for r in runs for n in r.outcome.diagnostics}):
+                values = [r.outcome.diagnostics.get(name) for r in runs]
                 yield columns, ("diagnostics", name), column_of(values)

@@ -9,7 +9,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bnnbench.datasets.conditions.traits import Traits
-from bnnbench.engine.records.record import COSTS, Record
+from bnnbench.engine.records.cost import COSTS
+from bnnbench.engine.records.record import Record
 from bnnbench.reports.judge.columns import score_column
 from bnnbench.reports.judge.measures import main_metrics
 from bnnbench.reports.pages.drilldown.columns import column_of, method_runs
@@ -90,7 +91,9 @@ def run_data(benchmark: Benchmark, runs_of: Mapping[str, Sequence[Record]]) -> P
     """Return the data that a page's script shows for these runs, from method → its runs."""
     origins: dict[str, int] = {}
     methods = [_method(method, runs, origins) for method, runs in runs_of.items()]
-    scored = {m for r in benchmark.records for by_metric in r.scores.values() for m in by_metric}
+    scored = {
+        m for r in benchmark.records for by_metric in r.outcome.scores.values() for m in by_metric
+    }
     columns = {metric: score_column(benchmark, metric) for metric in sorted(scored, key=_order)}
     return {
         "methods": methods,
@@ -109,10 +112,12 @@ def run_data(benchmark: Benchmark, runs_of: Mapping[str, Sequence[Record]]) -> P
 def _method(method: str, runs: Sequence[Record], origins: dict[str, int]) -> Plain:
     """Return a method's settings and the columns of its runs."""
     first = runs[0]
-    scores = {(c, m): None for r in runs for c, by_metric in r.scores.items() for m in by_metric}
+    scores = {
+        (c, m): None for r in runs for c, by_metric in r.outcome.scores.items() for m in by_metric
+    }
     by_condition: dict[str, dict[str, object]] = {}
     for condition, metric in scores:
-        values = [r.scores.get(condition, {}).get(metric) for r in runs]
+        values = [r.outcome.scores.get(condition, {}).get(metric) for r in runs]
         by_condition.setdefault(condition, {})[metric] = column_of(values)
     remarks = {i: of_run for i, r in enumerate(runs) if (of_run := _remarks(r))}
     return {
@@ -122,8 +127,8 @@ def _method(method: str, runs: Sequence[Record], origins: dict[str, int]) -> Pla
         "network": _network(first),
         "scores": by_condition,
         "diagnostics": {
-            name: column_of([r.diagnostics.get(name) for r in runs])
-            for name in sorted({name for r in runs for name in r.diagnostics})
+            name: column_of([r.outcome.diagnostics.get(name) for r in runs])
+            for name in sorted({name for r in runs for name in r.outcome.diagnostics})
         },
         "remarks": remarks,
     } | method_runs(runs, origins, LONGEST_MESSAGE)
@@ -132,14 +137,14 @@ def _method(method: str, runs: Sequence[Record], origins: dict[str, int]) -> Pla
 def _settings(record: Record) -> list[list[object]]:
     """Return path, value, and whether it differs from the default (None: unknown), for a run."""
     chosen = [[s.path, s.value, s.differs] for s in chosen_settings(record.run.get("method"))]
-    others = {"acquisition": record.run.get("acquisition"), "elsewhere": record.elsewhere}
+    others = {"acquisition": record.run.get("acquisition"), "elsewhere": record.external}
     flat = [flatten(settings, name).items() for name, settings in others.items() if settings]
     return [*chosen, *([path, value, None] for of in flat for path, value in of)]
 
 
 def _network(record: Record) -> str:
     """Return the layers of a run's network; "" if unknown."""
-    if record.own_network is not None or record.elsewhere is not None:
+    if record.outcome.own_network is not None or record.external is not None:
         return network_description(record)
     layers = record.run.get("architecture")
     listed = layers if isinstance(layers, list) else [layers] if layers else []
@@ -149,16 +154,16 @@ def _network(record: Record) -> str:
 
 def _remarks(record: Record) -> list[str]:
     """Return further remarks on a run: where it failed, and scores that are missing."""
-    where = [f"raised at {record.failed_at}"] if record.failed_at else []
-    reasons = [f"not scored, {c}: {why}" for c, why in record.not_scored.items()]
+    where = [f"raised at {record.outcome.failed_at}"] if record.outcome.failed_at else []
+    reasons = [f"not scored, {c}: {why}" for c, why in record.outcome.not_scored.items()]
     lacking: dict[tuple[str, str], list[str]] = {}
-    for condition, by_metric in record.unanswered.items():
+    for condition, by_metric in record.outcome.unanswered.items():
         for metric, why in by_metric.items():
             lacking.setdefault((condition, why), []).append(labels.in_text(metric))
     unanswered = [
         f"no {joined(names, last='or')}, {c}: {why}" for (c, why), names in lacking.items()
     ]
-    unsteady = [f"predictions, {c}: {why}" for c, why in record.unsteady.items()]
+    unsteady = [f"predictions, {c}: {why}" for c, why in record.outcome.batch_dependence.items()]
     return [*where, *reasons, *unanswered, *unsteady]
 
 
@@ -178,7 +183,9 @@ def _order(metric: str) -> tuple[int, str]:
 def _condition(benchmark: Benchmark, metric: str) -> str:
     """Return the condition whose score is shown in the list of runs."""
     records = benchmark.records
-    scored = [c for c in benchmark.traits if any(metric in r.scores.get(c, {}) for r in records)]
+    scored = [
+        c for c in benchmark.traits if any(metric in r.outcome.scores.get(c, {}) for r in records)
+    ]
     return benchmark.main if benchmark.main in scored else scored[-1]
 
 
@@ -220,7 +227,7 @@ def _page(
     suite: str, benchmark: Benchmark, address: str, data: Plain, common: Plain, examples: str
 ) -> str:
     records = benchmark.records
-    failed = [r for r in records if r.status != "completed"]
+    failed = [r for r in records if r.outcome.status != "completed"]
     completed = f"{len(records) - len(failed)} of {counted(len(records), 'run')}"
     by_key = {r.key: method for method, runs in benchmark.runs.items() for r in runs}
     return page(
@@ -239,8 +246,8 @@ def _page(
                 by_key[r.key],
                 r.fold,
                 r.seed,
-                r.status,
-                r.last_line[:LONGEST_LINE],
+                r.outcome.status,
+                r.outcome.last_line[:LONGEST_LINE],
             )
             for r in failed[:MOST_FAILURES]
         ],

@@ -93,7 +93,9 @@ def inputs_of(
     `targets` are stored with the predictions. Nothing is downloaded. Raises `NotShown` unless the
     data here are the data of all these runs.
     """
-    digests = {run.data_sha256 or run.facts.get("sha256") for run in runs}
+    digests = {
+        run.circumstances.data_sha256 or run.circumstances.facts.get("sha256") for run in runs
+    }
     if len(digests) > 1:
         raise NotShown("the runs of one fold were scored on different data")
     with _without_network():
@@ -117,7 +119,7 @@ def _inputs_of(record: Record, condition: str, targets: ndarray, digest: object)
         raise NotShown("the data on this machine are not the runs' data: their checksums differ")
     tested = _condition(record, condition)
     split = tested.select(dataset)
-    recorded = record.condition_data.get(condition)
+    recorded = record.circumstances.condition_data.get(condition)
     if not tested.traits.clean and fingerprint(split) != recorded:
         raise NotShown(
             f"the inputs of {tested.traits.title} are different on this machine: their checksum is "

@@ -135,7 +135,13 @@ def _neighbour(address: str, portion: Portion) -> Plain:
 
 def _head(setting: Setting, book: Book) -> Plain:
     """Return the data common to all pages of a condition."""
-    target = next((r.target for r in setting.benchmark.records if r.target), None) or {}
+    target = (
+        next(
+            (r.circumstances.target for r in setting.benchmark.records if r.circumstances.target),
+            None,
+        )
+        or {}
+    )
     inputs = [known for fold in book.runs if (known := book.inputs(fold))]
     count = next(iter(next(iter(book.methods.values())).values())).answers.shape[1]
     classes = list(inputs[0].classes) if inputs else [str(k) for k in range(count)]
@@ -253,7 +259,7 @@ def _page(chapter: Chapter, address: str, data: Plain) -> str:
     benchmark = setting.benchmark
     condition = benchmark.condition(book.condition)
     title = f"Examples of {benchmark.title}" + f", {condition}" * (len(chapter.links) > 1)
-    licence = benchmark.records[0].facts.get("licence")
+    licence = benchmark.records[0].circumstances.facts.get("licence")
     return page(
         *("examples.html", address, f"{title} · bnnbench", "Data sets"),
         data | setting.common(address),

@@ -55,14 +55,14 @@ def predicted(
     """
     sums: dict[str, dict[int, _Sums]] = {}
     for record in runs:
-        if record.status != "completed":
+        if record.outcome.status != "completed":
             continue
         predictions = predictions_of(store, record) or {}
         for condition in conditions:
             if condition not in predictions:
                 continue
             try:
-                one = _summands(*predictions[condition], record.target)
+                one = _summands(*predictions[condition], record.circumstances.target)
             except (ValueError, AttributeError):  # not available
                 continue
             if one:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from bnnbench.engine.records.record import COSTS, Record
+from bnnbench.engine.records.cost import COSTS
+from bnnbench.engine.records.record import Record
 
 RUN_COLUMNS = (
     *("key", "suite", "profile", "dataset", "origin", "method", "fold", "seed", "status"),
@@ -22,10 +23,10 @@ def run_rows(
 
 
 def _row(record: Record, store: str) -> tuple[object, ...]:
-    provenance, cost = record.provenance, record.cost
+    provenance, cost = record.circumstances.provenance, record.cost
     return (
-        *(record.key, record.suite, record.profile, record.dataset, record.origin),
-        *(record.method, record.fold, record.seed, record.status),
+        *(record.key, record.suite, record.profile, record.dataset, record.circumstances.origin),
+        *(record.method, record.fold, record.seed, record.outcome.status),
         *("" if (v := cost and cost.value(name)) is None else v for name in COSTS),
         *(str(provenance.get(name, "")) for name in ("commit", "machine", "device", "finished")),
         store,

@@ -30,7 +30,7 @@ def pair_table(suites: Sequence[Results], margins: Margins) -> str:
 
 
 def _rows(benchmark: Benchmark) -> Iterator[tuple[object, ...]]:
-    scored = {(c, m) for r in benchmark.records for c, s in r.scores.items() for m in s}
+    scored = {(c, m) for r in benchmark.records for c, s in r.outcome.scores.items() for m in s}
     for condition, name in sorted(scored):
         better = LISTED[name].higher_is_better if name in LISTED else None
         if better is None:

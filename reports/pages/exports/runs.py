@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import pandas as pd
 
 from bnnbench.datasets.reading.third_party_text import cell
-from bnnbench.engine.records.record import COSTS, Record
+from bnnbench.engine.records.cost import COSTS
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.tables import metric_rows
 from bnnbench.reports.pages.exports.listing import RUN_COLUMNS, run_rows
 from bnnbench.reports.read.load import Results

@@ -40,7 +40,7 @@ def _rows(choice: Choice) -> Iterator[tuple[object, ...]]:
                 _number(search.temperature[trial, rung]),
                 _number(search.seconds[trial, rung]),
             )
-            tested = record.trial_scores.get(str(trial), {}) if is_best else {}
+            tested = record.outcome.trial_scores.get(str(trial), {}) if is_best else {}
             for metric, value in tested.items() or [("", "")]:
                 yield *names, *cell, metric, value
 

@@ -38,7 +38,7 @@ class Entry:
         """Data set, suite and profile in running text, and whether settings were searched."""
         b = self.benchmark
         setting = f", {b.setting}" if b.setting else ""
-        searched = ", settings searched" if any(run.search for run in b.records) else ""
+        searched = ", settings searched" if any(run.outcome.search for run in b.records) else ""
         return f"{b.title}{setting} ({self.suite}, {b.profile}{searched})"
 
 
@@ -87,7 +87,7 @@ def failures_of(entries: Sequence[Entry], verdicts: Verdicts) -> list[Failure]:
 
 
 def _ended(entries: Sequence[Entry], status: str) -> Failure | None:
-    return _counted(entries, lambda runs: sum(run.status == status for run in runs), status)
+    return _counted(entries, lambda runs: sum(run.outcome.status == status for run in runs), status)
 
 
 def _counted(

@@ -144,7 +144,7 @@ def uses_of(method: str, site: Site) -> list[Use]:
                         for b in within
                         if (place := (suite, b.identity))
                     ],
-                    sum(run.status == "completed" for run in runs),
+                    sum(run.outcome.status == "completed" for run in runs),
                     len(runs),
                     _time_of(runs),
                     repeated_runs_of(suite, within, method, site.run_pages, site.repeated),

@@ -143,7 +143,11 @@ def changes(
         Counter(run[0] for run in side if run not in opposite)
         for side, opposite in (sides, sides[::-1])
     ]
-    endings = Counter((_place(a), a.status, b.status) for a, b in pairs if a.status != b.status)
+    endings = Counter(
+        (_place(a), a.outcome.status, b.outcome.status)
+        for a, b in pairs
+        if a.outcome.status != b.outcome.status
+    )
     by_place: dict[Place, list[tuple[Record, Record]]] = defaultdict(list)
     for a, b in pairs:
         by_place[_place(a)].append((a, b))
@@ -165,7 +169,7 @@ def changes(
 
 
 def _place(record: Record) -> Place:
-    return record.suite, record.profile, record.dataset, record.origin, record.method
+    return record.suite, record.profile, record.dataset, record.circumstances.origin, record.method
 
 
 def _run(record: Record) -> tuple[Place, int, int]:
@@ -180,7 +184,9 @@ def _scores(
     changed: list[Change] = []
     equal = 0
     for place, pairs in by_place.items():
-        named = {(c, m) for pair in pairs for r in pair for c, s in r.scores.items() for m in s}
+        named = {
+            (c, m) for pair in pairs for r in pair for c, s in r.outcome.scores.items() for m in s
+        }
         ratio = overlap_of([record for pair in pairs for record in pair])
         for condition, metric in sorted(named):
             old, new = (_samples(pairs, side, condition, metric) for side in (0, 1))
@@ -192,9 +198,13 @@ def _scores(
                 equal += 1
                 continue
             was, became = (mean([scores[run] for run in shared]) for scores in (old, new))
-            title = str(pairs[0][1].condition_traits.get(condition, {}).get("title", condition))
+            title = str(
+                pairs[0][1]
+                .circumstances.condition_traits.get(condition, {})
+                .get("title", condition)
+            )
             change = Change(place, title, metric, was, became, len(shared), different, None)
-            real = any(pair[1].target for pair in pairs)
+            real = any(pair[1].circumstances.target for pair in pairs)
             declared = LISTED[metric].margin_for(real) if metric in LISTED else None
             chosen = margins.get(metric, declared)
             margin = chosen and chosen.absolute(was)
@@ -225,8 +235,8 @@ def _samples(
     return {
         (r.fold, r.seed): float(value)
         for pair in pairs
-        if (r := pair[side]).status == "completed"
-        and (value := r.scores.get(condition, {}).get(metric)) is not None
+        if (r := pair[side]).outcome.status == "completed"
+        and (value := r.outcome.scores.get(condition, {}).get(metric)) is not None
     }
 
 

@@ -75,7 +75,7 @@ class Part:
     @property
     def repeats_are_known(self) -> bool:
         """True if all records count repeated training rows; older records do not."""
-        return all("train_repeats" in record.facts for record in self.records)
+        return all("train_repeats" in record.circumstances.facts for record in self.records)
 
     @property
     def by_origin(self) -> dict[str, list[DataFacts]]:
@@ -110,7 +110,7 @@ class Part:
     @property
     def completed(self) -> int:
         """The number of completed runs."""
-        return sum(r.status == "completed" for r in self.records)
+        return sum(r.outcome.status == "completed" for r in self.records)
 
     @property
     def budget(self) -> str:

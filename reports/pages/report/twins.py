@@ -90,13 +90,15 @@ def twins_of(benchmarks: Sequence[Benchmark], tables: Iterable[Table]) -> Twins:
             for identity in originals.get(column.benchmark, ()):
                 address = identity, column.kind, column.name, column.condition
                 columns.setdefault(address, (column, entries))
-    counts = {b.identity: twin_counts([r.facts for r in b.records]) for b in benchmarks}
+    counts = {
+        b.identity: twin_counts([r.circumstances.facts for r in b.records]) for b in benchmarks
+    }
     return Twins(counterparts, counts, columns, rows)
 
 
 def _counterpart(benchmark: Benchmark, others: Sequence[Benchmark]) -> Benchmark | None:
     """Return the benchmark on the same folds without repeated rows, if rows are repeated."""
-    if not twin_counts([record.facts for record in benchmark.records]):
+    if not twin_counts([record.circumstances.facts for record in benchmark.records]):
         return None
     source, network = _setting(benchmark)
     for other in others:

@@ -180,7 +180,7 @@ def _columns(
                 by_title.setdefault(title, []).append(condition)
         for title, conditions in by_title.items():
             name = "/".join(filter(None, (benchmark.dataset, benchmark.setting, title)))
-            rows = benchmark.records[0].facts.get("train_rows")
+            rows = benchmark.records[0].circumstances.facts.get("train_rows")
             heading = f"{benchmark.title}, {title}" if title else benchmark.title
             column = Column(
                 name,
@@ -209,7 +209,9 @@ def _source_of_cuts(benchmark: Benchmark) -> str | None:
 
 
 def _is_disjoint(benchmark: Benchmark) -> bool:
-    return all("disjoint_training_sets" in record.facts for record in benchmark.records)
+    return all(
+        "disjoint_training_sets" in record.circumstances.facts for record in benchmark.records
+    )
 
 
 def _with_its_suite(column: Column) -> Column:
@@ -224,7 +226,7 @@ def _scale(
     """Return the first metric of a criterion that all columns have; None if there is none."""
     for name in criterion.metrics:
         scored = [
-            any(name in r.scores.get(c, {}) for r in b.records for c in conditions)
+            any(name in r.outcome.scores.get(c, {}) for r in b.records for c in conditions)
             for _, b, conditions in entries
         ]
         if all(scored):
@@ -272,9 +274,11 @@ def _scores(
     for method, of in runs.items():
         by_run: dict[Run, float] = {}
         for run, records in of.items():
-            scored = [[r.scores.get(c, {}).get(scale.metric) for c in conditions] for r in records]
+            scored = [
+                [r.outcome.scores.get(c, {}).get(scale.metric) for c in conditions] for r in records
+            ]
             known = [[v for v in values if v is not None] for values in scored]
-            if known == scored and all(r.status == "completed" for r in records):
+            if known == scored and all(r.outcome.status == "completed" for r in records):
                 means = [sum(values) / len(values) for values in known]
                 by_run[run] = float(f"{_over_seeds(means, scale.ratio):.{DIGITS}g}")
         if by_run:
@@ -297,6 +301,6 @@ def _keys(runs: Mapping[Run, Sequence[Record]]) -> dict[Run, Ended]:
     """Return run → its key and status; for several seeds, the first, or the first that failed."""
     keys = {}
     for run, records in runs.items():
-        shown = next((r for r in records if r.status != "completed"), records[0])
-        keys[run] = Ended(shown.key, shown.status)
+        shown = next((r for r in records if r.outcome.status != "completed"), records[0])
+        keys[run] = Ended(shown.key, shown.outcome.status)
     return keys

@@ -70,7 +70,7 @@ def _predictions(store: Store, benchmark: Benchmark, fold: int) -> list[tuple[st
     held: list[tuple[str, int, Kept]] = []
     first_targets: Tensor | None = None
     for method, runs in benchmark.runs.items():
-        completed = [r for r in runs if r.fold == fold and r.status == "completed"][:2]
+        completed = [r for r in runs if r.fold == fold and r.outcome.status == "completed"][:2]
         for number, record in enumerate(completed):
             of_run = _of_run(store, record, benchmark.main)
             if of_run is None:

@@ -83,12 +83,12 @@ def spans_in(archives: Sequence[Path]) -> dict[str, Span]:
 
 def with_predictions(results: Results, spans: Mapping[str, Span]) -> Results:
     """Return the results of a bundle with the predictions of its runs, if there are any."""
-    held = {r.key: r for r in results.records if r.key in spans and r.predictions_sha256}
+    held = {r.key: r for r in results.records if r.key in spans and r.outcome.predictions_sha256}
     if not held:
         return results
     store = BundledStore(
         results.store.folder,
         {key: spans[key] for key in held},
-        {key: str(record.predictions_sha256) for key, record in held.items()},
+        {key: str(record.outcome.predictions_sha256) for key, record in held.items()},
     )
     return replace(results, store=store)

@@ -82,7 +82,9 @@ class OracleComparison:
 
 def oracle_comparison(benchmark: Benchmark) -> OracleComparison | None:
     """Return the comparison of a data set with a known data distribution; None for other data."""
-    records = [r for r in benchmark.records if r.status == "completed" and LAW in r.scores]
+    records = [
+        r for r in benchmark.records if r.outcome.status == "completed" and LAW in r.outcome.scores
+    ]
     if not records:
         return None
     by_method: dict[str, list[Record]] = defaultdict(list)
@@ -101,7 +103,7 @@ def _order(standing: OracleStanding) -> float:
 def _standing(method: str, records: Sequence[Record], condition: str) -> OracleStanding:
     values: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
-        for metric, value in record.scores[condition].items():
+        for metric, value in record.outcome.scores[condition].items():
             values[metric][record.fold].append(value)
     scores = {
         metric: {function: float(np.mean(seeds)) for function, seeds in of_metric.items()}

@@ -54,8 +54,10 @@ class KeptScores:
         scores: dict[tuple[str, str], AtPoints] = {}
         left = self._share
         for condition in sorted(predictions, key=lambda name: (name != self._first, name)):
-            recorded = record.scores.get(condition, {})
-            for metric, values in _by_metric(*predictions[condition], recorded, record.target):
+            recorded = record.outcome.scores.get(condition, {})
+            for metric, values in _by_metric(
+                *predictions[condition], recorded, record.circumstances.target
+            ):
                 left -= 4 * (len(values) if isinstance(values, Redrawn) else sum(map(len, values)))
                 if left < 0:
                     return scores

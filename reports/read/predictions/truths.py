@@ -94,7 +94,7 @@ class Comparison:
         if (held := prediction_of(self._store, record, CONDITION)) is None:
             return {}
         prediction = self.truth.functions.predictive
-        return score(prediction, held[1], ON_TARGETS, record.target).values
+        return score(prediction, held[1], ON_TARGETS, record.circumstances.target).values
 
     def floor(self, draws: int) -> float:
         """Return the minimum expected relative W2 with this many draws."""
@@ -139,7 +139,7 @@ class Comparison:
     def _standing(self, method: str, records: Sequence[Record]) -> Standing:
         scores: dict[str, list[float]] = defaultdict(list)
         for record in records:
-            for name, value in record.scores[CONDITION].items():
+            for name, value in record.outcome.scores[CONDITION].items():
                 scores[name].append(value)
         relation = (records[0].reference or {})["relation"]
         return Standing(method, relation, scores, self._draws(records[0]))
@@ -148,7 +148,7 @@ class Comparison:
         prediction, _ = prediction_of(self._store, record, CONDITION) or (None, None)
         if not isinstance(prediction, GaussianPredictive):
             return None
-        is_point = record.scores[CONDITION].get("std_ratio") == 0
+        is_point = record.outcome.scores[CONDITION].get("std_ratio") == 0
         return len(prediction.means) if is_point or len(prediction.means) > 1 else None
 
 
@@ -168,7 +168,7 @@ def comparison(store: Store, benchmark: Benchmark) -> Comparison | None:
 
 
 def _is_compared(record: Record) -> bool:
-    return record.status == "completed" and "relation" in (record.reference or {})
+    return record.outcome.status == "completed" and "relation" in (record.reference or {})
 
 
 def _identities(records: Sequence[Record]) -> Iterator[Mapping[str, str]]:

@@ -34,7 +34,7 @@ def sections(material: Material) -> Iterator[Section]:
 
 def is_known(benchmark: Benchmark) -> bool:
     """Return whether a probe compared some run with the exact posterior."""
-    return any(DIVERGENCE in r.scores.get(FUNCTION_INSIDE, {}) for r in benchmark.records)
+    return any(DIVERGENCE in r.outcome.scores.get(FUNCTION_INSIDE, {}) for r in benchmark.records)
 
 
 def rungs_table(benchmark: Benchmark) -> Table:
@@ -48,7 +48,7 @@ def rungs_table(benchmark: Benchmark) -> Table:
     rows = []
     for k, method in enumerate(methods):
         runs = benchmark.runs[method]
-        completed = sum(record.status == "completed" for record in runs)
+        completed = sum(record.outcome.status == "completed" for record in runs)
         rows.append(Row(method, tuple(cells[k] for _, cells in pairs), len(runs), completed))
     title = f"{benchmark.title}: approximations and the exact posterior"
     return Table(title, tuple(column for column, _ in pairs), tuple(rows), benchmark.origin)
@@ -56,7 +56,7 @@ def rungs_table(benchmark: Benchmark) -> Table:
 
 def _conditions(benchmark: Benchmark, metric: str) -> list[str]:
     """Return the conditions under which a metric was measured, the function first."""
-    measured = {c for r in benchmark.records for c, s in r.scores.items() if metric in s}
+    measured = {c for r in benchmark.records for c, s in r.outcome.scores.items() if metric in s}
     first = [name for name in (FUNCTION_INSIDE, FUNCTION) if name in measured]
     return [*first, *sorted(measured - {*first})]
 

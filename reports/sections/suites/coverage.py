@@ -59,7 +59,7 @@ def coverage_table(coverage: Covered) -> Table:
     for method, folds in coverage.folds.items():
         cells = tuple(_cell(folds, value) for _, value, _ in kinds)
         runs = coverage.benchmark.runs[method]
-        completed = sum(record.status == "completed" for record in runs)
+        completed = sum(record.outcome.status == "completed" for record in runs)
         rows.append(Row(method, cells, len(runs), completed, label=method))
     for method in dict.fromkeys(row.method for row in coverage.printed):
         scores = [coverage.printed_score(method, *key) for _, _, key in kinds]

@@ -35,10 +35,10 @@ def ratios_of(benchmark: Benchmark, methods: Sequence[str]) -> dict[str, list[fl
     """Return the ratios of each method's runs, without methods whose ratios are all 1."""
     ratios = {
         method: [
-            record.diagnostics[RATIO]
+            record.outcome.diagnostics[RATIO]
             for record in benchmark.runs.get(method, ())
-            if record.status == "completed"
-            and math.isfinite(record.diagnostics.get(RATIO, math.nan))
+            if record.outcome.status == "completed"
+            and math.isfinite(record.outcome.diagnostics.get(RATIO, math.nan))
         ]
         for method in methods
     }

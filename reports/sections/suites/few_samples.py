@@ -48,7 +48,7 @@ class FewDraws:
     def _conditions(self) -> Mapping[int, str]:
         """Number of draws → condition."""
         traits = self.benchmark.traits
-        measured = {c for r in self._records for c in r.scores}
+        measured = {c for r in self._records for c in r.outcome.scores}
         return {draws: c for c in measured if (draws := traits[c].draws) is not None}
 
     def condition(self, draws: int) -> str:
@@ -62,7 +62,7 @@ class FewDraws:
             for r in self.benchmark.records
             if any(
                 self.benchmark.traits[c].draws is not None and MAIN in scores
-                for c, scores in r.scores.items()
+                for c, scores in r.outcome.scores.items()
             )
         )
 
@@ -86,7 +86,9 @@ class FewDraws:
         """Return repeats x counts, for all repeats (a fold and a seed) that have every count."""
         rows = []
         for record in sorted(self.benchmark.runs[method], key=lambda r: (r.fold, r.seed)):
-            row = [record.scores.get(self._conditions[n], {}).get(metric) for n in self.counts]
+            row = [
+                record.outcome.scores.get(self._conditions[n], {}).get(metric) for n in self.counts
+            ]
             if None not in row:
                 rows.append(row)
         return np.array(rows, float).reshape(len(rows), len(self.counts))
@@ -246,7 +248,7 @@ def count_drawings(
 
 def _row(few_draws: FewDraws, method: str, cells: Sequence[Entry], name: str = "") -> Row:
     runs = few_draws.benchmark.runs[method]
-    completed = sum(record.status == "completed" for record in runs)
+    completed = sum(record.outcome.status == "completed" for record in runs)
     return Row(name or method, tuple(cells), len(runs), completed, label=method)
 
 

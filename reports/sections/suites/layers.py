@@ -38,7 +38,7 @@ class Layered:
     def methods(self) -> dict[str, tuple[Record, ...]]:
         """Method → its completed runs that were measured."""
         measured = {
-            method: tuple(r for r in runs if not self._all_layers.isdisjoint(r.scores))
+            method: tuple(r for r in runs if not self._all_layers.isdisjoint(r.outcome.scores))
             for method, runs in self.benchmark.runs.items()
         }
         return {method: runs for method, runs in measured.items() if runs}
@@ -46,7 +46,7 @@ class Layered:
     @cached_property
     def layers(self) -> tuple[str, ...]:
         """The conditions that are layers, in the order of the network."""
-        measured = {c for runs in self.methods.values() for r in runs for c in r.scores}
+        measured = {c for runs in self.methods.values() for r in runs for c in r.outcome.scores}
         return tuple(sorted(measured & self._all_layers, key=self._depth))
 
     @cached_property
@@ -70,9 +70,9 @@ class Layered:
     def values(self, method: str, condition: str, metric: str) -> list[float]:
         """Return an error of each replicate: of the seeds, or of the folds if there are several."""
         samples = {
-            (r.fold, r.seed): r.scores[condition][metric]
+            (r.fold, r.seed): r.outcome.scores[condition][metric]
             for r in self.methods[method]
-            if metric in r.scores.get(condition, {})
+            if metric in r.outcome.scores.get(condition, {})
         }
         return replicates(samples, by_fold=len({fold for fold, _ in samples}) > 1)
 
@@ -142,7 +142,7 @@ def _headings(layered: Layered) -> list[str]:
 def _rows(layered: Layered, method: str, metric: str) -> Iterator[Row]:
     """Yield the row of an error, followed by its printed row."""
     runs = layered.benchmark.runs[method]
-    completed = sum(record.status == "completed" for record in runs)
+    completed = sum(record.outcome.status == "completed" for record in runs)
     cells = [_cell(layered.values(method, layer, metric)) for layer in layered.layers]
     if not any(isinstance(cell, Cell) for cell in cells):
         return

@@ -66,14 +66,16 @@ class Pair:
 
 def main_metric(benchmark: Benchmark) -> str | None:
     """Return the score for comparing strategies; None without active learning."""
-    scored = {n for r in benchmark.records for c in benchmark.rounds for n in r.scores.get(c, {})}
+    scored = {
+        n for r in benchmark.records for c in benchmark.rounds for n in r.outcome.scores.get(c, {})
+    }
     return next((name for name in MAIN if name in scored), None)
 
 
 def curve(benchmark: Benchmark, record: Record, metric: str) -> np.ndarray | None:
     """Return the score after every round; None if any is missing."""
-    values = [record.scores.get(name, {}).get(metric) for name in benchmark.rounds]
-    whole = record.status == "completed" and len(values) > 1 and None not in values
+    values = [record.outcome.scores.get(name, {}).get(metric) for name in benchmark.rounds]
+    whole = record.outcome.status == "completed" and len(values) > 1 and None not in values
     return np.array(values, float) if whole else None
 
 
@@ -101,7 +103,7 @@ def _unconverged(benchmark: Benchmark, labels: Sequence[str]) -> set[int]:
         r.fold if _by_fold(benchmark) else r.seed
         for label in labels
         for r in benchmark.runs[label]
-        if r.status == "completed" and r.diagnostics.get("converged") == 0
+        if r.outcome.status == "completed" and r.outcome.diagnostics.get("converged") == 0
     }
 
 
@@ -171,7 +173,7 @@ def _medians(metric: str) -> Filling:
         last = benchmark.rounds[-1]
         column = replace(score_column(benchmark, metric, last), higher_is_better=None)
         column, cells = filled(
-            column, benchmark, methods, lambda r: r.scores.get(last, {}).get(metric)
+            column, benchmark, methods, lambda r: r.outcome.scores.get(last, {}).get(metric)
         )
         medians = [
             replace(
@@ -191,9 +193,10 @@ def _medians(metric: str) -> Filling:
 
 def _median(benchmark: Benchmark, method: str, metric: str) -> float:
     samples: Samples = {
-        (r.fold, r.seed): r.scores[benchmark.rounds[-1]][metric]
+        (r.fold, r.seed): r.outcome.scores[benchmark.rounds[-1]][metric]
         for r in benchmark.runs[method]
-        if r.status == "completed" and metric in r.scores.get(benchmark.rounds[-1], {})
+        if r.outcome.status == "completed"
+        and metric in r.outcome.scores.get(benchmark.rounds[-1], {})
     }
     return float(np.median(replicates(samples, _by_fold(benchmark))))
 
@@ -206,7 +209,7 @@ def _of_arms(
     rows = []
     for k, method in enumerate(methods):
         runs = [r for b in benchmarks for r in b.runs.get(method, ())]
-        done = sum(r.status == "completed" for r in runs)
+        done = sum(r.outcome.status == "completed" for r in runs)
         rows.append(Row(method, tuple(cells[k] for cells in entries), len(runs), done))
     return Table(title, _named(columns, benchmarks), tuple(rows), _origin(benchmarks))
 

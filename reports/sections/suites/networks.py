@@ -100,11 +100,11 @@ def _points(store: Store, benchmark: Benchmark) -> Curve | None:
 def _panel(store: Store, title: str, record: Record | None) -> Panel:
     if record is None:
         return Panel(title, None, "no run")
-    if record.status != "completed":
-        return Panel(title, None, record.status)
-    scores = record.scores.get("inside") or record.scores.get("clean", {})
+    if record.outcome.status != "completed":
+        return Panel(title, None, record.outcome.status)
+    scores = record.outcome.scores.get("inside") or record.outcome.scores.get("clean", {})
     note = f"{labels.metric('rmse')} {scores['rmse']:.3f}" if "rmse" in scores else ""
-    if not record.diagnostics.get("converged", 1.0):
+    if not record.outcome.diagnostics.get("converged", 1.0):
         note = ", ".join(filter(None, [note, "not converged"]))
     return Panel(title, band_of(store, record), note)
 

@@ -59,7 +59,10 @@ def outputs_of(benchmark: Benchmark, methods: Sequence[str]) -> dict[int, list[O
     runs: dict[int, dict[str, Record]] = {}
     for method in methods:
         for record in benchmark.runs.get(method, ()):
-            if record.status == "completed" and condition_names.output(0) in record.scores:
+            if (
+                record.outcome.status == "completed"
+                and condition_names.output(0) in record.outcome.scores
+            ):
                 runs.setdefault(record.seed, {})[method] = record
     return {seed: _outputs(benchmark, runs[seed]) for seed in sorted(runs)}
 
@@ -67,14 +70,14 @@ def outputs_of(benchmark: Benchmark, methods: Sequence[str]) -> dict[int, list[O
 def _outputs(benchmark: Benchmark, records: dict[str, Record]) -> list[Output]:
     first = next(iter(records.values()))
     quantiles: dict[int, dict[float, float]] = {}
-    for condition, scores in first.scores.items():
+    for condition, scores in first.outcome.scores.items():
         traits = benchmark.traits[condition]
         if traits.output is not None and traits.level is not None:
             quantiles.setdefault(traits.output, {})[traits.level] = scores["sampled_quantile"]
     outputs = []
     for number, by_level in sorted(quantiles.items()):
         levels = sorted(by_level)
-        scores = {m: r.scores[condition_names.output(number)] for m, r in records.items()}
+        scores = {m: r.outcome.scores[condition_names.output(number)] for m, r in records.items()}
         moments = {m: (s["propagated_mean"], s.get("propagated_std")) for m, s in scores.items()}
         outputs.append(
             Output(number, np.array(levels), np.array([by_level[p] for p in levels]), moments)

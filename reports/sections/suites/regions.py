@@ -52,7 +52,10 @@ def region_drawings(store: Store, benchmark: Benchmark, name: str, where: str) -
     fold, begun = first_runs(benchmark)
     drawings = []
     for k, (method, record) in enumerate(begun.items()):
-        if record.status != "completed" or NAME not in record.condition_origins:
+        if (
+            record.outcome.status != "completed"
+            or NAME not in record.circumstances.condition_origins
+        ):
             continue
         points, probability = plane_of(store, record), _probability(store, record)
         if points is None or probability is None:
@@ -77,7 +80,7 @@ def _probability(store: Store, record: Record) -> np.ndarray | None:
 
 
 def _caption(record: Record) -> str:
-    auroc = record.scores.get(NAME, {}).get("auroc_ood")
+    auroc = record.outcome.scores.get(NAME, {}).get("auroc_ood")
     return "" if auroc is None else f"AUROC of far points {auroc:.3f}"
 
 

@@ -72,7 +72,10 @@ class Family:
     def _scores(self) -> list[Mapping[str, float]]:
         """Return the scores of all runs together, for every size."""
         records = self.benchmark.records
-        return [{n: v for r in records for n, v in r.scores.get(c, {}).items()} for c in self.sizes]
+        return [
+            {n: v for r in records for n, v in r.outcome.scores.get(c, {}).items()}
+            for c in self.sizes
+        ]
 
     @property
     def metrics(self) -> list[str]:
@@ -87,7 +90,9 @@ class Family:
         """
         by_method = {}
         for method, runs in self.benchmark.runs.items():
-            rows = [[r.scores.get(c, {}).get(metric) for c in self.sizes] for r in _done(runs)]
+            rows = [
+                [r.outcome.scores.get(c, {}).get(metric) for c in self.sizes] for r in _done(runs)
+            ]
             if whole := [row for row in rows if None not in row]:
                 by_method[method] = np.array(whole, float)
         return by_method
@@ -104,10 +109,10 @@ class Family:
         blind = []
         for method, runs in self.benchmark.runs.items():
             shares = [
-                r.scores[c]["zero_gradient"]
+                r.outcome.scores[c]["zero_gradient"]
                 for r in _done(runs)
                 for c in self.sizes
-                if "zero_gradient" in r.scores.get(c, {})
+                if "zero_gradient" in r.outcome.scores.get(c, {})
             ]
             if shares and max(shares) > SHARE:
                 blind.append(f"{method} ({100 * max(shares):.0f} %)")
@@ -122,7 +127,7 @@ class Family:
         for method, runs in self.benchmark.runs.items():
             for record in runs:
                 for condition in self.sizes:
-                    if reason := record.not_scored.get(condition):
+                    if reason := record.outcome.not_scored.get(condition):
                         methods_by_reason.setdefault(reason, {})[method] = None
         return [f"Not scored: {', '.join(who)}: {why}." for why, who in methods_by_reason.items()]
 
@@ -190,7 +195,7 @@ def part_tables(families: Sequence[Family], methods: Sequence[str]) -> list[Tabl
 
 def _mean(conditions: Sequence[str], name: str, record: Record) -> float | None:
     """Return the mean of a run's scores; None if any of them is missing."""
-    values = [record.scores.get(condition, {}).get(name) for condition in conditions]
+    values = [record.outcome.scores.get(condition, {}).get(name) for condition in conditions]
     known = [value for value in values if value is not None]
     return fmean(known) if len(known) == len(values) else None
 
@@ -211,7 +216,7 @@ def size_drawings(
 
 
 def _done(runs: Sequence[Record]) -> list[Record]:
-    return [record for record in runs if record.status == "completed"]
+    return [record for record in runs if record.outcome.status == "completed"]
 
 
 def _falls(curves: np.ndarray) -> bool:

@@ -40,7 +40,8 @@ def compares_steps(benchmark: Benchmark) -> bool:
     If only a few count steps, the methods are not compared by steps.
     """
     steps_by_method = [
-        {r.diagnostics[STEPS] for r in runs if _counts_steps(r)} for runs in benchmark.runs.values()
+        {r.outcome.diagnostics[STEPS] for r in runs if _counts_steps(r)}
+        for runs in benchmark.runs.values()
     ]
     counted = [frozenset(steps) for steps in steps_by_method if steps]
     return 2 * len(counted) > len(steps_by_method) and len(set(counted)) > 1
@@ -76,7 +77,7 @@ def step_tables(benchmarks: Sequence[Benchmark], methods: Sequence[str]) -> list
 
 def _table(benchmark: Benchmark, methods: Sequence[str]) -> Table:
     main = benchmark.main
-    names = {n for r in benchmark.records for n in r.scores.get(main, {}) if n in SCORES}
+    names = {n for r in benchmark.records for n in r.outcome.scores.get(main, {}) if n in SCORES}
     scores = [
         filled(
             score_column(benchmark, name, main),
@@ -87,7 +88,7 @@ def _table(benchmark: Benchmark, methods: Sequence[str]) -> Table:
         )
         for name in ordered(names)
     ]
-    has_guards = any(GUARDS in r.diagnostics for r in benchmark.records)
+    has_guards = any(GUARDS in r.outcome.diagnostics for r in benchmark.records)
     diagnostics = [
         diagnostic_column(benchmark, name, methods)
         for name in (STEPS, *([GUARDS] if has_guards else []))
@@ -109,11 +110,11 @@ def step_drawings(
         levels: dict[str, list[float]] = {}
         for method, runs in benchmark.runs.items():
             for record in runs:
-                score = record.scores.get(benchmark.main, {}).get(name, math.nan)
-                if record.status != "completed" or not math.isfinite(score):
+                score = record.outcome.scores.get(benchmark.main, {}).get(name, math.nan)
+                if record.outcome.status != "completed" or not math.isfinite(score):
                     continue
                 if _counts_steps(record):
-                    points.setdefault(method, []).append((record.diagnostics[STEPS], score))
+                    points.setdefault(method, []).append((record.outcome.diagnostics[STEPS], score))
                 else:
                     levels.setdefault(method, []).append(score)
         if points:
@@ -124,7 +125,7 @@ def step_drawings(
 
 
 def _counts_steps(record: Record) -> bool:
-    return record.status == "completed" and record.diagnostics.get(STEPS, 0) > 0
+    return record.outcome.status == "completed" and record.outcome.diagnostics.get(STEPS, 0) > 0
 
 
 def draw_steps(

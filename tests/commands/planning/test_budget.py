@@ -14,13 +14,14 @@ from bnnbench.commands.planning.shipped_costs import Shipped
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
-from bnnbench.engine.records.record import Cost as Taken
+from bnnbench.engine.records.cost import Cost as Taken
 from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.mfvi import Mfvi
+from tests.records import changed
 from tests.suites import fakes
 from tests.suites.commands import FAST, WITH_OPTIONAL, call
 from tests.suites.fakes import Line, Mean, Slow
@@ -32,7 +33,7 @@ RUN = Run("miniature", "quick", "label", Case(Line(), ()), Slow(0.0, epochs=10),
 
 def record(run=RUN, seconds=2.0, peak=100.0, rows=16, **changes):
     (outcome,) = execute(Task((run,), EVALUATIONS))
-    return replace(
+    return changed(
         outcome.record,
         cost=Taken(0.75 * seconds, 0.25 * seconds, peak),
         facts={"train_rows": rows},

@@ -16,6 +16,7 @@ from bnnbench.methods import own_files
 from bnnbench.methods.marginal import Marginal
 from bnnbench.methods.tuning.method import Tuned
 from tests.methods.source_code.fresh import forget
+from tests.records import changed
 from tests.suites.commands import FAST, call, rows
 from tests.suites.fakes import Line, Mean
 
@@ -161,8 +162,10 @@ def test_changed_project_code_marks_runs_and_repeats_them_when_asked(tmp_path):
     assert call(tmp_path, suite=suite).code == 0
     store = Store(tmp_path / "miniature")
     records = list(store.records())
-    assert all(record.code_sha256 and record.data_sha256 for record in records)
-    store.rewrite_all([replace(record, code_sha256=f"m1:{0:064}") for record in records])
+    assert all(
+        record.circumstances.code_sha256 and record.circumstances.data_sha256 for record in records
+    )
+    store.rewrite_all([changed(record, code_sha256=f"m1:{0:064}") for record in records])
     told = call(tmp_path, suite=suite).output
     assert "recorded with other code: 2 runs; --refit changed re-runs them" in told
     assert "0 to do" in told

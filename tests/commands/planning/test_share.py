@@ -107,7 +107,7 @@ def test_a_driver_that_was_taken_for_dead_keeps_what_nobody_did(drivers):
     assert other._leases._reap(one._leases._driver)
     one.keep(execute(task))
     (key,) = (run.key for run in task.runs)
-    assert other._store.read(key).status == "completed"
+    assert other._store.read(key).outcome.status == "completed"
 
 
 def test_two_that_repeat_finished_runs_repeat_each_once(drivers):

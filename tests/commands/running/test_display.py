@@ -10,14 +10,15 @@ from bnnbench.commands.terminal.display import SECONDS_BETWEEN_LINES, Lines, Liv
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
-from bnnbench.engine.run.task import Outcome, Task
+from bnnbench.engine.run.task import RunResult, Task
 from tests.engine.records.test_record import RECORD
+from tests.records import changed
 from tests.suites.fakes import Line, Mean
 
 RUN = Run("miniature", "quick", "[b]IVON[/b]", Case(Line(), ()), Mean(), fold=0, seed=0)
 TASK = Task((RUN, replace(RUN, fold=1)), (Evaluation(Clean(), ("rmse",)),))
 OTHERS = Task((replace(RUN, fold=2), replace(RUN, fold=3)), TASK.evaluations)
-OUTCOMES = [Outcome(RECORD, None), Outcome(replace(RECORD, status="diverged"), None)]
+OUTCOMES = [RunResult(RECORD, None), RunResult(changed(RECORD, status="diverged"), None)]
 
 
 def an_hour_for_each_run():

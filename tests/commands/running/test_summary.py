@@ -19,6 +19,7 @@ from bnnbench.engine.declare.grid import Evaluation
 from bnnbench.reports.sections.terminal import HEADLINES
 from bnnbench.reports.style import labels
 from tests.engine.records.test_record import RECORD
+from tests.records import changed
 from tests.suites.fakes import Line
 from tests.suites.miniature import QUICK
 
@@ -39,7 +40,7 @@ def half_width(values):
 def records(method="Mean"):
     for fold, row in enumerate(VALUES):
         scores = {"clean": dict(zip(METRICS, map(float, row), strict=True))}
-        yield replace(
+        yield changed(
             RECORD, key=f"{method}{fold}", method=method, fold=fold, scores=scores, facts=FACTS
         )
 
@@ -63,15 +64,15 @@ def test_a_cell_is_mean_and_half_of_the_reports_interval():
 def test_seeds_of_a_fold_count_as_one_value():
     values = {(0, 0): 1.0, (0, 1): 3.0, (1, 0): 5.0, (1, 1): 5.0, (2, 0): 0.0, (2, 1): 1.0}
     text = printed(
-        replace(RECORD, fold=fold, seed=seed, scores={"clean": {"rmse": value}}, facts=FACTS)
+        changed(RECORD, fold=fold, seed=seed, scores={"clean": {"rmse": value}}, facts=FACTS)
         for (fold, seed), value in values.items()
     )
     assert f"2.5 ± {half_width([2.0, 5.0, 0.5]):.1f}" in text
 
 
 def test_numbers_of_all_sizes_share_a_column():
-    small = [replace(r, scores={"clean": {"rmse": 0.5 + 0.01 * r.fold}}) for r in records("Small")]
-    large = [replace(r, scores={"clean": {"rmse": 90.0 + r.fold}}) for r in records("Large")]
+    small = [changed(r, scores={"clean": {"rmse": 0.5 + 0.01 * r.fold}}) for r in records("Small")]
+    large = [changed(r, scores={"clean": {"rmse": 90.0 + r.fold}}) for r in records("Large")]
     text = printed([*small, *large])
     assert re.search(r"\b0\.53\d* ± 0\.02", text)
     assert re.search(r"\b93\.0+ ± 2\.66", text)
@@ -95,7 +96,7 @@ def test_no_line_is_wider_than_the_console_and_no_column_is_lost(width):
 
 def test_a_condition_on_lesser_data_says_so():
     assert "line (original), clean\n" in re.sub(r" +\n", "\n", printed(records()))
-    lesser = [replace(r, condition_origins={"clean": "stand-in"}) for r in records()]
+    lesser = [changed(r, condition_origins={"clean": "stand-in"}) for r in records()]
     assert "line (original), clean (stand-in)" in printed(lesser)
 
 
@@ -111,32 +112,32 @@ def test_names_are_not_taken_for_markup():
 
 @pytest.mark.parametrize("value", [0.0, 1e-9, 1e12, float("inf"), float("nan"), -3.0])
 def test_any_number_can_be_printed(value):
-    text = printed([replace(RECORD, scores={"clean": {"rmse": value}})])
+    text = printed([changed(RECORD, scores={"clean": {"rmse": value}})])
     assert "Mean" in text
 
 
 def test_a_failure_is_one_line_with_its_reason():
-    failed = replace(RECORD, status="failed", error="Traceback\n  File\nKeyError: [bold]\n")
+    failed = changed(RECORD, status="failed", error="Traceback\n  File\nKeyError: [bold]\n")
     text = printed([RECORD, failed], show=print_failures)
     assert text == "failed: Mean on line, fold 0, seed 0: KeyError: [bold]\n"
 
 
 def test_scores_of_runs_that_did_not_converge_are_marked_and_counted():
-    sampled = [replace(r, diagnostics={"converged": float(r.fold > 1)}) for r in records("HMC")]
+    sampled = [changed(r, diagnostics={"converged": float(r.fold > 1)}) for r in records("HMC")]
     text = printed([*records(), *sampled])
     marked = [line for line in text.splitlines() if "†" in line]
     assert [line.split()[0] for line in marked] == ["HMC", "†"]
     assert marked[0].count("†") == HEADLINES
     assert marked[1] == "† Runs that did not converge: HMC 2 of 7."
-    assert "†" not in printed([replace(r, diagnostics={"converged": 1.0}) for r in sampled])
+    assert "†" not in printed([changed(r, diagnostics={"converged": 1.0}) for r in sampled])
 
 
 def test_active_learning_shows_its_last_round_in_the_order_of_the_suite():
     arms = {"R": Acquisition("random", rounds=2), "A": Acquisition("variance", rounds=2)}
     suite = replace(SUITE, cases=(Case(ActivePool(Line(), 4, 4, 3), ()),), acquisitions=arms)
     runs = [
-        replace(r, method=f"{r.method}-{arm}", key=r.key + arm,
-                scores={f"acquired_{k}": r.scores["clean"] for k in range(3)},
+        changed(r, method=f"{r.method}-{arm}", key=r.key + arm,
+                scores={f"acquired_{k}": r.outcome.scores["clean"] for k in range(3)},
                 condition_origins={f"acquired_{k}": "original" for k in range(3)})
         for arm in "AR" for r in records()
     ]  # fmt: skip
@@ -151,13 +152,13 @@ def test_active_learning_shows_its_last_round_in_the_order_of_the_suite():
 def test_methods_and_data_sets_that_lack_a_score_for_one_reason_share_a_line():
     reasons = {"clean": {"crps": "it has no cdf"}}
     lacking = [
-        replace(RECORD, method=method, dataset=dataset, status="completed", unanswered=reasons)
+        changed(RECORD, method=method, dataset=dataset, status="completed", unanswered=reasons)
         for dataset in ("one", "two")
         for method in ("A", "B")
     ]
     other = {"clean": {"crps": "it states intervals alone"}}
     text = printed(
-        [*lacking, replace(lacking[0], method="C", unanswered=other)], 200, print_failures
+        [*lacking, changed(lacking[0], method="C", unanswered=other)], 200, print_failures
     )
     assert text.splitlines() == [
         "not scored: A, B on one, two under clean (crps): it has no cdf",

@@ -1,6 +1,5 @@
 """Submitted runs: what is packed, what is admitted, and what is refused."""
 
-import dataclasses
 import io
 import lzma
 import os
@@ -18,6 +17,7 @@ from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.methods import own_files
 from bnnbench.reports.read.bundles import read_bundle
 from bnnbench.suites.two_moons import SUITES
+from tests.records import changed
 
 FLAGS = ["--executor", "serial", "--no-report"]
 ROOT = Path(__file__).parents[3]
@@ -101,25 +101,25 @@ def test_equal_runs_give_equal_files_and_checking_alone_adds_nothing(work, file,
 
 
 def altered(work: Path, folder: Path, change) -> Path:
-    """Return the file of a submission whose first run, and its predictions, were changed."""
-    store, changed = Store(work / "two_moons"), Store(folder / "changed")
+    """Return the file of a submission whose first run, and its predictions, were altered."""
+    store, altered = Store(work / "two_moons"), Store(folder / "altered")
     first, *rest = store.current()
     for record in rest:
-        changed.write(record, store.packed(record.key))
-    change(changed, first, store)
+        altered.write(record, store.packed(record.key))
+    change(altered, first, store)
     path = folder / f"mine{submissions.SUFFIX}"
     source = work / "admitted_neighbours.py"
     code = {source.name: source.read_bytes()}
-    submissions.write(path, changed, list(changed.run_keys()), code)
+    submissions.write(path, altered, list(altered.run_keys()), code)
     return path
 
 
-def better_score(changed, first, store):
-    scores = {c: dict.fromkeys(of, 0.999) for c, of in first.scores.items()}
-    changed.write(dataclasses.replace(first, scores=scores), store.packed(first.key))
+def better_score(altered, first, store):
+    scores = {c: dict.fromkeys(of, 0.999) for c, of in first.outcome.scores.items()}
+    altered.write(changed(first, scores=scores), store.packed(first.key))
 
 
-def better_predictions(changed, first, store):
+def better_predictions(altered, first, store):
     """Write predictions that are surer of every label than the method's, with their true scores."""
     from bnnbench.engine.run.score import score
 
@@ -129,23 +129,23 @@ def better_predictions(changed, first, store):
         log_probs[:, range(len(targets)), targets.long()] += 1.0
         forged = type(prediction)(log_probs.log_softmax(-1))
         predictions[name] = forged, targets
-        asked = list(first.scores[name])
-        scores[name] = dict(score(forged, targets, asked, first.target).values)
-    changed.write(dataclasses.replace(first, scores=scores), pack(predictions))
+        asked = list(first.outcome.scores[name])
+        scores[name] = dict(score(forged, targets, asked, first.circumstances.target).values)
+    altered.write(changed(first, scores=scores), pack(predictions))
 
 
-def no_run(changed, first, store):
+def no_run(altered, first, store):
     pass
 
 
-def other_code(changed, first, store):
-    record = dataclasses.replace(first, code_sha256="0" * 64)
-    changed.write(record, store.packed(first.key))
+def other_code(altered, first, store):
+    record = changed(first, code_sha256="0" * 64)
+    altered.write(record, store.packed(first.key))
 
 
-def other_data(changed, first, store):
-    record = dataclasses.replace(first, data_sha256="0" * 64)
-    changed.write(record, store.packed(first.key))
+def other_data(altered, first, store):
+    record = changed(first, data_sha256="0" * 64)
+    altered.write(record, store.packed(first.key))
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from bnnbench.engine.store.store import CorruptRecord
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.marginal import Marginal
 from bnnbench.methods.networks.architectures import Flatten, Linear
+from tests.records import changed
 
 CASE = Case(
     Limited(DigitsAsMnist(), train=60, test=30), (Flatten(), Linear(10)), "few", "Few digits"
@@ -52,7 +53,7 @@ def cheaper(record, seconds):
 
 
 def with_nll(record, value):
-    return replace(record, scores={"clean": record.scores["clean"] | {"nll": value}})
+    return changed(record, scores={"clean": record.outcome.scores["clean"] | {"nll": value}})
 
 
 def call(folder, capsys, *flags):
@@ -82,7 +83,7 @@ def test_a_score_that_differs_is_told_in_spreads_over_seeds(records, tmp_path, c
     bundles.write(tmp_path, [cheaper(adamw[0], 1e-9), *adamw[1:]])
     told = call(tmp_path, capsys)[1]
     (found,) = repetitions.read(tmp_path)
-    true = records[0].scores["clean"]["nll"]
+    true = records[0].outcome.scores["clean"]["nll"]
     assert (found.outcome, found.score) == ("differs", "clean, nll")
     assert (found.recorded, found.repeated) == (9.0, true)
     assert found.spreads == pytest.approx((9.0 - true) / np.std([9.0, 11.0, 16.0], ddof=1))
@@ -102,7 +103,9 @@ def test_a_run_that_no_code_of_today_describes_is_kept_with_the_reason(records, 
 
 
 def test_a_line_that_a_machine_with_a_gpu_wrote_stays(records, tmp_path, capsys, monkeypatch):
-    on_gpu = replace(records[3], provenance=dict(records[3].provenance) | {"device": "NVIDIA X"})
+    on_gpu = changed(
+        records[3], provenance=dict(records[3].circumstances.provenance) | {"device": "NVIDIA X"}
+    )
     bundles.write(tmp_path, [on_gpu])
     monkeypatch.setattr(reproduction, "gpus_here", lambda: ())
     assert "0 runs to re-run, 0 re-run earlier" in call(tmp_path, capsys)[1]

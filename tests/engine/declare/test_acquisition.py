@@ -46,14 +46,14 @@ def test_the_row_of_greatest_predictive_variance_is_acquired_each_time():
     (outcome,) = outcomes(Spy())
     features = rows_of(POOL.source.table(0))[0][:, 0]
     pool = sorted(POOL.partition(0).pool, key=lambda row: -features[row])
-    assert outcome.record.acquired == tuple(pool[:3])
+    assert outcome.record.outcome.acquired == tuple(pool[:3])
 
 
 def test_a_batch_is_the_rows_of_greatest_score():
     (outcome,) = outcomes(Spy(), acquisition=Acquisition("variance", rounds=2, batch=4))
     features = rows_of(POOL.source.table(0))[0][:, 0]
     pool = sorted(POOL.partition(0).pool, key=lambda row: -features[row])
-    assert outcome.record.acquired == tuple(pool[:8])
+    assert outcome.record.outcome.acquired == tuple(pool[:8])
 
 
 def test_pieces_of_the_pool_are_scored_as_the_whole(monkeypatch):
@@ -61,20 +61,20 @@ def test_pieces_of_the_pool_are_scored_as_the_whole(monkeypatch):
         monkeypatch.setattr(acquiring, "CANDIDATES_AT_ONCE", pieces)
         method = Mfvi(epochs=3, draws=4)
         (outcome,) = outcomes(method, case=Case(POOL, mlp([3], outputs=1)))
-        return outcome.record.acquired
+        return outcome.record.outcome.acquired
 
     assert rows(1000) == rows(7)
 
 
 def test_random_acquisition_differs_by_fold_seed_and_round_and_comes_from_the_pool():
     chosen = [
-        outcomes(Mean(), (fold,), acquisition=RANDOM, seed=seed)[0].record.acquired
+        outcomes(Mean(), (fold,), acquisition=RANDOM, seed=seed)[0].record.outcome.acquired
         for fold, seed in ((0, 0), (0, 1), (1, 0))
     ]
     assert len(set(chosen)) == 3
     assert len(set(chosen[0])) == 3
     assert set(chosen[0]) <= set(POOL.partition(0).pool.tolist())
-    assert outcomes(Spy(), acquisition=RANDOM)[0].record.acquired == chosen[0]
+    assert outcomes(Spy(), acquisition=RANDOM)[0].record.outcome.acquired == chosen[0]
 
 
 def test_a_method_sees_the_targets_of_labelled_rows_alone(seen):
@@ -82,7 +82,7 @@ def test_a_method_sees_the_targets_of_labelled_rows_alone(seen):
     inputs, targets = rows_of(POOL.source.table(0))
     assert [len(problem.train) for problem in seen] == [8, 9, 10, 11]
     for problem, count in zip(seen, range(4), strict=True):
-        labelled = [*POOL.partition(0).train, *outcome.record.acquired[:count]]
+        labelled = [*POOL.partition(0).train, *outcome.record.outcome.acquired[:count]]
         mean, std = targets[labelled].mean(), targets[labelled].std()
         expected = torch.from_numpy((targets[labelled] - mean) / std)
         assert torch.allclose(problem.train.targets[:, 0].double(), expected, atol=1e-6)
@@ -109,13 +109,13 @@ def test_a_run_equals_fitting_predicting_and_acquiring_by_hand():
             rng = stream("predict", source, fold, 0, f"acquired_{count}")
             predicted = mean + std * posterior.predict(scaled, rng).mean[:, 0].numpy()
             error = float(np.sqrt(np.mean((predicted - targets[test]) ** 2)))
-            scores = outcome.record.scores[f"acquired_{count}"]
+            scores = outcome.record.outcome.scores[f"acquired_{count}"]
             assert scores["rmse"] == pytest.approx(error, rel=1e-5)
             if count < 3:
                 rng = stream("candidates", source, fold, 0, count)
                 variance = posterior.predict(data.test.inputs, rng).variance[:, 0]
                 row = pool.pop(int(variance.argmax()))
-                assert outcome.record.acquired[count] == row
+                assert outcome.record.outcome.acquired[count] == row
                 labelled.append(row)
 
 
@@ -126,10 +126,12 @@ def test_arms_share_the_partition_and_everything_before_the_first_acquisition():
         for arm in (ACTIVE, RANDOM)
     )
     for one, other in zip(active, random, strict=True):
-        assert one.record.facts["sha256"] == other.record.facts["sha256"]
-        assert one.record.scores["acquired_0"] == other.record.scores["acquired_0"]
-        assert one.record.acquired != other.record.acquired
-        assert one.record.scores["acquired_3"] != other.record.scores["acquired_3"]
+        assert (
+            one.record.circumstances.facts["sha256"] == other.record.circumstances.facts["sha256"]
+        )
+        assert one.record.outcome.scores["acquired_0"] == other.record.outcome.scores["acquired_0"]
+        assert one.record.outcome.acquired != other.record.outcome.acquired
+        assert one.record.outcome.scores["acquired_3"] != other.record.outcome.scores["acquired_3"]
 
 
 def test_repeats_fitted_together_equal_repeats_fitted_separately():
@@ -138,7 +140,7 @@ def test_repeats_fitted_together_equal_repeats_fitted_separately():
     together = outcomes(method, folds=(0, 1, 2), case=Case(POOL, network))
     for fold, outcome in enumerate(together):
         (alone,) = outcomes(method, folds=(fold,), case=Case(POOL, network))
-        assert alone.record.scores == outcome.record.scores
+        assert alone.record.outcome.scores == outcome.record.outcome.scores
         assert alone.predictions == outcome.predictions
 
 
@@ -165,12 +167,12 @@ def test_a_repeat_that_diverges_ends_alone():
     negative = [bool(POOL.load(fold).train.targets[0, 0] < 0) for fold in range(4)]
     assert 0 < sum(negative) < 4
     found = outcomes(Fragile(), folds=range(4))
-    statuses = [outcome.record.status for outcome in found]
+    statuses = [outcome.record.outcome.status for outcome in found]
     assert statuses == ["diverged" if bad else "completed" for bad in negative]
     for outcome, bad in zip(found, negative, strict=True):
-        assert len(outcome.record.acquired) == (2 if bad else 3)
+        assert len(outcome.record.outcome.acquired) == (2 if bad else 3)
         assert (outcome.predictions is None) == bad
-        assert set(outcome.record.scores) == (
+        assert set(outcome.record.outcome.scores) == (
             set() if bad else {f"acquired_{count}" for count in range(4)}
         )
 
@@ -192,8 +194,8 @@ class Nowhere:
 
 def test_nan_among_the_candidates_is_a_divergence():
     (outcome,) = outcomes(Nowhere())
-    assert outcome.record.status == "diverged"
-    assert "rows of the pool" in outcome.record.error
+    assert outcome.record.outcome.status == "diverged"
+    assert "rows of the pool" in outcome.record.outcome.error
 
 
 def test_a_pool_that_is_too_small_stops_the_suite_with_the_cure():

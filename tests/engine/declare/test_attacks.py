@@ -269,22 +269,24 @@ def carried_out(suite, tmp_path):
 def test_runs_are_scored_under_attack_from_what_is_kept(tmp_path):
     _, outcomes = carried_out(SUITE, tmp_path)
     record = outcomes["AdamW"].record
-    assert set(record.scores) == {e.condition.name for e in SUITE.evaluations}
-    assert record.scores["fgsm_0.5"]["nll"] > record.scores["clean"]["nll"] + 0.1
-    assert record.scores["fgsm_0"] == record.scores["clean"] | {"zero_gradient": 0.0}
+    assert set(record.outcome.scores) == {e.condition.name for e in SUITE.evaluations}
+    assert record.outcome.scores["fgsm_0.5"]["nll"] > record.outcome.scores["clean"]["nll"] + 0.1
+    assert record.outcome.scores["fgsm_0"] == record.outcome.scores["clean"] | {
+        "zero_gradient": 0.0
+    }
     prediction, targets = unpack(outcomes["AdamW"].predictions)["fgsm_0.5"]
     assert torch.equal(targets, Coins().load(0).test.targets)
     nll = -prediction.log_prob(targets).mean()
-    assert record.scores["fgsm_0.5"]["nll"] == pytest.approx(float(nll))
-    assert record.not_scored == {}
+    assert record.outcome.scores["fgsm_0.5"]["nll"] == pytest.approx(float(nll))
+    assert record.outcome.not_scored == {}
 
 
 def test_a_posterior_without_gradient_is_not_scored_and_has_not_failed(tmp_path):
     store, outcomes = carried_out(SUITE, tmp_path)
     record = store.read(outcomes["Mean"].record.key)
-    assert (record.status, set(record.scores)) == ("completed", {"clean"})
-    assert set(record.not_scored) == set(record.condition_origins) - {"clean"}
-    assert "Constant has no log_probs" in record.not_scored["fgsm_0.5"]
+    assert (record.outcome.status, set(record.outcome.scores)) == ("completed", {"clean"})
+    assert set(record.outcome.not_scored) == set(record.circumstances.condition_origins) - {"clean"}
+    assert "Constant has no log_probs" in record.outcome.not_scored["fgsm_0.5"]
 
 
 def test_finished_runs_stay_finished_and_new_metrics_are_scored_without_an_attack(
@@ -297,7 +299,7 @@ def test_finished_runs_stay_finished_and_new_metrics_are_scored_without_an_attac
         evaluations=tuple(replace(e, metrics=(*METRICS, "brier")) for e in SUITE.evaluations),
     )
     assert plan(more, store, "cpu").left == 0
-    scores = store.read(outcomes["AdamW"].record.key).scores
+    scores = store.read(outcomes["AdamW"].record.key).outcome.scores
     assert all("brier" in scores[e.condition.name] for e in SUITE.evaluations)
     other = replace(SUITE, evaluations=(*SUITE.evaluations, Evaluation(Fgsm(0.6), METRICS)))
     assert plan(other, store, "cpu").left == 2

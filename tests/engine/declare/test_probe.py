@@ -51,31 +51,38 @@ def outcome(*probes):
 
 def test_a_measurement_is_a_score_of_its_own_condition():
     record = outcome(Centre())
-    assert record.status == "completed"
-    assert set(record.scores) == {"clean", "layer_1_C"} == set(record.condition_origins)
-    assert record.condition_origins["layer_1_C"] == "original"
-    traits = {name: from_data(data) for name, data in record.condition_traits.items()}
+    assert record.outcome.status == "completed"
+    assert (
+        set(record.outcome.scores)
+        == {"clean", "layer_1_C"}
+        == set(record.circumstances.condition_origins)
+    )
+    assert record.circumstances.condition_origins["layer_1_C"] == "original"
+    traits = {name: from_data(data) for name, data in record.circumstances.condition_traits.items()}
     assert (traits["layer_1_C"].layer, traits["layer_1_C"].layer_kind) == (1, "C")
     assert traits["clean"].clean
     without = outcome()
-    assert record.scores["clean"] == without.scores["clean"]
+    assert record.outcome.scores["clean"] == without.outcome.scores["clean"]
     # A mean of 10,000 draws is within 0.05 of 0.
-    exact = outcome(Centre(samples=10_000)).scores["layer_1_C"]["eps_mu"]
-    assert exact == pytest.approx(record.diagnostics["centre"], abs=0.05)
+    exact = outcome(Centre(samples=10_000)).outcome.scores["layer_1_C"]["eps_mu"]
+    assert exact == pytest.approx(record.outcome.diagnostics["centre"], abs=0.05)
 
 
 def test_all_methods_are_measured_by_the_same_draws():
     def drawn(label):
         (run,) = (run for run in SUITE.runs() if run.label == label)
         (found,) = execute(Task((run,), CLEAN))
-        return found.record.scores["layer_1_C"]["eps_mu"] - found.record.diagnostics["centre"]
+        return (
+            found.record.outcome.scores["layer_1_C"]["eps_mu"]
+            - found.record.outcome.diagnostics["centre"]
+        )
 
     assert drawn("Mean") == pytest.approx(drawn("Shaken"), abs=1e-6)
 
 
 def test_probes_draw_apart():
     record = outcome(Centre(), Centre(condition="layer_2_C"))
-    first, second = (record.scores[f"layer_{k}_C"]["eps_mu"] for k in (1, 2))
+    first, second = (record.outcome.scores[f"layer_{k}_C"]["eps_mu"] for k in (1, 2))
     assert first != second
 
 
@@ -89,14 +96,14 @@ def test_probes_draw_apart():
 )
 def test_a_probe_that_goes_wrong_fails_the_run_and_says_why(probe, reason):
     record = outcome(probe)
-    assert record.status == "failed"
-    assert reason in record.error
-    assert record.scores == {}
+    assert record.outcome.status == "failed"
+    assert reason in record.outcome.error
+    assert record.outcome.scores == {}
 
 
 def test_a_posterior_of_which_nothing_can_be_measured_diverged():
     record = outcome(Centre(harm="diverges"))
-    assert (record.status, record.error) == ("diverged", "nothing to measure")
+    assert (record.outcome.status, record.outcome.error) == ("diverged", "nothing to measure")
 
 
 def test_other_settings_of_a_probe_are_another_run_and_none_leaves_the_name_as_it_was():
@@ -123,12 +130,12 @@ def test_a_changed_probe_is_measured_again_and_an_unchanged_one_is_not(tmp_path)
 
 def test_scoring_again_loses_no_measurement(tmp_path):
     store = kept(tmp_path)
-    before = {record.key: record.scores["layer_1_C"] for record in store.records()}
+    before = {record.key: record.outcome.scores["layer_1_C"] for record in store.records()}
     more = replace(SUITE, evaluations=(Evaluation(Clean(), ("rmse", "crps")),))
     assert plan(more, store, "cpu").left == 0
     for record in store.records():
-        assert record.scores["layer_1_C"] == before[record.key]
-        assert "crps" in record.scores["clean"]
+        assert record.outcome.scores["layer_1_C"] == before[record.key]
+        assert "crps" in record.outcome.scores["clean"]
 
 
 def test_distances_to_a_reference_leave_measurements_alone(tmp_path):

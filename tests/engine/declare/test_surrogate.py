@@ -80,7 +80,7 @@ def fit_stream(record):
 
 def test_an_attack_on_oneself_does_more_than_one_on_another(outcomes):
     for outcome in of(outcomes, "AdamW longer"):
-        scores = outcome.record.scores
+        scores = outcome.record.outcome.scores
         assert scores[OWN.name]["nll"] >= scores[TRANSFERRED.name]["nll"]
         assert scores[TRANSFERRED.name]["nll"] > scores["clean"]["nll"] + 0.1
 
@@ -88,9 +88,9 @@ def test_an_attack_on_oneself_does_more_than_one_on_another(outcomes):
 def test_a_posterior_without_gradient_is_attacked_through_the_surrogate(outcomes):
     for outcome in of(outcomes, "Mean"):
         record = outcome.record
-        assert set(record.not_scored) == {OWN.name}
-        assert {TRANSFERRED.name, WANDERING.name} <= set(record.scores)
-        assert "zero_gradient" not in record.scores[TRANSFERRED.name]
+        assert set(record.outcome.not_scored) == {OWN.name}
+        assert {TRANSFERRED.name, WANDERING.name} <= set(record.outcome.scores)
+        assert "zero_gradient" not in record.outcome.scores[TRANSFERRED.name]
 
 
 def test_the_surrogate_is_fitted_once_and_by_no_run_s_seed(monkeypatch):

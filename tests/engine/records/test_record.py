@@ -9,12 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bnnbench.engine.declare.description import digest
-from bnnbench.engine.records.record import Cost, Record, newest
+from bnnbench.engine.records.cost import Cost
+from bnnbench.engine.records.flat import gathered
+from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.records.record_json import LaterSchema, from_json, to_json
+from tests.records import changed
 
 RUN = {"method": {"type": "x:Y"}}
 
-RECORD = Record(
+RECORD = gathered(
     key=digest(RUN),
     suite="miniature",
     profile="quick",
@@ -40,7 +43,7 @@ RECORD = Record(
 def numbered(number: int, **changes: object) -> Record:
     """Return `RECORD` with other settings, and so with another key."""
     run = {**RUN, "seed": number}
-    return replace(RECORD, run=run, key=digest(run), seed=number, **changes)
+    return changed(RECORD, run=run, key=digest(run), seed=number, **changes)
 
 
 def test_a_record_is_read_as_it_was_written():
@@ -49,8 +52,8 @@ def test_a_record_is_read_as_it_was_written():
 
 @given(st.floats())
 def test_every_float_survives_to_the_last_bit(value):
-    record = replace(RECORD, scores={"clean": {"rmse": value}})
-    back = from_json(to_json(record)).scores["clean"]["rmse"]
+    record = changed(RECORD, scores={"clean": {"rmse": value}})
+    back = from_json(to_json(record)).outcome.scores["clean"]["rmse"]
     assert np.float64(back).tobytes() == np.float64(value).tobytes() or (back != back)
     assert (back != back) == (value != value)
 
@@ -60,8 +63,8 @@ def test_the_file_is_strict_json_even_with_infinities():
 
 
 def test_numbers_of_numpy_are_numbers():
-    record = replace(RECORD, facts={"rows": np.int64(3), "share": np.float32(0.5)})
-    assert from_json(to_json(record)).facts == {"rows": 3, "share": 0.5}
+    record = changed(RECORD, facts={"rows": np.int64(3), "share": np.float32(0.5)})
+    assert from_json(to_json(record)).circumstances.facts == {"rows": 3, "share": 0.5}
 
 
 def test_a_record_cut_anywhere_is_no_record():
@@ -87,7 +90,7 @@ def own(key, chosen, method="AdamW", **source):
     source = {"path": "/a/data.csv", "target_column": "price", "sha256": "1", "drop": []} | source
     run = {**RECORD.run, "source": source}
     provenance = {"finished": chosen}
-    return replace(
+    return changed(
         RECORD, key=key, origin="own", method=method, run=run, provenance=provenance, dataset="data"
     )
 
@@ -112,8 +115,8 @@ def test_runs_of_own_data_that_changed_do_not_stand_beside_later_ones(change):
 
 def test_of_two_settings_under_one_name_the_one_chosen_last_counts():
     first = replace(RECORD, key="0" * 20)
-    second = replace(RECORD, key="1" * 20, provenance={"finished": "2026-02-01"})
+    second = changed(RECORD, key="1" * 20, provenance={"finished": "2026-02-01"})
     elsewhere = replace(second, key="2" * 20, dataset="other")
     assert newest([second, elsewhere, first]) == [second, elsewhere]
-    again = replace(first, provenance={"finished": "2026-01-01", "chosen": "2026-03-01"})
+    again = changed(first, provenance={"finished": "2026-01-01", "chosen": "2026-03-01"})
     assert newest([second, elsewhere, again]) == [again, elsewhere]

@@ -32,14 +32,22 @@ def test_scores_are_in_target_units_whatever_the_rows_of_a_round():
     targets = rows_of(POOL.source.table(0))[1][POOL.partition(0).test]
     assert list(kept) == [f"acquired_{count}" for count in range(4)]
     for condition, (prediction, standardised) in kept.items():
-        metres = record.target["mean"] + record.target["std"] * standardised[:, 0].double()
+        metres = (
+            record.circumstances.target["mean"]
+            + record.circumstances.target["std"] * standardised[:, 0].double()
+        )
         assert torch.allclose(metres, torch.from_numpy(targets), atol=1e-5)
-        means = record.target["mean"] + record.target["std"] * prediction.mean[:, 0]
+        means = (
+            record.circumstances.target["mean"]
+            + record.circumstances.target["std"] * prediction.mean[:, 0]
+        )
         error = float((means - metres).square().mean().sqrt())
-        assert record.scores[condition]["rmse"] == pytest.approx(error, rel=1e-6)
+        assert record.outcome.scores[condition]["rmse"] == pytest.approx(error, rel=1e-6)
         # All rounds are scored on the first one's scale.
-        shift = record.scores[condition]["log_likelihood_standardised"]
-        expected = record.scores[condition]["log_likelihood"] + math.log(record.target["std"])
+        shift = record.outcome.scores[condition]["log_likelihood_standardised"]
+        expected = record.outcome.scores[condition]["log_likelihood"] + math.log(
+            record.circumstances.target["std"]
+        )
         assert shift == pytest.approx(expected)
 
 
@@ -65,7 +73,7 @@ class Measured(Far):
 
 def test_diagnostics_are_the_last_fits_and_converged_is_the_least_of_all():
     (outcome,) = outcomes(Wavering())
-    assert outcome.record.diagnostics == {"converged": 0.0, "rows": 11.0}
+    assert outcome.record.outcome.diagnostics == {"converged": 0.0, "rows": 11.0}
 
 
 def test_progress_counts_the_epochs_of_all_rounds():
@@ -92,7 +100,7 @@ def test_draws_of_earlier_rounds_that_would_fill_the_disk_are_not_kept(monkeypat
     monkeypatch.setattr(packing, "KEPT_ROUND_BYTES", 3 * 12 * 2 * 4 - 1)
     (outcome,) = outcomes(Mean())
     assert list(unpack(outcome.predictions)) == ["acquired_3"]
-    assert len(outcome.record.scores) == 4
+    assert len(outcome.record.outcome.scores) == 4
 
 
 def test_of_class_probabilities_earlier_rounds_keep_what_scores_need():
@@ -102,14 +110,14 @@ def test_of_class_probabilities_earlier_rounds_keep_what_scores_need():
     run = replace(run, method=Mfvi(epochs=1, draws=2))
     names = ("accuracy", "nll", "mutual_information")
     (outcome,) = execute(Task((run,), (Evaluation(Clean(), names),)))
-    assert outcome.record.status == "completed"
+    assert outcome.record.outcome.status == "completed"
     kept = unpack(outcome.predictions)
     assert [type(p).__name__ for p, _ in kept.values()] == [
         "CategoricalSummary",
         "CategoricalPredictive",
     ]
-    assert len(outcome.record.acquired) == 5
-    assert outcome.record.target is None
+    assert len(outcome.record.outcome.acquired) == 5
+    assert outcome.record.circumstances.target is None
 
 
 def carry_out(planned, kept):
@@ -129,8 +137,8 @@ def test_finished_repeats_are_skipped_and_new_metrics_scored_from_what_was_kept(
     more = suite(evaluations=(Evaluation(Clean(), metrics),))
     assert plan(more, kept, "cpu").left == 0
     for record in kept.records():
-        assert all("crps" in scores for scores in record.scores.values())
-        assert len(record.acquired) == 3
+        assert all("crps" in scores for scores in record.outcome.scores.values())
+        assert len(record.outcome.acquired) == 3
 
 
 def test_rounds_whose_draws_were_not_kept_stay_without_a_new_metric(tmp_path, monkeypatch):
@@ -141,6 +149,6 @@ def test_rounds_whose_draws_were_not_kept_stay_without_a_new_metric(tmp_path, mo
     more = suite(folds=1, evaluations=(Evaluation(Clean(), metrics),))
     for _ in range(2):
         assert plan(more, kept, "cpu").left == 0
-    found = [[c for c, s in r.scores.items() if "crps" in s] for r in kept.records()]
+    found = [[c for c, s in r.outcome.scores.items() if "crps" in s] for r in kept.records()]
     assert found
     assert all(conditions == ["acquired_3"] for conditions in found)

@@ -13,7 +13,7 @@ from bnnbench.commands.planning.plan import plan
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.run import checkpoints
 from bnnbench.engine.run.execute import execute
-from bnnbench.engine.run.task import Outcome, Task
+from bnnbench.engine.run.task import RunResult, Task
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.checkpoints.files import LEDGER, Ledger
@@ -57,9 +57,11 @@ def killed_in(epoch: int, task: Task) -> None:
         execute(task, listen)
 
 
-def same(one: Outcome, other: Outcome) -> bool:
+def same(one: RunResult, other: RunResult) -> bool:
     """Return whether two outcomes say the same but for costs and times."""
-    kept = [(o.record.scores, o.record.diagnostics, o.predictions) for o in (one, other)]
+    kept = [
+        (o.record.outcome.scores, o.record.outcome.diagnostics, o.predictions) for o in (one, other)
+    ]
     return kept[0] == kept[1]
 
 
@@ -70,8 +72,8 @@ def test_a_run_that_is_killed_goes_on_and_says_so(folder):
     (resumed,) = execute(task(folder), lambda *report: reports.append(report))
     assert [done for done, *_ in reports] == [4, 5, 6]
     assert same(whole, resumed)
-    assert resumed.record.provenance["resumed"] == 1
-    assert "resumed" not in whole.record.provenance
+    assert resumed.record.circumstances.provenance["resumed"] == 1
+    assert "resumed" not in whole.record.circumstances.provenance
 
 
 def test_its_cost_includes_all_attempts(folder):
@@ -106,15 +108,15 @@ def test_a_checkpoint_of_other_data_is_not_used(folder):
     place = folder / checkpoints.digest([[runs[0].key], 0, "cpu"])
     own.rename(place)
     (outcome,) = execute(other)
-    (note,) = outcome.record.provenance["checkpoints_not_used"]
+    (note,) = outcome.record.circumstances.provenance["checkpoints_not_used"]
     assert "data" in note
-    assert "resumed" not in outcome.record.provenance
+    assert "resumed" not in outcome.record.circumstances.provenance
 
 
 def test_without_the_store_on_this_machine_there_are_none(tmp_path):
     elsewhere = tmp_path / "not here" / checkpoints.FOLDER
     (outcome,) = execute(task(elsewhere))
-    assert outcome.record.status == "completed"
+    assert outcome.record.outcome.status == "completed"
     assert not elsewhere.parent.exists()
 
 
@@ -154,7 +156,11 @@ def only_run(out: Path) -> tuple[object, dict[str, object], object]:
     (record,) = store.records()
     (prediction, targets) = store.predictions(record.key)["clean"]
     numbers = [tensor.tolist() for tensor in vars(prediction).values() if tensor is not None]
-    return (record.scores, numbers, targets.tolist()), dict(record.provenance), record.cost
+    return (
+        (record.outcome.scores, numbers, targets.tolist()),
+        dict(record.circumstances.provenance),
+        record.cost,
+    )
 
 
 @pytest.fixture(scope="module")

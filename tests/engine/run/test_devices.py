@@ -63,12 +63,12 @@ def test_records_have_the_device_of_the_fit_and_keys_have_none():
     (named,) = execute(replace(task(Mean()), device="auto"))
     (plain,) = execute(task(Mean()))
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
-    assert named.record.provenance["device"] == gpu
-    assert plain.record.provenance["device"] == "cpu"
+    assert named.record.circumstances.provenance["device"] == gpu
+    assert plain.record.circumstances.provenance["device"] == "cpu"
     assert named.record.key == plain.record.key == RUN.key
 
 
 def test_the_device_of_a_lost_process_is_known_for_the_processor_alone():
     for device, recorded in (("cpu", "cpu"), ("auto", "unknown"), ("cuda", "unknown")):
         (outcome,) = lost(replace(task(Mean()), device=device), "the worker was killed")
-        assert outcome.record.provenance["device"] == recorded
+        assert outcome.record.circumstances.provenance["device"] == recorded

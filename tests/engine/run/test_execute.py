@@ -39,23 +39,28 @@ def test_a_record_says_which_run_it_is_and_what_came_of_it():
     record = outcome.record
     assert (record.key, record.run) == (RUN.key, RUN.description)
     assert (record.suite, record.profile, record.method) == ("miniature", "quick", "label")
-    assert (record.dataset, record.origin, record.fold, record.seed) == ("line", "original", 0, 0)
-    assert (record.status, record.error) == ("completed", None)
-    assert record.condition_origins == {"clean": "original"}
-    assert record.target["unit"] == "m"
+    assert (record.dataset, record.circumstances.origin, record.fold, record.seed) == (
+        "line",
+        "original",
+        0,
+        0,
+    )
+    assert (record.outcome.status, record.outcome.error) == ("completed", None)
+    assert record.circumstances.condition_origins == {"clean": "original"}
+    assert record.circumstances.target["unit"] == "m"
     assert record.reproduces == (
         {"paper": "004", "table": "1", "departures": ("one",), "whole": True},
     )
     assert record.cost.fit_seconds > 0
-    assert set(record.scores["clean"]) == {"rmse", "log_likelihood"}
+    assert set(record.outcome.scores["clean"]) == {"rmse", "log_likelihood"}
 
 
 def test_what_is_kept_is_what_the_scores_were_computed_from():
     (outcome,) = outcomes(Mean())
     prediction, targets = unpack(outcome.predictions)["clean"]
-    target = outcome.record.target
+    target = outcome.record.circumstances.target
     metres = target["std"] * (prediction.mean - targets)
-    assert outcome.record.scores["clean"]["rmse"] == pytest.approx(
+    assert outcome.record.outcome.scores["clean"]["rmse"] == pytest.approx(
         float(metres.square().mean()) ** 0.5
     )
     assert torch.equal(targets, Line().load(0).test.targets)
@@ -66,7 +71,7 @@ def test_a_group_gives_bit_for_bit_what_its_runs_give_alone():
     for outcome in together:
         record = outcome.record
         (alone,) = outcomes(Together(), folds=(record.fold,), seeds=(record.seed,))
-        assert alone.record.scores == record.scores
+        assert alone.record.outcome.scores == record.outcome.scores
         assert alone.predictions == outcome.predictions
     assert {outcome.record.cost.fitted_together for outcome in together} == {6}
 
@@ -138,13 +143,15 @@ def test_seeds_of_one_fold_share_its_rows(monkeypatch):
 
 def test_folds_of_unequal_size_are_not_stacked():
     records = [o.record for o in outcomes(Together(), fakes.Uneven(), folds=(0, 1), seeds=(0, 1))]
-    assert [record.status for record in records] == ["completed"] * 4
+    assert [record.outcome.status for record in records] == ["completed"] * 4
 
 
 def test_folds_of_unequal_noise_are_not_stacked():
     method = AdamW(epochs=1)
     found = outcomes(method, Sine(), folds=(0, 1), seeds=(0, 1), architecture=(Linear(1),))
-    assert [(o.record.status, o.record.error) for o in found] == [("completed", None)] * 4
+    assert [(o.record.outcome.status, o.record.outcome.error) for o in found] == [
+        ("completed", None)
+    ] * 4
 
 
 def test_only_the_one_that_diverges_in_a_group_diverges():
@@ -152,32 +159,32 @@ def test_only_the_one_that_diverges_in_a_group_diverges():
     limit = sorted(first_inputs)[2]
     records = [o.record for o in outcomes(Together(diverges_at=limit), folds=range(4))]
     for record, value in zip(records, first_inputs, strict=True):
-        assert record.status == ("diverged" if value > limit else "completed")
+        assert record.outcome.status == ("diverged" if value > limit else "completed")
 
 
 def test_a_divergence_is_a_result_with_its_reason():
     (outcome,) = outcomes(fakes.Diverging())
-    assert outcome.record.status == "diverged"
-    assert outcome.record.error == "the loss became infinite in epoch 3"
-    assert outcome.record.scores == {}
-    assert outcome.record.condition_origins == {"clean": "original"}
+    assert outcome.record.outcome.status == "diverged"
+    assert outcome.record.outcome.error == "the loss became infinite in epoch 3"
+    assert outcome.record.outcome.scores == {}
+    assert outcome.record.circumstances.condition_origins == {"clean": "original"}
     assert outcome.predictions is None
 
 
 def test_predicting_nan_is_divergence():
     (outcome,) = outcomes(fakes.Blank())
-    assert outcome.record.status == "diverged"
-    assert outcome.record.error == (
+    assert outcome.record.outcome.status == "diverged"
+    assert outcome.record.outcome.error == (
         "predicts NaN under the condition clean (GaussianPredictive.means)"
     )
-    assert math.isfinite(outcome.record.diagnostics["centre"])
+    assert math.isfinite(outcome.record.outcome.diagnostics["centre"])
 
 
 def test_a_bug_in_a_method_is_a_failure_with_its_traceback():
     (outcome,) = outcomes(fakes.Raising())
-    assert outcome.record.status == "failed"
-    assert outcome.record.error.splitlines()[-1] == "RuntimeError: a bug in the method"
-    assert "fakes.py" in outcome.record.error
+    assert outcome.record.outcome.status == "failed"
+    assert outcome.record.outcome.error.splitlines()[-1] == "RuntimeError: a bug in the method"
+    assert "fakes.py" in outcome.record.outcome.error
 
 
 @dataclass(frozen=True)
@@ -205,8 +212,8 @@ class Short:
 )
 def test_a_wrong_prediction_is_a_failure_that_says_so(what, error):
     (outcome,) = outcomes(Short(what))
-    assert outcome.record.status == "failed"
-    assert error in outcome.record.error
+    assert outcome.record.outcome.status == "failed"
+    assert error in outcome.record.outcome.error
 
 
 def test_missing_data_stops_the_suite():
@@ -226,7 +233,9 @@ def test_a_lost_task_leaves_failed_records_of_every_run():
     runs = (RUN, replace(RUN, fold=1))
     records = [o.record for o in lost(Task(runs, EVALUATIONS), "killed by SIGKILL")]
     assert [record.key for record in records] == [run.key for run in runs]
-    assert {(r.status, r.error) for r in records} == {("failed", "killed by SIGKILL")}
+    assert {(r.outcome.status, r.outcome.error) for r in records} == {
+        ("failed", "killed by SIGKILL")
+    }
 
 
 def test_networks_that_see_one_source_share_data_and_streams_but_no_key():
@@ -234,7 +243,7 @@ def test_networks_that_see_one_source_share_data_and_streams_but_no_key():
     runs = [replace(RUN, method=Drawing(), case=case) for case in cases]
     (plain,), (deep,) = (execute(Task((run,), EVALUATIONS)) for run in runs)
     assert plain.record.key != deep.record.key
-    assert plain.record.data_sha256 == deep.record.data_sha256
+    assert plain.record.circumstances.data_sha256 == deep.record.circumstances.data_sha256
     assert plain.predictions == deep.predictions
     assert [(o.record.dataset, o.record.title) for o in (plain, deep)] == [
         ("plain", ""),

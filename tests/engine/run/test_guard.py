@@ -79,8 +79,8 @@ def test_a_method_that_misbehaves_fails_and_the_next_sees_the_data_of_the_files(
     kept = source.load(0)
     before = [tensor.clone() for tensor in tensors(kept)]
     (outcome,) = outcomes(Rude(how), source)
-    assert outcome.record.status == "failed"
-    assert reason in outcome.record.error.splitlines()[-1]
+    assert outcome.record.outcome.status == "failed"
+    assert reason in outcome.record.outcome.error.splitlines()[-1]
     again = source.load(0)
     after = tensors(again)
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
@@ -88,11 +88,11 @@ def test_a_method_that_misbehaves_fails_and_the_next_sees_the_data_of_the_files(
 
 def test_fit_many_that_forgets_a_problem_fails_all_of_them():
     records = [outcome.record for outcome in outcomes(Few(), Line(), folds=(0, 1, 2))]
-    assert [record.status for record in records] == ["failed"] * 3
-    assert "2 posteriors for 3 problems" in records[0].error
+    assert [record.outcome.status for record in records] == ["failed"] * 3
+    assert "2 posteriors for 3 problems" in records[0].outcome.error
 
 
 def test_logits_are_not_taken_for_log_probabilities():
     (outcome,) = outcomes(Logits(""), Coins())
-    assert outcome.record.status == "failed"
-    assert "sum to 5.437, not to 1: are these logits?" in outcome.record.error
+    assert outcome.record.outcome.status == "failed"
+    assert "sum to 5.437, not to 1: are these logits?" in outcome.record.outcome.error

@@ -20,6 +20,7 @@ from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.networks.architectures import Linear, TorchModule
 from bnnbench.methods.source_code import method_digest
 from tests.methods.networks.modules.examples import Mlp, Undisciplined
+from tests.records import changed
 from tests.warm import python
 
 METHOD = AdamW(epochs=2)
@@ -32,7 +33,7 @@ def run_of(*layers) -> Run:
 
 def record_of(run: Run):
     (outcome,) = execute(Task((run,), (Evaluation(Clean(), ("rmse",)),)))
-    assert outcome.record.status == "completed", outcome.record.error
+    assert outcome.record.outcome.status == "completed", outcome.record.outcome.error
     return outcome.record
 
 
@@ -44,7 +45,7 @@ def test_a_record_names_the_network_and_can_be_repeated():
     assert module["parameters"] == 10 * 16 + 16 + 16 * 8 + 8 + 9
     assert len(module["structure_sha256"]) == 64
     assert module["source_sha256"].startswith("m1:")
-    assert record.provenance["module_members"] == ["one by one"]
+    assert record.circumstances.provenance["module_members"] == ["one by one"]
     assert rebuilt_run(record, ("tests",)) == run
 
 
@@ -66,14 +67,14 @@ def test_a_module_of_this_project_needs_no_leave():
 
 def test_a_bundle_tells_runs_of_other_code_from_those_that_cannot_be_repeated():
     record = record_of(run_of(Linear(1)))
-    committed = replace(
+    committed = changed(
         record,
-        provenance={**record.provenance, "dirty": False},
+        provenance={**record.circumstances.provenance, "dirty": False},
         code_sha256=method_digest(METHOD),
     )
     check([committed])
     with pytest.raises(Refused, match="made by other code than today's"):
-        check([replace(committed, code_sha256="0" * 64)])
+        check([changed(committed, code_sha256="0" * 64)])
 
 
 def test_keys_tell_networks_apart_by_their_structure_too(tmp_path, monkeypatch):
@@ -94,11 +95,13 @@ def test_keys_tell_networks_apart_by_their_structure_too(tmp_path, monkeypatch):
 
 def test_stacking_is_said_where_it_works_and_why_not_where_it_does_not():
     stacked = record_of(run_of(replace(LAYER, stacked=True)))
-    assert stacked.provenance["module_members"] == ["together, by torch.vmap"]
+    assert stacked.circumstances.provenance["module_members"] == ["together, by torch.vmap"]
     before = Linear(4)
     undisciplined = TorchModule(Undisciplined, 1, stacked=True)
     record = record_of(run_of(before, undisciplined))
-    assert record.provenance["module_members"] == ["one by one: it draws random numbers"]
+    assert record.circumstances.provenance["module_members"] == [
+        "one by one: it draws random numbers"
+    ]
 
 
 def test_a_network_from_elsewhere_has_a_process_of_its_own():
@@ -125,7 +128,7 @@ def test_workers_give_what_one_process_gives(tmp_path):
         )  # fmt: skip
         assert answer.returncode == 0, answer.stdout + answer.stderr
         records = Store(tmp_path / place / "uci").records()
-        scores[place] = {r.key: (r.scores, r.predictions_sha256) for r in records}
+        scores[place] = {r.key: (r.outcome.scores, r.outcome.predictions_sha256) for r in records}
     assert len(scores["serial"]) == 4
     assert scores["serial"] == scores["processes"]
 

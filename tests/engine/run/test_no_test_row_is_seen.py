@@ -89,12 +89,13 @@ def test_a_run_on_other_test_rows_is_the_same_fit_and_the_same_search(method, mo
         cache.forget()
         second = record_of(method)
     cache.forget()
-    assert first.status == second.status == "completed", first.error or second.error
-    assert first.scores != second.scores
-    assert first.data_sha256 != second.data_sha256
-    assert first.fitted_sha256 == second.fitted_sha256
-    assert without_clocks(first.search) == without_clocks(second.search)
-    assert first.diagnostics == second.diagnostics
+    for record in (first, second):
+        assert record.outcome.status == "completed", record.outcome.error
+    assert first.outcome.scores != second.outcome.scores
+    assert first.circumstances.data_sha256 != second.circumstances.data_sha256
+    assert first.circumstances.fitted_sha256 == second.circumstances.fitted_sha256
+    assert without_clocks(first.outcome.search) == without_clocks(second.outcome.search)
+    assert first.outcome.diagnostics == second.outcome.diagnostics
     assert first.cost.work == second.cost.work
 
 

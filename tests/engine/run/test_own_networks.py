@@ -77,17 +77,17 @@ def record_of(method, label="Own"):
 
 def test_the_record_names_the_network():
     record = record_of(LeastSquares()).record
-    assert record.status == "completed", record.error
-    assert record.own_network["class"] == f"{Slope.__module__}:Slope"
-    assert record.own_network["parameters"] == 2
-    assert from_json(to_json(record)).own_network == record.own_network
-    assert record_of(Mean()).record.own_network is None
+    assert record.outcome.status == "completed", record.outcome.error
+    assert record.outcome.own_network["class"] == f"{Slope.__module__}:Slope"
+    assert record.outcome.own_network["parameters"] == 2
+    assert from_json(to_json(record)).outcome.own_network == record.outcome.own_network
+    assert record_of(Mean()).record.outcome.own_network is None
 
 
 def test_what_is_no_network_is_a_failure():
     record = record_of(LeastSquares(broken=True)).record
-    assert record.status == "failed"
-    assert "needed a torch module, a NetworkDescription or None" in record.error
+    assert record.outcome.status == "failed"
+    assert "needed a torch module, a NetworkDescription or None" in record.outcome.error
 
 
 @pytest.fixture

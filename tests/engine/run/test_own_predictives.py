@@ -88,13 +88,16 @@ def run_of(kind, source=None, label="label"):
 def record_of(kind, metrics, source=None):
     task = Task((run_of(kind, source),), (Evaluation(Clean(), tuple(metrics)),))
     (outcome,) = execute(task)
-    assert outcome.record.status == "completed", outcome.record.error
+    assert outcome.record.outcome.status == "completed", outcome.record.outcome.error
     return outcome
 
 
 def test_third_party_answers_are_scored_and_the_others_say_what_is_missing():
     outcome = record_of("own", REGRESSION)
-    scores, unanswered = outcome.record.scores["clean"], outcome.record.unanswered["clean"]
+    scores, unanswered = (
+        outcome.record.outcome.scores["clean"],
+        outcome.record.outcome.unanswered["clean"],
+    )
     assert set(scores) == {"rmse", "mae"}
     assert set(unanswered) == set(REGRESSION) - set(scores)
     assert unanswered["log_likelihood"] == "Halves has no log_prob"
@@ -115,29 +118,29 @@ def test_third_party_answers_are_scored_and_the_others_say_what_is_missing():
 )
 def test_what_states_levels_is_scored_by_what_it_states(kind, answered, missing):
     record = record_of(kind, dict.fromkeys((*REGRESSION, *QUANTILES, *INTERVALS))).record
-    assert set(record.scores["clean"]) == answered
-    assert missing in record.unanswered["clean"]
+    assert set(record.outcome.scores["clean"]) == answered
+    assert missing in record.outcome.unanswered["clean"]
     std = Line().load(0).target.std
-    assert record.scores["clean"]["mpiw_90"] == pytest.approx(2 * std)
+    assert record.outcome.scores["clean"]["mpiw_90"] == pytest.approx(2 * std)
 
 
 def test_sets_of_classes_are_scored_by_coverage_and_size():
     record = record_of("sets", (*SETS, "accuracy"), Coins()).record
-    assert record.scores["clean"] == {"set_coverage": 1.0, "set_size": 2.0}
-    assert record.unanswered == {
+    assert record.outcome.scores["clean"] == {"set_coverage": 1.0, "set_size": 2.0}
+    assert record.outcome.unanswered == {
         "clean": {"accuracy": "SetPredictive has no mixture_log_probs and no log_prob"}
     }
 
 
 def test_a_condition_that_no_metric_can_score_stays_in_the_record_without_scores():
     record = record_of("sets", ("accuracy",), Coins()).record
-    assert (record.status, record.scores) == ("completed", {"clean": {}})
-    assert set(record.unanswered) == set(record.condition_data) == {"clean"}
+    assert (record.outcome.status, record.outcome.scores) == ("completed", {"clean": {}})
+    assert set(record.outcome.unanswered) == set(record.circumstances.condition_data) == {"clean"}
 
 
 def test_a_set_of_classes_for_a_real_target_is_a_failure():
     (outcome,) = execute(Task((run_of("sets"),), (Evaluation(Clean(), SETS),)))
-    assert "the data has a real target; got a SetPredictive" in outcome.record.error
+    assert "the data has a real target; got a SetPredictive" in outcome.record.outcome.error
 
 
 def test_a_later_metric_is_scored_or_its_lack_recorded_once(tmp_path):
@@ -146,8 +149,8 @@ def test_a_later_metric_is_scored_or_its_lack_recorded_once(tmp_path):
     store.write(outcome.record, outcome.predictions)
     assert rescore(store, {"clean": ("rmse", "mae", "crps")}) == 1
     record = store.read(outcome.record.key)
-    assert set(record.scores["clean"]) == {"rmse", "mae"}
-    assert record.unanswered == {"clean": {"crps": "Halves has no cdf"}}
+    assert set(record.outcome.scores["clean"]) == {"rmse", "mae"}
+    assert record.outcome.unanswered == {"clean": {"crps": "Halves has no cdf"}}
     assert rescore(store, {"clean": ("rmse", "mae", "crps")}) == 0
 
 
@@ -198,5 +201,5 @@ def test_a_report_of_a_class_that_cannot_be_imported_keeps_its_scores(results, t
     pages = "".join(page.read_text() for page in (tmp_path / "site").rglob("*.html"))
     assert "which this process has not imported" in pages
     assert "Halves has no cdf" in pages
-    rmse = next(r for r in store.current() if r.method == "Own").scores["clean"]["rmse"]
+    rmse = next(r for r in store.current() if r.method == "Own").outcome.scores["clean"]["rmse"]
     assert np.isfinite(rmse)

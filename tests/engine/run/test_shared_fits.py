@@ -86,17 +86,19 @@ def test_a_shared_fit_gives_what_each_would_have_alone_and_is_charged_to_both_in
     at_mean = runs(replace(IVON, draws=0), "IVON@mean")
     together = [o.record for o in execute(Task((*runs(), *at_mean), EVALUATIONS))]
     alone = [o.record for run in (*runs(), *at_mean) for o in execute(Task((run,), EVALUATIONS))]
-    assert [r.scores for r in together] == [r.scores for r in alone]
-    assert together[0].scores != together[2].scores
+    assert [r.outcome.scores for r in together] == [r.outcome.scores for r in alone]
+    assert together[0].outcome.scores != together[2].outcome.scores
     for first, second in zip(together[:2], together[2:], strict=True):
         assert second.cost.fit_of == first.key
         assert first.cost.fit_of is None
         assert second.cost.fit_seconds == first.cost.fit_seconds > 0
         assert (
-            second.cost.work == first.cost.work == {"gradient_rows": 8 * first.facts["train_rows"]}
+            second.cost.work
+            == first.cost.work
+            == {"gradient_rows": 8 * first.circumstances.facts["train_rows"]}
         )
         assert second.cost.fitted_together == first.cost.fitted_together == 2
-        assert second.fitted_sha256 == first.fitted_sha256
+        assert second.circumstances.fitted_sha256 == first.circumstances.fitted_sha256
         assert from_json(to_json(second)) == second
 
 
@@ -119,8 +121,8 @@ class Fails(Together):
 def test_a_failure_of_a_shared_fit_belongs_to_all_its_runs():
     both = (*runs(Fails(), seeds=1), *runs(Fails(draws=2), "other", seeds=1))
     found = [o.record for o in execute(Task(both, EVALUATIONS))]
-    assert [r.status for r in found] == ["failed", "failed"]
-    assert all("no luck" in r.error for r in found)
+    assert [r.outcome.status for r in found] == ["failed", "failed"]
+    assert all("no luck" in r.outcome.error for r in found)
     assert Fails.fits == [1]
 
 
@@ -138,8 +140,8 @@ class Picky(Together):
 def test_a_failure_after_a_shared_fit_belongs_to_its_own_run():
     both = (*runs(Picky(), seeds=1), *runs(Picky(draws=2), "other", seeds=1))
     first, second = (o.record for o in execute(Task(both, EVALUATIONS)))
-    assert first.status == "completed"
-    assert "not from this one" in second.error
+    assert first.outcome.status == "completed"
+    assert "not from this one" in second.outcome.error
 
 
 def test_a_report_counts_a_shared_fit_once_and_says_so(tmp_path):

@@ -1,7 +1,6 @@
 """Searches in records: trials, their test scores, and reproducible choices."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from bnnbench.engine.store.store import Store
 from bnnbench.methods.tuning.method import Tuned
 from bnnbench.methods.tuning.search import Search
 from tests.methods.tuning.fakes import Parabola
+from tests.records import changed
 from tests.suites.fakes import Line, Mean
 
 EVALUATIONS = (Evaluation(Clean(), ("rmse", "log_likelihood", "crps")),)
@@ -37,40 +37,42 @@ def outcomes():
 
 def test_the_record_holds_the_search_and_the_test_scores_of_all_trials(outcomes):
     first, second = (outcome.record for outcome in outcomes)
-    assert first.status == "completed", first.error
-    search = Search.from_data(first.search)
+    assert first.outcome.status == "completed", first.outcome.error
+    search = Search.from_data(first.outcome.search)
     assert len(search.settings) == 8
-    assert first.search == second.search
-    assert first.trial_scores.keys() == {str(trial) for trial in range(8)}
-    assert all(one.keys() == {"rmse", "log_likelihood"} for one in first.trial_scores.values())
-    chosen = first.trial_scores[str(int(first.diagnostics["chosen_trial"]))]
+    assert first.outcome.search == second.outcome.search
+    scores = first.outcome.trial_scores
+    assert scores.keys() == {str(trial) for trial in range(8)}
+    assert all(one.keys() == {"rmse", "log_likelihood"} for one in scores.values())
+    chosen = scores[str(int(first.outcome.diagnostics["chosen_trial"]))]
     for metric, value in chosen.items():
-        assert value == pytest.approx(first.scores["clean"][metric], rel=1e-6)
+        assert value == pytest.approx(first.outcome.scores["clean"][metric], rel=1e-6)
 
 
 def test_a_trial_that_diverges_in_predicting_costs_the_run_its_score_alone():
     ((outcome),) = executed(Tuned(Parabola(falls_above=0.2), trials=8))
     record = outcome.record
-    assert record.status == "completed", record.error
-    rates = [setting["rate"] for setting in Search.from_data(record.search).settings]
+    assert record.outcome.status == "completed", record.outcome.error
+    rates = [setting["rate"] for setting in Search.from_data(record.outcome.search).settings]
     sound = {str(trial) for trial, rate in enumerate(rates) if rate <= 0.2}
-    assert record.trial_scores.keys() == sound
+    assert record.outcome.trial_scores.keys() == sound
     assert 0 < len(sound) < 8
 
 
 def test_other_methods_have_none():
     ((outcome),) = executed(Mean())
-    assert outcome.record.search is None
-    assert outcome.record.trial_scores == {}
+    assert outcome.record.outcome.search is None
+    assert outcome.record.outcome.trial_scores == {}
 
 
 def test_a_record_with_a_search_survives_its_file(outcomes):
     record = outcomes[0].record
     again = from_json(to_json(record))
-    assert again.search == json.loads(json.dumps(record.search))
-    assert again.trial_scores == record.trial_scores
+    assert again.outcome.search == json.loads(json.dumps(record.outcome.search))
+    assert again.outcome.trial_scores == record.outcome.trial_scores
     assert np.array_equal(
-        Search.from_data(again.search).scores, Search.from_data(record.search).scores
+        Search.from_data(again.outcome.search).scores,
+        Search.from_data(record.outcome.search).scores,
     )
 
 
@@ -78,13 +80,13 @@ def test_a_changed_cell_or_choice_is_found(outcomes, tmp_path):
     store, outcome = Store(tmp_path), outcomes[0]
     record = store.write(outcome.record, outcome.predictions)
     assert false_scores(store, record) == []
-    better = json.loads(json.dumps(record.search))
+    better = json.loads(json.dumps(record.outcome.search))
     for block in better["log_likelihood"]:
         block[-1] = [5.0] * len(block[-1])
-    tampered = replace(record, search=better)
+    tampered = changed(record, search=better)
     assert "its search chooses trial 0" in " ".join(false_scores(store, tampered))
-    diagnostics = {**record.diagnostics, "chosen_rate": 3.0}
-    moved = replace(record, diagnostics=diagnostics)
+    diagnostics = {**record.outcome.diagnostics, "chosen_rate": 3.0}
+    moved = changed(record, diagnostics=diagnostics)
     assert "its rate is not that of trial" in " ".join(false_scores(store, moved))
-    broken = replace(record, search={"settings": []})
+    broken = changed(record, search={"settings": []})
     assert "its search cannot be read" in " ".join(false_scores(store, broken))

@@ -1,18 +1,18 @@
 """Bundles: records without predictions, in one file."""
 
 import tarfile
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from bnnbench.commands.bundle import Refused, check, main
 from bnnbench.commands.store import command as verify
-from bnnbench.engine.records.record import SCHEMA
+from bnnbench.engine.records.record_json import SCHEMA
 from bnnbench.engine.store import bundles
 from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.reports.read.bundles import read_bundle
 from bnnbench.reports.read.frames import results
+from tests.records import changed
 from tests.reports.synthetic import classified, keep, record, scored
 
 RUNS = [record(m, seed=s, code_sha256=m) for m in ("AdamW", "IVON") for s in range(3)]
@@ -100,7 +100,7 @@ def test_an_empty_folder_is_named(tmp_path):
 
 
 def dirty(value):
-    return {**RUNS[0].provenance, "dirty": value}
+    return {**RUNS[0].circumstances.provenance, "dirty": value}
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_with_its_predictions_a_bundle_is_a_store_that_can_be_scored_again(tmp_p
     rng = np.random.default_rng(0)
     predictions = {r.key: {"clean": classified(rng, 1.0, points=50)} for r in RUNS[:4]}
     true = [
-        replace(r, scores=scored(predictions[r.key], {"clean": ["nll", "accuracy"]}))
+        changed(r, scores=scored(predictions[r.key], {"clean": ["nll", "accuracy"]}))
         for r in RUNS[:4]
     ]
     keep(tmp_path / "results" / "cifar10", true, predictions)
@@ -151,8 +151,8 @@ def test_with_its_predictions_a_bundle_is_a_store_that_can_be_scored_again(tmp_p
     assert verify(["verify", "--rescore", str(tmp_path / "again")]) == 0
     assert "4 valid runs" in capsys.readouterr().out
     again = Store(tmp_path / "again" / "cifar10")
-    forged = replace(true[0], scores={"clean": {"nll": 0.01, "accuracy": 1.0}})
-    again.rewrite(replace(again.read(forged.key), scores=forged.scores))
+    forged = changed(true[0], scores={"clean": {"nll": 0.01, "accuracy": 1.0}})
+    again.rewrite(changed(again.read(forged.key), scores=forged.outcome.scores))
     assert verify(["verify", "--rescore", str(tmp_path / "again")]) == 3
 
 

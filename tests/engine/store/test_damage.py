@@ -30,6 +30,7 @@ from bnnbench.engine.store.store import CorruptRecord, Store, Unwritable
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.reports.read.load import read as read_results
 from tests.engine.records.test_record import RECORD, numbered
+from tests.records import changed
 from tests.suites.small_store import OUTCOMES
 from tests.warm import python
 
@@ -280,9 +281,9 @@ def test_a_folder_that_may_only_be_read_is_named(tmp_path, project):
 
 WRITER = """
 import sys
-from dataclasses import replace
 from pathlib import Path
 from bnnbench.engine.store.store import Store
+from tests.records import changed
 from tests.engine.store.test_damage import packed
 from tests.engine.records.test_record import RECORD
 store, name = Store(Path(sys.argv[1])), sys.argv[2]
@@ -291,9 +292,9 @@ print("ready", flush=True)
 sys.stdin.readline()
 for number in range(int(sys.argv[3])):
     size = 10 if number % 2 else 500
-    kept = store.write(replace(RECORD, method=name, diagnostics={"points": size}), content[size])
+    kept = store.write(changed(RECORD, method=name, diagnostics={"points": size}), content[size])
     if number % 3 == 0:
-        store.rewrite(replace(kept, facts={"again": number}))
+        store.rewrite(changed(kept, facts={"again": number}))
 """
 
 
@@ -304,7 +305,7 @@ def test_of_two_that_write_one_run_again_and_again_one_is_always_there_whole(
     without = "import bnnbench.engine.store.durable as d\nd.exchange = lambda *_: False\n"
     code = ("" if exchange else without) + WRITER
     store = Store(tmp_path)
-    store.write(replace(RECORD, diagnostics={"points": 10}), packed(10))
+    store.write(changed(RECORD, diagnostics={"points": 10}), packed(10))
     writers = [
         subprocess.Popen(
             python("-c", code, str(tmp_path), name, "25"),
@@ -331,7 +332,7 @@ def test_of_two_that_write_one_run_again_and_again_one_is_always_there_whole(
     assert missing == 0 or not exchange
     record = Store(tmp_path).read(RECORD.key)
     (prediction, _) = Store(tmp_path).predictions(RECORD.key)["clean"]
-    assert prediction.means.shape[1] == record.diagnostics["points"]
+    assert prediction.means.shape[1] == record.outcome.diagnostics["points"]
     assert [path.name for path in store.runs.iterdir() if not path.name.startswith(".")] == [
         RECORD.key
     ]
@@ -356,7 +357,7 @@ def test_what_was_chosen_last_is_last_though_the_clock_was_set_back(tmp_path, mo
     store = Store(tmp_path)
     list(store.records())  # as a command does first
     kept = store.write(second, None)
-    assert kept.provenance["chosen"] == "2026-05-01T00:00:00.001+00:00"
+    assert kept.circumstances.provenance["chosen"] == "2026-05-01T00:00:00.001+00:00"
     assert Store(tmp_path).current() == [kept]
 
 

@@ -233,10 +233,10 @@ def test_only_the_run_that_is_killed_or_takes_too_much_fails(tmp_path, project, 
     answer = subprocess.run(asked, cwd=project, capture_output=True, text=True, timeout=TIMEOUT)
     assert answer.returncode == 3, answer.stderr
     records = {record.method: record for record in Store(tmp_path / "troubled").records()}
-    assert {label: record.error for label, record in records.items()} == {
+    assert {label: record.outcome.error for label, record in records.items()} == {
         label: ERRORS[label] for label in labels
     }
-    assert records["Mean"].status == "completed"
+    assert records["Mean"].outcome.status == "completed"
 
 
 CLUSTER = """

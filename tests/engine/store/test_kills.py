@@ -9,7 +9,6 @@ import random
 import subprocess
 import time
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from bnnbench.engine.records.record import Record
 from bnnbench.engine.records.record_json import to_json
 from bnnbench.engine.store.store import Store
 from tests.engine.store.test_faults import alive, workers
+from tests.records import changed
 from tests.warm import process_of, python
 
 pytestmark = pytest.mark.long
@@ -37,12 +37,12 @@ def command(out: Path, executor: str) -> list[str]:
 def content(out: Path) -> dict[str, tuple[str, bytes]]:
     """Return key → record without times and provenance, and predictions, of completed runs."""
     store = Store(out / "forty")
-    done = [record for record in store.records() if record.status == "completed"]
+    done = [record for record in store.records() if record.outcome.status == "completed"]
     return {record.key: (essence(record), store.packed(record.key)) for record in done}
 
 
 def essence(record: Record) -> str:
-    return to_json(replace(record, cost=None, provenance={}))
+    return to_json(changed(record, cost=None, provenance={}))
 
 
 def crew_of(driver: subprocess.Popen) -> list[int]:

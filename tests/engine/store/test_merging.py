@@ -1,13 +1,13 @@
 """Several stores become one, with nothing lost and nothing damaged."""
 
 import shutil
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from bnnbench.engine.store.inspection import inspect
 from bnnbench.engine.store.store import Store
+from tests.records import changed
 from tests.suites.small_store import OUTCOMES, alter, call, tree, truncate
 
 LATER = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
@@ -46,7 +46,7 @@ def test_equal_runs_are_merged_to_one(two, capsys):
 def test_of_runs_that_differ_the_later_one_is_taken_and_a_line_says_so(two, capsys):
     first, _ = two
     key = OUTCOMES[1].record.key
-    other = replace(OUTCOMES[1].record, scores={"clean": {"rmse": 9.0}})
+    other = changed(OUTCOMES[1].record, scores={"clean": {"rmse": 9.0}})
     first.clock.see(LATER)
     first.write(other, OUTCOMES[0].predictions)
     out, code, told = merged(two, capsys)
@@ -61,9 +61,9 @@ def test_a_run_that_failed_on_another_machine_later_does_not_hide_one_that_ended
     first, second = two
     key = OUTCOMES[1].record.key
     second.clock.see(LATER)
-    second.write(replace(OUTCOMES[1].record, status="failed", error="no memory", scores={}), None)
+    second.write(changed(OUTCOMES[1].record, status="failed", error="no memory", scores={}), None)
     out, _, told = merged(two, capsys)
-    assert out.read(key).status == "completed"
+    assert out.read(key).outcome.status == "completed"
     assert f"taken from {first.folder}" in told
 
 

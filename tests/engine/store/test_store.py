@@ -25,6 +25,7 @@ from bnnbench.methods.predictions.predictive import (
     GaussianPredictive,
 )
 from tests.engine.records.test_record import RECORD
+from tests.records import changed
 
 
 def predictions(points: int, seed: int = 0):
@@ -168,7 +169,9 @@ def test_a_run_is_found_by_its_key(tmp_path):
     assert store.read(RECORD.key) is None
     assert list(store.run_keys()) == []
     kept = store.write(RECORD, pack(predictions(3)))
-    assert replace(kept, provenance=RECORD.provenance, predictions_sha256=None) == RECORD
+    assert (
+        changed(kept, provenance=RECORD.circumstances.provenance, predictions_sha256=None) == RECORD
+    )
     for reader in (store, Store(tmp_path)):
         assert reader.read(RECORD.key) == kept
         assert list(reader.records()) == [kept]
@@ -178,7 +181,7 @@ def test_a_run_is_found_by_its_key(tmp_path):
 def test_a_later_attempt_replaces_an_earlier_one(tmp_path):
     store = Store(tmp_path)
     store.write(RECORD, pack(predictions(3)))
-    failed = replace(RECORD, status="failed", error="no", scores={})
+    failed = changed(RECORD, status="failed", error="no", scores={})
     kept = store.write(failed, None)
     assert list(store.records()) == [kept]
     assert [p.name for p in store.runs.iterdir()] == [RECORD.key]

@@ -2,7 +2,6 @@
 
 import csv
 import io
-from dataclasses import replace
 
 import pandas as pd
 
@@ -10,8 +9,9 @@ from bnnbench.engine.store.store import Store
 from bnnbench.engine.store.tables import cost_rows, metric_rows, write_tables
 from bnnbench.metrics import METRICS
 from tests.engine.records.test_record import RECORD, numbered
+from tests.records import changed
 
-OTHER = replace(
+OTHER = changed(
     numbered(0),
     method='a, "quoted" <script>',
     scores={"clean": {"rmse": 1 / 3, "crps": float("nan")}, "rotated_60": {"rmse": 2.0}},
@@ -49,12 +49,12 @@ def test_the_order_of_records_does_not_matter():
 def test_values_survive_to_the_last_bit(tmp_path):
     value = 0.1 + 0.2
     store = Store(tmp_path)
-    store.write(replace(RECORD, scores={"clean": {"rmse": value}}), None)
+    store.write(changed(RECORD, scores={"clean": {"rmse": value}}), None)
     write_tables(store)
     (row,) = csv.DictReader(io.StringIO((tmp_path / "metrics.csv").read_text()))
     assert float(row["value"]) == value
 
 
 def test_a_metric_that_exists_no_more_has_no_unit():
-    (row,) = metric_rows([replace(RECORD, scores={"clean": {"forgotten": 1.0}})])
+    (row,) = metric_rows([changed(RECORD, scores={"clean": {"forgotten": 1.0}})])
     assert row[-3:] == ("forgotten", 1.0, "")

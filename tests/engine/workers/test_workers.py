@@ -66,9 +66,9 @@ def test_worker_processes_give_bit_for_bit_what_one_process_gives():
     for each in tasks:
         for one, other in zip(here[each], there[each], strict=True):
             assert one.predictions == other.predictions
-            assert (one.record.scores, one.record.status) == (
-                other.record.scores,
-                other.record.status,
+            assert (one.record.outcome.scores, one.record.outcome.status) == (
+                other.record.outcome.scores,
+                other.record.outcome.status,
             )
             assert one.record.key == other.record.key
     assert set(witness.starts) == set(tasks)
@@ -83,8 +83,8 @@ def test_a_worker_that_is_killed_costs_its_task_and_nothing_else(tmp_path):
     found, witness = results("processes", [always, *others, once])
     assert found[always] == Lost("the worker was killed by SIGKILL (out of memory?)")
     assert (tmp_path / "always").read_text() == "xx"
-    assert [found[other][0].record.status for other in others] == ["completed"] * 3
-    assert found[once][0].record.status == "completed"
+    assert [found[other][0].record.outcome.status for other in others] == ["completed"] * 3
+    assert found[once][0].record.outcome.status == "completed"
     reason = "the worker was killed by SIGKILL (out of memory?); trying once more"
     assert witness.losses == [reason] * 2
 
@@ -100,8 +100,8 @@ def test_a_device_that_fails_costs_the_task_and_nothing_else(name, isolate, tmp_
     found, witness = results(name, [always, *others, once], isolate=isolate)
     assert found[always] == Lost("the device failed: CUDA error: misaligned address")
     assert (tmp_path / "always").read_text() == "xx"
-    assert [found[other][0].record.status for other in others] == ["completed"] * 3
-    assert found[once][0].record.status == "completed"
+    assert [found[other][0].record.outcome.status for other in others] == ["completed"] * 3
+    assert found[once][0].record.outcome.status == "completed"
     reason = "the device failed: CUDA error: misaligned address; trying once more"
     assert witness.losses == [reason] * 2
 
@@ -112,7 +112,7 @@ def test_of_runs_fitted_together_the_one_to_blame_falls_alone():
     witness = Witness()
     found = list(executor("processes", Settings(workers=2)).map([together], witness))
     statuses = {
-        t.runs[0].fold: result if isinstance(result, Lost) else result[0].record.status
+        t.runs[0].fold: result if isinstance(result, Lost) else result[0].record.outcome.status
         for t, result in found
     }
     guilty = first_inputs.index(max(first_inputs))
@@ -128,7 +128,7 @@ def test_a_run_that_takes_too_long_is_stopped_and_not_repeated():
     found, witness = results("processes", [late, *others], limits=limits)
     assert time.monotonic() - start < 30
     assert found[late] == Lost("ran longer than 3 s")
-    assert [found[other][0].record.status for other in others] == ["completed"] * 3
+    assert [found[other][0].record.outcome.status for other in others] == ["completed"] * 3
     assert witness.starts.count(late) == 1
 
 
@@ -145,7 +145,7 @@ def test_a_run_that_needs_too_much_memory_is_tried_once_more_and_stopped():
     greedy, modest = task(Hungry(2 * 2**30)), task(Hungry(2**20))
     found, witness = results("processes", [greedy, modest], limits=Limits(bytes=2**30 * 3 // 2))
     assert found[greedy] == Lost("needed more than 1.5 GiB of memory")
-    assert found[modest][0].record.status == "completed"
+    assert found[modest][0].record.outcome.status == "completed"
     assert witness.losses == ["needed more than 1.5 GiB of memory; trying once more"]
 
 

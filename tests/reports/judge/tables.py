@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from bnnbench.engine.records.record import Cost, Record
+from bnnbench.engine.records.cost import Cost
+from bnnbench.engine.records.flat import gathered
+from bnnbench.engine.records.record import Record
 from tests.reports.synthetic import filled
 
 CASE = ["profile", "dataset", "method", "fold", "seed"]
@@ -44,7 +46,7 @@ def _record(
     settings: dict[str, object] = {"type": described["methods"].get(label, "")}
     costs = {f.name: run[f.name] for f in fields(Cost) if f.name in run and _known(run[f.name])}
     finished = {"commit": run["commit"], "machine": run["machine"], "device": run["device"]}
-    return Record(
+    return gathered(
         key=str(run["key"]),
         suite=str(run["suite"]),
         profile=profile,

@@ -7,10 +7,11 @@ import re
 import numpy as np
 import pytest
 
-from bnnbench.engine.records.record import Cost
+from bnnbench.engine.records.cost import Cost
 from bnnbench.reports.judge.answers import answer
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.style.words import all_of, counted, joined, quoted, some_of
+from tests.records import changed
 from tests.reports.synthetic import record, runs_of
 
 
@@ -116,8 +117,8 @@ def test_methods_with_too_few_runs_are_named():
 
 def test_runs_that_failed_are_counted_and_whose_they_are():
     runs = runs_of({"A": around(1.0), "B": around(1.1, stream=1)})
-    runs[7] = dataclasses.replace(runs[7], status="diverged", scores={})
-    runs[8] = dataclasses.replace(runs[8], status="failed", scores={})
+    runs[7] = changed(runs[7], status="diverged", scores={})
+    runs[8] = changed(runs[8], status="failed", scores={})
     assert answered(*runs).limits == "1 of 12 runs diverged and 1 failed (B 2 of 6)."
     assert answered(*runs[:-1]).limits == (
         "1 of 12 runs diverged, 1 failed and 1 was not run (B 3 of 6)."
@@ -127,7 +128,7 @@ def test_runs_that_failed_are_counted_and_whose_they_are():
 
 def test_runs_that_did_not_converge_are_counted():
     runs = runs_of({"A": around(1.0), "B": around(1.1, stream=1)})
-    runs[7] = dataclasses.replace(runs[7], diagnostics={"converged": 0.0})
+    runs[7] = changed(runs[7], diagnostics={"converged": 0.0})
     assert answered(*runs).limits == "1 completed run did not converge (B 1 of 6)."
     assert answered(*runs).best.endswith("Not compared: B (did not converge in one of six runs).")
 
@@ -193,8 +194,7 @@ def test_costs_are_beside_those_of_adamw():
 def test_a_constant_is_no_base_of_costs_and_not_compared():
     runs = timed({"IVON": around(1.0), "Floor": around(0.3)}, {"IVON": 5.0, "Floor": 0.001})
     runs = [
-        dataclasses.replace(r, diagnostics={"ignores_inputs": 1.0}) if r.method == "Floor" else r
-        for r in runs
+        changed(r, diagnostics={"ignores_inputs": 1.0}) if r.method == "Floor" else r for r in runs
     ]
     found = answered(*runs)
     assert found.cost == "A fit of IVON takes 5 s."

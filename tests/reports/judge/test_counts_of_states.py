@@ -2,7 +2,6 @@
 
 import functools
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.sections.condition_tables import condition_table
+from tests.records import changed
 from tests.reports.judge.tables import records_of_tables
 
 STATES = ("best", "leads", "equal", "undecided", "worse", "not eligible")
@@ -82,7 +82,7 @@ def test_the_best_of_a_store_is_not_best_once_a_run_failed_or_did_not_converge(c
         "diagnostics": {"diagnostics": {"converged": 0.0}},
     }[change]
     spoiled = [
-        replace(run, **changes) if (run.method, run.seed) == ("Ensemble", 0) else run
+        changed(run, **changes) if (run.method, run.seed) == ("Ensemble", 0) else run
         for run in records("cifar10")
         if run.profile == "quick"
     ]

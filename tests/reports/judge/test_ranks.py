@@ -10,6 +10,7 @@ from bnnbench.reports.judge.ranks import ranks
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.sections.ranking import draw_ranks, packed
 from bnnbench.reports.style.palette import styles
+from tests.records import changed
 from tests.reports.synthetic import record
 
 METHODS = ("AdamW", "IVON", "MFVI")
@@ -89,7 +90,7 @@ def test_networks_on_one_generated_source_are_no_data_sets_of_their_own():
 
 def test_a_method_that_fails_on_a_set_is_last_there_and_named():
     runs = [
-        dataclasses.replace(r, status="diverged", scores={})
+        changed(r, status="diverged", scores={})
         if (r.method, r.dataset) == ("AdamW", "set2") and r.fold < 3
         else r
         for r in store(6)
@@ -106,7 +107,7 @@ def test_runs_that_diverged_and_runs_that_failed_count_together():
     """Three of five are most runs; two of one kind and one of the other separately are not."""
     ends = {0: "diverged", 1: "diverged", 2: "failed"}
     records = [
-        dataclasses.replace(r, status=ends[r.fold], scores={})
+        changed(r, status=ends[r.fold], scores={})
         if (r.method, r.dataset) == ("AdamW", "set2") and r.fold in ends
         else r
         for r in store(6)
@@ -117,9 +118,9 @@ def test_runs_that_diverged_and_runs_that_failed_count_together():
 
 def test_few_diverged_runs_are_left_out_for_all_methods():
     runs = [
-        dataclasses.replace(r, status="diverged", scores={})
+        changed(r, status="diverged", scores={})
         if (r.method, r.dataset, r.fold) == ("AdamW", "set2", 0)
-        else dataclasses.replace(r, scores={"clean": {"rmse": 1e9 if r.method == "IVON" else 0.0}})
+        else changed(r, scores={"clean": {"rmse": 1e9 if r.method == "IVON" else 0.0}})
         if (r.dataset, r.fold) == ("set2", 0)
         else r
         for r in store(6)
@@ -130,7 +131,7 @@ def test_few_diverged_runs_are_left_out_for_all_methods():
 
 def test_infinite_scores_rank_last():
     runs = [
-        dataclasses.replace(r, scores={"clean": {"rmse": np.inf}}) if r.method == "AdamW" else r
+        changed(r, scores={"clean": {"rmse": np.inf}}) if r.method == "AdamW" else r
         for r in store(6)
     ]
     assert [p.method for p in ranked(runs).places] == ["IVON", "MFVI", "AdamW"]

@@ -1,10 +1,8 @@
 """Costs of fits on a GPU, which are not compared with costs on processors."""
 
-from dataclasses import replace
-
 import pytest
 
-from bnnbench.engine.records.record import Cost
+from bnnbench.engine.records.cost import Cost
 from bnnbench.reports.judge.summaries.costs import costs
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.devices import (
@@ -13,6 +11,7 @@ from bnnbench.reports.read.devices import (
     has_processor_seconds,
     timed_elsewhere,
 )
+from tests.records import changed
 from tests.reports.synthetic import PROVENANCE, runs_of
 
 H100 = "NVIDIA H100 80GB HBM3"
@@ -22,7 +21,7 @@ def on(devices):
     """Return a run of each method on its device, with ten seconds of wall time."""
     runs = runs_of({method: [1.0] for method in devices})
     return [
-        replace(
+        changed(
             run,
             cost=Cost(10.0, 0.1, 1.0, fit_cpu_seconds=2.0 + k),
             provenance={**PROVENANCE, "device": devices[run.method]},

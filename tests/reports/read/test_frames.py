@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import bnnbench
-from bnnbench.engine.records.record import Cost
+from bnnbench.engine.records.cost import Cost
 from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.engine.store.tables import write_tables
 from tests.engine.records.test_record import RECORD, numbered

@@ -19,40 +19,44 @@ def test_a_mean_is_over_the_corruptions_at_one_severity():
     run, found = corrupted(), with_means(corrupted())
     for word, conditions in (("corrupted", ALL_19), ("corrupted_test15", TEST_15)):
         for severity in range(1, 6):
-            values = [run.scores[c.name]["accuracy"] for c in conditions if c.severity == severity]
+            values = [
+                run.outcome.scores[c.name]["accuracy"] for c in conditions if c.severity == severity
+            ]
             assert len(values) == len(conditions) / 5
-            mean = found.scores[f"{word}_{severity}"]
+            mean = found.outcome.scores[f"{word}_{severity}"]
             assert mean["accuracy"] == pytest.approx(fmean(values))
-    assert found.scores["corrupted_3"]["nll"] == 1.0
-    assert all(found.scores[name] == scores for name, scores in run.scores.items())
+    assert found.outcome.scores["corrupted_3"]["nll"] == 1.0
+    assert all(found.outcome.scores[name] == scores for name, scores in run.outcome.scores.items())
 
 
 def test_the_origin_of_a_mean_is_the_least_of_its_parts():
     origins = {c.name: "original" for c in ALL_19} | {"corrupted_saturate_2": "generated"}
     found = with_means(corrupted(condition_origins={"clean": "original"} | origins))
-    assert found.condition_origins["corrupted_2"] == "generated"
-    assert found.condition_origins["corrupted_test15_2"] == "original"
-    assert found.condition_origins["corrupted_1"] == "original"
+    assert found.circumstances.condition_origins["corrupted_2"] == "generated"
+    assert found.circumstances.condition_origins["corrupted_test15_2"] == "original"
+    assert found.circumstances.condition_origins["corrupted_1"] == "original"
 
 
 def test_an_origin_that_this_version_does_not_know_is_the_least():
     origins = {c.name: "original" for c in ALL_19} | {"corrupted_saturate_2": "of 2030"}
     found = with_means(corrupted(condition_origins={"clean": "original"} | origins))
-    assert found.condition_origins["corrupted_2"] == "of 2030"
+    assert found.circumstances.condition_origins["corrupted_2"] == "of 2030"
 
 
 def test_there_is_no_mean_over_some_of_the_corruptions():
     whole = corrupted()
-    short = record(scores={n: s for n, s in whole.scores.items() if n != "corrupted_saturate_2"})
+    short = record(
+        scores={n: s for n, s in whole.outcome.scores.items() if n != "corrupted_saturate_2"}
+    )
     found = with_means(short)
-    assert "corrupted_2" not in found.scores
-    assert {"corrupted_1", "corrupted_test15_2"} <= found.scores.keys()
+    assert "corrupted_2" not in found.outcome.scores
+    assert {"corrupted_1", "corrupted_test15_2"} <= found.outcome.scores.keys()
 
 
 def test_a_metric_that_a_part_lacks_has_no_mean():
     whole = corrupted()
-    scores = dict(whole.scores) | {"corrupted_fog_4": {"accuracy": 0.5}}
-    assert set(with_means(record(scores=scores)).scores["corrupted_4"]) == {"accuracy"}
+    scores = dict(whole.outcome.scores) | {"corrupted_fog_4": {"accuracy": 0.5}}
+    assert set(with_means(record(scores=scores)).outcome.scores["corrupted_4"]) == {"accuracy"}
 
 
 def test_a_run_without_corruptions_stays_as_it_is():

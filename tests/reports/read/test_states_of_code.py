@@ -1,13 +1,12 @@
 """The states of code, packages and machines that runs come from."""
 
-from dataclasses import replace
-
 from bnnbench.reports.read.facts import origins
+from tests.records import changed
 from tests.reports.synthetic import record
 
 
 def run(seed, commit="a", **packages):
-    return replace(
+    return changed(
         record(seed=seed), provenance={"commit": commit, "packages": {"torch": "2.13", **packages}}
     )
 

@@ -1,18 +1,18 @@
 """Outcomes of runs: completed, diverged, failed and never started."""
 
-import dataclasses
 import math
 
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.success import Success, over_all, successes
+from tests.records import changed
 from tests.reports.synthetic import runs_of
 
 
 def store(dataset="boston"):
     runs = runs_of({"A": [1.0] * 4, "B": [1.0] * 4}, dataset=dataset)
-    runs[5] = dataclasses.replace(runs[5], status="diverged")
-    runs[6] = dataclasses.replace(runs[6], status="failed")
-    runs[0] = dataclasses.replace(runs[0], diagnostics={"converged": 0.0})
+    runs[5] = changed(runs[5], status="diverged")
+    runs[6] = changed(runs[6], status="failed")
+    runs[0] = changed(runs[0], diagnostics={"converged": 0.0})
     return runs[:-1]
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import bnnbench
-from bnnbench.engine.records.record import Cost
+from bnnbench.engine.records.cost import Cost
 from bnnbench.engine.store import bundles
 from bnnbench.reports.read import table_cache
 from tests.engine.records.test_record import numbered

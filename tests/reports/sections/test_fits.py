@@ -20,6 +20,7 @@ from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
 from bnnbench.reports.sections.fits import panels
 from bnnbench.reports.style.palette import Style, styles
+from tests.records import changed
 from tests.suites.fakes import Diverging, Line, Mean, Together
 
 SUITE = Suite(
@@ -62,7 +63,7 @@ def test_distances_stand_first_of_what_is_shown_for_all_data_sets(tmp_path):
     cells = {row.method: row.cells for row in distances.rows}
     for column, dataset in enumerate(("cubic", "cubic_gap")):
         of_mean = [r for r in store.current() if (r.method, r.dataset) == ("Mean", dataset)]
-        expected = np.mean([r.scores["clean"]["wasserstein2"] for r in of_mean])
+        expected = np.mean([r.outcome.scores["clean"]["wasserstein2"] for r in of_mean])
         assert cells["Mean"][column].mean == pytest.approx(expected)
     assert cells["Truth"] == ("not scored",) * 2
 
@@ -73,18 +74,18 @@ def test_the_panels_say_what_the_records_say(tmp_path):
     truth, other = drawn(store).drawings
     assert truth.caption == "the reference"
     numbers = [float(text) for text in re.findall(r"\d[\d.e-]*", other.caption.replace("W2", ""))]
-    scores = mean.scores["clean"]
+    scores = mean.outcome.scores["clean"]
     expected = [scores["wasserstein2"], scores["kl_from_reference"]]
     assert numbers == pytest.approx(expected, rel=0.005)
     (prediction, _) = store.predictions(mean.key)["clean"]
-    std = mean.target["std"] * prediction.variance.sqrt().mean().item()
+    std = mean.circumstances.target["std"] * prediction.variance.sqrt().mean().item()
     assert f"Mean standard deviation {std:.3g}, of the reference" in str(other.svg)
 
 
 def test_a_run_that_is_not_converged_is_marked(tmp_path):
     store = carried_out(tmp_path)
     for record in store.current():
-        store.rewrite(replace(record, diagnostics={"converged": float(record.method == "Mean")}))
+        store.rewrite(changed(record, diagnostics={"converged": float(record.method == "Mean")}))
     truth, other = drawn(store).drawings
     assert truth.caption == "the reference, not converged"
     assert "not converged" not in other.caption

@@ -1,7 +1,5 @@
 """Our folds and a publication's: paired differences by SciPy, and exclusions."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -11,6 +9,7 @@ from bnnbench.datasets.official.uci import SETS
 from bnnbench.reports.papers.literature import SOURCES
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.sections.literature import comparison, fold_means
+from tests.records import changed
 from tests.reports.synthetic import keep, record
 
 (MC_DROPOUT,) = SOURCES
@@ -82,7 +81,7 @@ def test_the_overlap_of_training_sets_widens_the_interval():
 
 
 def test_seeds_are_averaged_and_a_fold_with_a_failed_run_is_left_out():
-    failed = replace(a_run(1, 9.0, seed=1), status="failed", scores={})
+    failed = changed(a_run(1, 9.0, seed=1), status="failed", scores={})
     runs = [a_run(0, 1.0), a_run(0, 3.0, seed=1), a_run(1, 5.0), failed]
     assert fold_means(runs, "clean", "rmse") == {0: 2.0}
 

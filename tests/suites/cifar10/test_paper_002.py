@@ -133,5 +133,5 @@ def test_narrow_networks_run_from_end_to_end(profile, tmp_path):
     records = [from_json(p.read_text()) for p in tmp_path.glob("cifar10/runs/*/record.json")]
     assert {r.method for r in records} == set(suite.methods)
     for record in records:
-        assert record.status == "completed"
-        assert math.isfinite(record.scores["clean"]["nll"])
+        assert record.outcome.status == "completed"
+        assert math.isfinite(record.outcome.scores["clean"]["nll"])

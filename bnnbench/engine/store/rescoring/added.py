@@ -1,6 +1,5 @@
 """Scores that a suite adds to records of finished runs, and the truths that they need."""
 
-import dataclasses
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -48,11 +47,10 @@ def update(store: Store, records: Iterable[Record], completed: Callable[[Record]
 
 def without(record: Record, metrics: Container[str]) -> Record:
     """Return the record without scores by these metrics and reasons for missing ones."""
-    return dataclasses.replace(
-        record,
-        scores={c: _others(of, metrics) for c, of in record.scores.items()},
+    return record.with_outcome(
+        scores={c: _others(of, metrics) for c, of in record.outcome.scores.items()},
         unanswered={
-            c: left for c, of in record.unanswered.items() if (left := _others(of, metrics))
+            c: left for c, of in record.outcome.unanswered.items() if (left := _others(of, metrics))
         },
     )
 
@@ -62,14 +60,13 @@ def with_scores(
 ) -> Record:
     """Return the record with these scores and reasons in place of its own for these metrics."""
     bare = without(record, metrics)
-    conditions = {*bare.unanswered, *reasons}
-    return dataclasses.replace(
-        record,
-        scores={c: {**of, **values.get(c, {})} for c, of in bare.scores.items()},
+    conditions = {*bare.outcome.unanswered, *reasons}
+    return record.with_outcome(
+        scores={c: {**of, **values.get(c, {})} for c, of in bare.outcome.scores.items()},
         unanswered={
             c: both
             for c in sorted(conditions)
-            if (both := {**bare.unanswered.get(c, {}), **reasons.get(c, {})})
+            if (both := {**bare.outcome.unanswered.get(c, {}), **reasons.get(c, {})})
         },
     )
 
@@ -77,8 +74,9 @@ def with_scores(
 def is_answered(record: Record, metrics: Iterable[str]) -> bool:
     """Return whether under some condition each metric has a value, or a reason why not."""
     return any(
-        {*record.scores.get(condition, {}), *record.unanswered.get(condition, {})} >= set(metrics)
-        for condition in {*record.scores, *record.unanswered}
+        {*record.outcome.scores.get(condition, {}), *record.outcome.unanswered.get(condition, {})}
+        >= set(metrics)
+        for condition in {*record.outcome.scores, *record.outcome.unanswered}
     )
 
 

@@ -48,9 +48,11 @@ class AnotherRun:
         """The reason why these are no distances to an exact posterior; "" if they are."""
         if self.run is None:
             return "none, because its seed 0 was never run"
-        if self.run.status != "completed":
-            return ": ".join(filter(None, (f"none, it {self.run.status}", self.run.last_line)))
-        if self.run.diagnostics.get("converged", 1.0):
+        if self.run.outcome.status != "completed":
+            return ": ".join(
+                filter(None, (f"none, it {self.run.outcome.status}", self.run.outcome.last_line))
+            )
+        if self.run.outcome.diagnostics.get("converged", 1.0):
             return ""
         return "it did not converge, so these are not distances to the exact posterior"
 
@@ -58,7 +60,7 @@ class AnotherRun:
         """Return how a record of the fold is treated."""
         if record is self.run:
             return "left"
-        return "compared" if self.run and self.run.status == "completed" else "dropped"
+        return "compared" if self.run and self.run.outcome.status == "completed" else "dropped"
 
     def identity(self, record: Record) -> Mapping[str, str]:
         """Return the reference as it is named in records; other predictions, other identity."""
@@ -83,7 +85,7 @@ class AnotherRun:
         blamed = {c: f"{self.label}: {why}" for c, why in doubts.items()} | reasons
         return values, {
             condition: dict.fromkeys(DISTANCES, blamed[condition])
-            for condition in blamed.keys() & record.scores.keys()
+            for condition in blamed.keys() & record.outcome.scores.keys()
         }
 
     @cached_property
@@ -97,7 +99,7 @@ def named_run(record: Record, store: Store) -> AnotherRun | None:
     identity = record.reference or {}
     key = identity.get("key")
     run = store.read(key) if key and key in store.run_keys() else None
-    if run is None or run.predictions_sha256 != identity.get("sha256"):
+    if run is None or run.outcome.predictions_sha256 != identity.get("sha256"):
         return None
     return AnotherRun(run.method, run, store)
 
@@ -121,10 +123,12 @@ def _tabulated(record: Record, store: Store) -> tuple[dict[str, Tabulated], dict
     try:
         predictions = store.predictions(record.key)
     except NotImported as reason:
-        return {}, dict.fromkeys(record.scores, str(reason))
+        return {}, dict.fromkeys(record.outcome.scores, str(reason))
     for condition, (prediction, _) in predictions.items():
         try:
-            tabulated[condition] = Tabulated(_in_original_units(prediction, record.target))
+            tabulated[condition] = Tabulated(
+                _in_original_units(prediction, record.circumstances.target)
+            )
         except CannotAnswer as reason:
             reasons[condition] = message(reason)
         except Exception as error:

@@ -81,7 +81,7 @@ def _is_current(record: Record, truth: Truth) -> bool:
     role = truth.role(record)
     if role == "dropped":
         return record.reference is None
-    if role == "left" or record.status != "completed":
+    if role == "left" or record.outcome.status != "completed":
         return True
     return record.reference == truth.identity(record) and is_answered(record, truth.metrics)
 

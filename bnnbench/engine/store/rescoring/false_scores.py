@@ -23,7 +23,7 @@ def false_scores(store: Store, record: Record) -> list[str]:
     `CorruptRecord` if predictions are missing or incomplete.
     """
     try:
-        predictions = store.predictions(record.key) if record.predictions_sha256 else {}
+        predictions = store.predictions(record.key) if record.outcome.predictions_sha256 else {}
     except NotImported:
         return []
     try:
@@ -42,24 +42,27 @@ def false_scores(store: Store, record: Record) -> list[str]:
 
 def _false_choice(record: Record) -> Iterator[str]:
     """Yield a phrase if the search, evaluated again, chooses another trial or length."""
-    if record.search is None:
+    if record.outcome.search is None:
         return
     from bnnbench.methods.tuning.search import Search
 
     try:
-        search = Search.from_data(record.search)
-        trial = search.ranking[int(record.diagnostics["skipped_settings"])]
+        search = Search.from_data(record.outcome.search)
+        trial = search.ranking[int(record.outcome.diagnostics["skipped_settings"])]
         rung = search.best_lengths[trial]
         assert rung is not None
     except (ValueError, KeyError, IndexError) as error:
         yield f"its search cannot be read: {error!r}"
         return
     length = search.lengths[rung]
-    chosen = record.diagnostics.get("chosen_trial"), record.diagnostics.get("chosen_length")
+    chosen = (
+        record.outcome.diagnostics.get("chosen_trial"),
+        record.outcome.diagnostics.get("chosen_length"),
+    )
     if chosen != (trial, length):
         yield f"its search chooses trial {trial} at length {length}, not trial {chosen[0]}"
     for path, value in search.settings[trial].items():
-        recorded = record.diagnostics.get(f"chosen_{path}", math.nan)
+        recorded = record.outcome.diagnostics.get(f"chosen_{path}", math.nan)
         if isinstance(value, float) and not math.isclose(recorded, value, rel_tol=1e-6):
             yield f"its {path} is not that of trial {trial}"
 
@@ -69,14 +72,14 @@ def _computed(record: Record, predictions: Predictions) -> dict[str, Mapping[str
     computed: dict[str, Mapping[str, float | None]] = {}
     for condition, (prediction, targets) in predictions.items():
         if not (_is_earlier_round(record, condition) and hasattr(prediction, "summary")):
-            names = [name for name in record.scores.get(condition, {}) if name in METRICS]
-            scores = score(prediction, targets, names, record.target)
+            names = [name for name in record.outcome.scores.get(condition, {}) if name in METRICS]
+            scores = score(prediction, targets, names, record.circumstances.target)
             computed[condition] = {**dict.fromkeys(scores.unanswered), **scores.values}
     return computed
 
 
 def _without_predictions(record: Record, predictions: Predictions) -> Iterator[str]:
-    for condition, scores in record.scores.items():
+    for condition, scores in record.outcome.scores.items():
         believed = scores.keys() <= PROBED.keys() or _is_earlier_round(record, condition)
         if condition not in predictions and not believed:
             yield f"{condition} has scores without predictions"
@@ -87,7 +90,7 @@ def _differences(
 ) -> Iterator[str]:
     for condition, values in computed.items():
         for name, value in values.items():
-            recorded = record.scores.get(condition, {}).get(name)
+            recorded = record.outcome.scores.get(condition, {}).get(name)
             if recorded is not None and not _close(recorded, value):
                 yield f"{name} under {condition} is {recorded:.6g} and not {_text(value)}"
 
@@ -104,10 +107,10 @@ def _text(value: float | None) -> str:
 
 def _is_earlier_round(record: Record, condition: str) -> bool:
     """Return whether a condition is scored before the last fit of active learning."""
-    rounds = {name: _acquisitions(record, name) for name in record.condition_traits}
+    rounds = {name: _acquisitions(record, name) for name in record.circumstances.condition_traits}
     last = max(rounds.values(), default=0)
     return bool(record.run.get("acquisition")) and rounds.get(condition, 0) < last
 
 
 def _acquisitions(record: Record, condition: str) -> Any:
-    return record.condition_traits[condition].get("acquisitions") or 0
+    return record.circumstances.condition_traits[condition].get("acquisitions") or 0

@@ -34,7 +34,7 @@ class Function:
     @classmethod
     def of_fold(cls, case: Case, fold: int, records: Sequence[Record]) -> "Function":
         """Return the function of a case's fold, loading data only if a record lacks scores."""
-        completed = (record for record in records if record.status == "completed")
+        completed = (record for record in records if record.outcome.status == "completed")
         if all(is_answered(record, FAR) for record in completed):
             return cls(None)
         points = curve_of(case.source.load(fold))
@@ -56,7 +56,9 @@ class Function:
             require(prediction, "cdf")
         except (NotImported, CannotAnswer) as reason:
             return {}, {CONDITION: dict.fromkeys(FAR, message(reason))}
-        function = known_function(self.points, record.target or {"mean": 0.0, "std": 1.0})
+        function = known_function(
+            self.points, record.circumstances.target or {"mean": 0.0, "std": 1.0}
+        )
         return {CONDITION: {n: float(m.score(prediction, function)) for n, m in FAR.items()}}, {}
 
 
@@ -65,7 +67,7 @@ def named_function(record: Record, store: Store) -> Function | None:
 
     It is None for a record without such scores, or without points. Raises `CorruptRecord`.
     """
-    if not record.scores.get(CONDITION, {}).keys() & FAR.keys():
+    if not record.outcome.scores.get(CONDITION, {}).keys() & FAR.keys():
         return None
     points = curve(store, record)
     return None if points is None or points.truth is None else Function(points)

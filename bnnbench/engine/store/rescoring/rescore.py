@@ -1,6 +1,5 @@
 """Compute missing scores from stored predictions."""
 
-import dataclasses
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -44,9 +43,9 @@ def _lacking(record: Record, metrics: Mapping[str, Iterable[str]]) -> dict[str, 
         condition: [
             name
             for name in metrics.get(condition, ())
-            if name not in scores and name not in record.unanswered.get(condition, {})
+            if name not in scores and name not in record.outcome.unanswered.get(condition, {})
         ]
-        for condition, scores in record.scores.items()
+        for condition, scores in record.outcome.scores.items()
     }
     return {condition: names for condition, names in lacking.items() if names}
 
@@ -59,14 +58,17 @@ def _completed(record: Record, metrics: Mapping[str, Iterable[str]], store: Stor
         predictions = store.predictions(record.key)
     except NotImported:
         return record
-    scores = {condition: dict(of_condition) for condition, of_condition in record.scores.items()}
+    scores = {
+        condition: dict(of_condition) for condition, of_condition in record.outcome.scores.items()
+    }
     unanswered = {
-        condition: dict(of_condition) for condition, of_condition in record.unanswered.items()
+        condition: dict(of_condition)
+        for condition, of_condition in record.outcome.unanswered.items()
     }
     for condition, names in lacking.items():
         if condition in predictions or not record.run.get("acquisition"):
-            added = _scored(*predictions[condition], names, record.target)
+            added = _scored(*predictions[condition], names, record.circumstances.target)
             scores[condition] |= added.values
             if added.unanswered:
                 unanswered[condition] = unanswered.get(condition, {}) | dict(added.unanswered)
-    return dataclasses.replace(record, scores=scores, unanswered=unanswered)
+    return record.with_outcome(scores=scores, unanswered=unanswered)

@@ -92,11 +92,11 @@ def test_a_method_that_compiles_nothing_costs_no_seconds_of_compiling():
 
 
 def test_what_fails_while_compiling_is_left_to_the_fit():
-    assert outcome(Refuses()).status == "completed"
+    assert outcome(Refuses()).outcome.status == "completed"
 
 
 def test_compiling_changes_no_score():
-    assert outcome(Warm()).scores == outcome(Mean()).scores
+    assert outcome(Warm()).outcome.scores == outcome(Mean()).outcome.scores
 
 
 def test_runs_that_are_fitted_together_share_the_seconds(monkeypatch):
@@ -138,7 +138,7 @@ def test_a_first_epoch_on_few_rows_comes_before_the_clock(monkeypatch):
     report = progress.report
     monkeypatch.setattr(progress, "report", lambda *r: [epochs.append(r[0]), report(*r)])
     warm = trained(24)
-    assert ["fit of 16 rows", f"fit of {warm.facts['train_rows']} rows"] == CALLS
+    assert ["fit of 16 rows", f"fit of {warm.circumstances.facts['train_rows']} rows"] == CALLS
     assert epochs == [1, 1, 2, 3, 4, 5, 6]
     assert warm.cost.compile_seconds > 0
     assert trained(24, seed=1).cost.compile_seconds == 0
@@ -151,7 +151,7 @@ def test_it_changes_no_number(monkeypatch):
     monkeypatch.setattr(warming, "_begin", lambda method, problem: None)
     monkeypatch.setattr(warming, "_warm", set())
     cold = trained(24)
-    assert warm.scores == cold.scores
+    assert warm.outcome.scores == cold.outcome.scores
     assert len(CALLS) == 3
 
 
@@ -166,12 +166,12 @@ def test_an_error_in_it_is_left_to_the_fit(monkeypatch, error):
         raise error
 
     monkeypatch.setattr(Counted, "fit", fit)
-    assert trained(24).status == "completed"  # by fit_many
+    assert trained(24).outcome.status == "completed"  # by fit_many
     assert raised == [error]
 
 
 def test_a_strangers_method_is_fitted_once():
-    assert outcome(Warm()).status == "completed"
+    assert outcome(Warm()).outcome.status == "completed"
     assert CALLS.count("fit") == 1
 
 
@@ -207,7 +207,7 @@ class Watched(Pbp):
 network = (Linear(8), ReLU(), Linear(1))
 run = Run("miniature", "quick", "PBP", Case(Line(), network), Watched(epochs=2), fold=0, seed=0)
 (one,) = execute(Task((run,), (Evaluation(Clean(), ("rmse",)),)))
-assert one.record.status == "completed", one.record.error
+assert one.record.outcome.status == "completed", one.record.outcome.error
 print(json.dumps(counts[-2:]))
 """
 

@@ -29,6 +29,7 @@ from bnnbench.reports.read.predictions.truths import comparison
 from bnnbench.reports.sections.suites.truth import _choice, _drawings
 from bnnbench.reports.style.palette import styles
 from tests.engine.store.rescoring.test_distances import carried_out, of
+from tests.records import changed
 from tests.suites.truth.references.conftest import MODEL, SOURCE, keep_references, references
 
 __all__ = ["references"]
@@ -90,14 +91,14 @@ def test_scores_agree_with_the_stored_draws(finished):
     mean, std = f.mean(0), f.std(0)
     record = of(finished, "AdamW")
     point = finished.predictions(record.key)["clean"][0].means[0, :, 0].double().numpy()
-    scores = record.scores["clean"]
+    scores = record.outcome.scores["clean"]
     assert scores["mean_error"] == pytest.approx((np.abs(point - mean) / std).mean(), rel=1e-6)
     away = np.sqrt(std**2 + (point - mean) ** 2) / std
     assert scores["w2_relative"] == pytest.approx(away.mean(), rel=1e-6)
     assert scores["std_ratio"] == 0.0
     assert "joint_kl_5" not in scores
-    assert "whole functions" in record.unanswered["clean"]["joint_kl_5"]
-    assert CERTIFIED.keys() <= of(finished, "HMC").scores["clean"].keys()
+    assert "whole functions" in record.outcome.unanswered["clean"]["joint_kl_5"]
+    assert CERTIFIED.keys() <= of(finished, "HMC").outcome.scores["clean"].keys()
 
 
 def test_relations_follow_from_the_methods_classes(finished):
@@ -135,8 +136,11 @@ def test_a_method_with_its_own_noise_has_no_distance(small, store):
     other = replace(small, cases=(replace(small.cases[0], source=KnownNoise(SOURCE, 0.2)),))
     carried_out(other, store)
     record = of(store, "HMC")
-    assert "needed predictions with the model's noise" in record.unanswered["clean"]["w2_relative"]
-    assert not CERTIFIED.keys() & record.scores["clean"].keys()
+    assert (
+        "needed predictions with the model's noise"
+        in record.outcome.unanswered["clean"]["w2_relative"]
+    )
+    assert not CERTIFIED.keys() & record.outcome.scores["clean"].keys()
 
 
 def test_a_command_for_one_method_leaves_the_scores_of_others(small, store):
@@ -144,7 +148,7 @@ def test_a_command_for_one_method_leaves_the_scores_of_others(small, store):
     before = of(store, "AdamW")
     carried_out(replace(small, methods={"HMC": SUITE.methods["HMC"]}), store)
     assert of(store, "AdamW") == before
-    assert CERTIFIED.keys() & before.scores["clean"].keys()
+    assert CERTIFIED.keys() & before.outcome.scores["clean"].keys()
 
 
 def test_a_reference_that_is_refused_takes_its_scores_away(small, store, references):
@@ -153,16 +157,16 @@ def test_a_reference_that_is_refused_takes_its_scores_away(small, store, referen
     path.write_text(json.dumps(json.loads(path.read_text()) | {"chains": 4}))
     (doubt,) = add_distances(small, store)
     assert "known: certificate.json, passes: True" in doubt
-    assert not any(CERTIFIED.keys() & r.scores["clean"].keys() for r in store.current())
+    assert not any(CERTIFIED.keys() & r.outcome.scores["clean"].keys() for r in store.current())
 
 
 def test_a_score_that_was_changed_is_found(finished):
     record = of(finished, "HMC")
     assert false_scores(finished, record) == []
-    scores = {"clean": {**record.scores["clean"], "w2_relative": 0.01}}
+    scores = {"clean": {**record.outcome.scores["clean"], "w2_relative": 0.01}}
     assert (
         "w2_relative under clean is 0.01"
-        in false_scores(finished, replace(record, scores=scores))[0]
+        in false_scores(finished, changed(record, scores=scores))[0]
     )
 
 
@@ -199,7 +203,7 @@ def test_the_table_ranks_methods_of_one_relation_and_shows_floors(finished):
     assert floors["AdamW"] > 1 > floors["HMC"] > floors["HMC longer"] > 0.2
     f, y = drawn(finished), benchmark_targets(finished)
     density = np.exp(-((y - f) ** 2) / 0.18) / np.sqrt(2 * np.pi * 0.09)
-    scale = of(finished, "HMC").target["std"]
+    scale = of(finished, "HMC").circumstances.target["std"]
     expected = np.log(density.mean(0)).mean() - np.log(scale)
     assert float(rows["exact posterior"][headings["log lik."]]) == pytest.approx(expected, rel=5e-3)
 
@@ -212,7 +216,7 @@ def test_figures_show_ranks_width_densities_and_functions(finished):
     assert rows.keys() == SUITE.methods.keys()
     # Rows and table are from the same prediction: means over rows are the scores of seed 0.
     for method, of_method in rows.items():
-        scores = of(finished, method).scores["clean"]
+        scores = of(finished, method).outcome.scores["clean"]
         assert of_method.kl.mean() == pytest.approx(scores["kl_from_truth"], rel=1e-6)
     drawings = list(_drawings(found, styles(SUITE.methods), "x", "known"))
     assert [name for name, _ in drawings] == [

@@ -21,6 +21,7 @@ from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.methods.predictions.base import CannotAnswer
 from bnnbench.metrics import DISTANCES
+from tests.records import changed
 from tests.suites.fakes import Coins, Diverging, Line, Mean, Slow, Together
 
 SUITE = Suite(
@@ -51,7 +52,7 @@ def of(store: Store, method: str, fold: int = 0, seed: int = 0):
 def in_metres(store: Store, record):
     """Return the stored mixture at each point, by NumPy, in the target's unit."""
     (prediction, _) = store.predictions(record.key)["clean"]
-    mean, std = record.target["mean"], record.target["std"]
+    mean, std = record.circumstances.target["mean"], record.circumstances.target["std"]
     means = mean + std * prediction.means.double().numpy()[..., 0]
     return means, std * prediction.variances.double().numpy()[..., 0] ** 0.5
 
@@ -72,20 +73,24 @@ def test_scores_are_the_distances_of_the_kept_predictions_in_target_units(tmp_pa
 
             q, p = densities(means, stds), densities(true_means, true_stds)
             kl = np.trapezoid(p * np.log(p / q), x)
-            assert record.scores["clean"]["kl_from_reference"] == pytest.approx(kl, rel=1e-6)
+            assert record.outcome.scores["clean"]["kl_from_reference"] == pytest.approx(
+                kl, rel=1e-6
+            )
             levels = [integrate.cumulative_trapezoid(f, x, initial=0) for f in (q, p)]
             inside = np.linspace(1e-7, 1 - 1e-7, 100_001)
             gap = np.interp(inside, levels[0], x) - np.interp(inside, levels[1], x)
             expected = np.sqrt(np.trapezoid(gap**2, inside))
-            assert record.scores["clean"]["wasserstein2"] == pytest.approx(expected, rel=1e-3)
+            assert record.outcome.scores["clean"]["wasserstein2"] == pytest.approx(
+                expected, rel=1e-3
+            )
 
 
 def test_the_reference_run_alone_has_no_distance(tmp_path):
     store = Store(tmp_path)
     carried_out(replace(SUITE, seeds=2), store)
-    assert not DISTANCES.keys() & of(store, "Truth").scores["clean"].keys()
+    assert not DISTANCES.keys() & of(store, "Truth").outcome.scores["clean"].keys()
     for method, seed in [("Truth", 1), ("One", 0), ("One", 1)]:
-        assert of(store, method, seed=seed).scores["clean"].keys() == {"rmse", *DISTANCES}
+        assert of(store, method, seed=seed).outcome.scores["clean"].keys() == {"rmse", *DISTANCES}
 
 
 def test_a_reference_that_comes_later_gives_finished_runs_their_distances(tmp_path):
@@ -93,19 +98,19 @@ def test_a_reference_that_comes_later_gives_finished_runs_their_distances(tmp_pa
     others = {label: m for label, m in SUITE.methods.items() if label != "Truth"}
     (line,) = carried_out(replace(SUITE, methods=others), store)
     assert line == "distances to Truth on line, fold 0, 1: none, because its seed 0 was never run"
-    assert of(store, "One").scores["clean"].keys() == {"rmse"}
+    assert of(store, "One").outcome.scores["clean"].keys() == {"rmse"}
     assert carried_out(SUITE, store) == []
     at_once = Store(tmp_path / "at once")
     carried_out(SUITE, at_once)
     for method in others:
-        assert of(store, method).scores == of(at_once, method).scores
+        assert of(store, method).outcome.scores == of(at_once, method).outcome.scores
 
 
 def test_methods_chosen_without_the_reference_are_compared_with_its_kept_run(tmp_path):
     store = Store(tmp_path)
     carried_out(replace(SUITE, methods={"Truth": Mean()}), store)
     assert carried_out(replace(SUITE, methods={"One": Together()}), store) == []
-    assert of(store, "One").scores["clean"].keys() == {"rmse", *DISTANCES}
+    assert of(store, "One").outcome.scores["clean"].keys() == {"rmse", *DISTANCES}
 
 
 def test_every_run_that_gets_distances_is_told(tmp_path):
@@ -141,7 +146,7 @@ def test_another_reference_replaces_the_distances(tmp_path):
     earlier = of(store, "One")
     carried_out(changed, store)
     carried_out(changed, fresh)
-    assert of(store, "One").scores == of(fresh, "One").scores
+    assert of(store, "One").outcome.scores == of(fresh, "One").outcome.scores
     assert of(store, "One").reference != earlier.reference
 
 
@@ -151,7 +156,7 @@ def test_a_reference_that_fails_takes_the_distances_away_and_says_why(tmp_path):
     broken = replace(SUITE, methods=dict(SUITE.methods) | {"Truth": Diverging()})
     (line,) = carried_out(broken, store)
     assert line.startswith("distances to Truth on line, fold 0, 1: none, it diverged: the loss")
-    assert of(store, "One").scores["clean"].keys() == {"rmse"}
+    assert of(store, "One").outcome.scores["clean"].keys() == {"rmse"}
     assert of(store, "One").reference is None
 
 
@@ -160,17 +165,17 @@ def test_a_reference_that_is_not_converged_is_named(tmp_path):
     carried_out(SUITE, store)
     for fold, converged in enumerate([1.0, 0.0]):
         truth = of(store, "Truth", fold)
-        store.rewrite(replace(truth, diagnostics={"converged": converged}))
+        store.rewrite(changed(truth, diagnostics={"converged": converged}))
     (line,) = add_distances(SUITE, store)
     assert line.startswith("distances to Truth on line, fold 1: it did not converge")
-    assert DISTANCES.keys() < of(store, "One", 1).scores["clean"].keys()
+    assert DISTANCES.keys() < of(store, "One", 1).outcome.scores["clean"].keys()
 
 
 def test_a_method_that_failed_has_no_distance(tmp_path):
     store = Store(tmp_path)
     methods = {"Truth": Mean(), "Broken": Diverging()}
     assert carried_out(replace(SUITE, methods=methods), store) == []
-    assert of(store, "Broken").scores == {}
+    assert of(store, "Broken").outcome.scores == {}
 
 
 def test_a_record_names_the_predictions_that_its_distances_are_to(tmp_path):
@@ -201,15 +206,15 @@ def test_what_cannot_be_compared_is_asked_once_and_a_later_answer_leaves_no_reas
         patched.setattr(another_run, "_in_original_units", refuse)
         carried_out(SUITE, store)
         asked = of(store, "One")
-        assert asked.unanswered["clean"].keys() == DISTANCES.keys()
+        assert asked.outcome.unanswered["clean"].keys() == DISTANCES.keys()
         before = (store.runs / asked.key / "record.json").stat().st_mtime_ns
         add_distances(SUITE, store)
         assert (store.runs / asked.key / "record.json").stat().st_mtime_ns == before
     for method in ("One", "Other"):  # with another reference, everything is compared again
         carried_out(replace(SUITE, reference=method), store)
     answered = of(store, "One")
-    assert answered.scores["clean"].keys() >= DISTANCES.keys()
-    assert "clean" not in answered.unanswered
+    assert answered.outcome.scores["clean"].keys() >= DISTANCES.keys()
+    assert "clean" not in answered.outcome.unanswered
 
 
 def test_class_probabilities_are_refused(tmp_path):
@@ -223,7 +228,7 @@ def test_class_probabilities_are_refused(tmp_path):
 def test_a_suite_without_reference_says_and_scores_nothing(tmp_path):
     store = Store(tmp_path)
     assert carried_out(replace(SUITE, reference=None), store) == []
-    assert of(store, "One").scores["clean"].keys() == {"rmse"}
+    assert of(store, "One").outcome.scores["clean"].keys() == {"rmse"}
 
 
 def test_the_command_prints_distances_and_says_why_there_are_none(tmp_path, capsys):
@@ -245,7 +250,7 @@ def test_equal_predictions_are_at_no_distance(tmp_path, seed):
     store = Store(tmp_path)
     same = {"Truth": Together(), "Same": Together(diverges_at=1e9)}
     carried_out(replace(SUITE, methods=same, seeds=seed + 1), store)
-    scores = of(store, "Same").scores["clean"]
+    scores = of(store, "Same").outcome.scores["clean"]
     assert torch.equal(
         store.predictions(of(store, "Same").key)["clean"][0].means,
         store.predictions(of(store, "Truth").key)["clean"][0].means,

@@ -17,6 +17,7 @@ from bnnbench.engine.store.inspection import inspect
 from bnnbench.engine.store.rescoring.distances import add_distances
 from bnnbench.engine.store.store import Store
 from bnnbench.metrics import FAR
+from tests.records import changed
 from tests.suites.fakes import Line, Mean
 
 SUITE = Suite(
@@ -52,14 +53,14 @@ def test_scores_are_the_cdf_at_the_law_of_the_sines_in_the_targets_own_unit(stor
     """Compute distribution, grid and prediction again, by NumPy and in raw units."""
     for record in store.current():
         prediction, _ = store.predictions(record.key)["clean"]
-        target = record.target
+        target = record.circumstances.target
         means = target["mean"] + target["std"] * prediction.means.double().numpy()[0, :, 0]
         stds = target["std"] * prediction.variances.double().numpy()[0, :, 0] ** 0.5
         x = SineFar().table(record.fold).test_inputs[:, 0]
         truth = 0.5 * x + 0.2 * np.sin(2 * np.pi * x) + 0.3 * np.sin(4 * np.pi * x)
         cdf = stats.norm.cdf(truth, means, stds)
         for side, name in ((x < -10, "negative"), (x > 10, "positive")):
-            found = record.scores["clean"][f"cdf_at_truth_{name}"]
+            found = record.outcome.scores["clean"][f"cdf_at_truth_{name}"]
             assert found == pytest.approx(np.median(cdf[side]), abs=1e-5)
 
 
@@ -73,8 +74,8 @@ def test_records_that_have_the_scores_are_left_alone(store):
 def test_a_score_that_its_predictions_do_not_give_is_found(store):
     assert inspect(store, rescore=True).findings == ()
     record = next(iter(store.current()))
-    scores = {"clean": {**record.scores["clean"], "cdf_at_truth_positive": 0.123}}
-    store.rewrite(replace(record, scores=scores))
+    scores = {"clean": {**record.outcome.scores["clean"], "cdf_at_truth_positive": 0.123}}
+    store.rewrite(changed(record, scores=scores))
     (finding,) = inspect(store, rescore=True).findings
     assert "cdf_at_truth_positive under clean is 0.123" in str(finding)
 
@@ -83,4 +84,4 @@ def test_a_law_that_is_not_known_gives_a_doubt_and_no_score(tmp_path):
     store, suite = Store(tmp_path), replace(SUITE, cases=(Case(Line(), ()),))
     (doubt,) = carried_out(suite, store)
     assert "line, fold 0, 1: none, it is unknown" in doubt
-    assert not any(FAR.keys() & r.scores["clean"].keys() for r in store.current())
+    assert not any(FAR.keys() & r.outcome.scores["clean"].keys() for r in store.current())

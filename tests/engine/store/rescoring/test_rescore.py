@@ -27,7 +27,7 @@ def kept(folder, *metrics, run=RUN):
 def test_scores_added_later_equal_scores_given_at_once(tmp_path):
     later, at_once = kept(tmp_path / "later", "rmse"), kept(tmp_path / "at once", *ALL)
     assert rescore(later, {"clean": ALL}) == 1
-    assert later.read(RUN.key).scores == at_once.read(RUN.key).scores
+    assert later.read(RUN.key).outcome.scores == at_once.read(RUN.key).outcome.scores
 
 
 def test_a_record_that_lacks_nothing_is_left_alone(tmp_path):

@@ -132,7 +132,7 @@ def test_workers_are_asked_for_before_there_is_a_machine(tmp_path, project, envi
         output, _ = driver.communicate(timeout=TIMEOUT)
     assert driver.returncode == 0, output
     records = Store(tmp_path / "miniature").records()
-    assert [record.provenance["device"] for record in records] == ["cpu"] * 2
+    assert [record.circumstances.provenance["device"] for record in records] == ["cpu"] * 2
 
 
 def test_a_head_without_a_gpu_decides_nothing_and_own_files_travel(
@@ -151,7 +151,7 @@ def test_a_head_without_a_gpu_decides_nothing_and_own_files_travel(
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert "(Ray, 1 at once, 0.25 GPU each (--gpus))" in answer.stdout
     (record,) = Store(tmp_path / "miniature").records()
-    assert record.diagnostics == {"gpu": 1.0, "share": 0.25, "copied": 1.0}
+    assert record.outcome.diagnostics == {"gpu": 1.0, "share": 0.25, "copied": 1.0}
 
 
 def patience(clock, **settings) -> tuple[Patience, Witness]:

@@ -153,7 +153,7 @@ def test_a_job_that_is_put_into_the_queue_again_keeps_its_results():
     assert len(results) == 3
     assert [len(each.runs) for each, _ in results] == [1, 1, 1]
     assert results[2][0].runs == second.runs[1:]
-    assert results[2][1][0].record.status == "completed"
+    assert results[2][1][0].record.outcome.status == "completed"
 
 
 @pytest.mark.long
@@ -169,7 +169,9 @@ def test_the_local_stand_in_packs_runs_and_finds_own_files(tmp_path, suite):
     assert code == 0, output
     assert "6 to do (Slurm, 1 at once)" in output
     assert "6 of 6 runs completed" in output
-    assert {record.provenance["device"] for record in suite.records().values()} == {"cpu"}
+    assert {record.circumstances.provenance["device"] for record in suite.records().values()} == {
+        "cpu"
+    }
 
 
 def test_tasks_of_one_job_come_back_as_what_they_were(tmp_path, slurm):
@@ -181,7 +183,7 @@ def test_tasks_of_one_job_come_back_as_what_they_were(tmp_path, slurm):
     results = dict(executor("slurm", settings).map([tasks[0], killed, tasks[1]], witness))
     assert set(results) == {*tasks, killed}
     assert results[killed].reason.startswith("the worker was killed by SIGKILL")
-    assert [o.record.status for each in tasks for o in results[each]] == ["completed"] * 3
+    assert [o.record.outcome.status for each in tasks for o in results[each]] == ["completed"] * 3
     assert len(slurm_stand_in.scripts(slurm)) == 1
 
 
@@ -227,13 +229,16 @@ def test_what_a_lost_job_leaves_is_submitted_once_more_and_then_has_failed(slurm
     code, output = suite(*flags)
     assert code == 3, output
     (record,) = suite.records().values()
-    assert (record.status, record.error) == ("failed", "job 102 ended as CANCELLED by 0")
+    assert (record.outcome.status, record.outcome.error) == (
+        "failed",
+        "job 102 ended as CANCELLED by 0",
+    )
     _, output = suite(*flags)
     assert "Submitted 1 run in 1 job" in output
     (slurm / "hold").unlink()
     suite.wait_until(lambda: "COMPLETED" in states(slurm))
     (record,) = suite.records().values()
-    assert record.status == "completed"
+    assert record.outcome.status == "completed"
     code, output = suite(*flags)
     assert code == 0
     assert "1 of 1 runs completed" in output

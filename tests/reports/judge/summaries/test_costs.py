@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bnnbench.engine.records.record import Cost
+from bnnbench.engine.records.cost import Cost
 from bnnbench.reports.judge.summaries.costs import costs, load_in_words
 from bnnbench.reports.read.benchmarks import benchmarks
 from tests.reports.synthetic import runs_of

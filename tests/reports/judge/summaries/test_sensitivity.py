@@ -14,6 +14,7 @@ from bnnbench.reports.figures.sensitivity import draw_sensitivity, line
 from bnnbench.reports.judge.summaries.sensitivity import sensitivities
 from bnnbench.reports.judge.summaries.tuning import Tuning, choices
 from bnnbench.reports.style.palette import styles
+from tests.records import changed
 from tests.reports.judge.summaries.test_tuning import a_run
 
 PLACES = (np.arange(16) + 0.5) / 16
@@ -26,7 +27,9 @@ def tuning(*scores, settings=None):
         run = a_run(fold, 0, of_fold, {}, int(np.nan_to_num(of_fold, nan=-9.0).max(1).argmax()))
         places = [{"inner.rate": float(u)} for u in PLACES]
         values = settings or [{"inner.rate": 10.0 ** (u - 3)} for u in PLACES]
-        runs.append(replace(run, search=run.search | {"places": places, "settings": values}))
+        runs.append(
+            changed(run, search=run.outcome.search | {"places": places, "settings": values})
+        )
     return Tuning("SGD", tuple(choices(runs)), {})
 
 
@@ -118,10 +121,10 @@ def test_lengths_of_other_ladders_are_not_named_as_if_they_were_one():
 def test_a_search_is_read_once_for_the_seeds_of_a_fold():
     first = a_run(0, 0, [[-1.0], [-2.0]], {}, 0)
     seeds = [first, replace(first, seed=1), replace(first, fold=1)]
-    other = replace(first, seed=2, search=a_run(0, 2, [[-3.0], [-2.0]], {}, 1).search)
+    other = changed(first, seed=2, search=a_run(0, 2, [[-3.0], [-2.0]], {}, 1).outcome.search)
     one, two, three = choices(seeds)
     assert one.search is two.search is not three.search
     *_, last = choices(
-        [*seeds, replace(other, diagnostics=first.diagnostics | {"chosen_trial": 1})]
+        [*seeds, changed(other, diagnostics=first.outcome.diagnostics | {"chosen_trial": 1})]
     )
     assert last.search.ranking[0] == 1

@@ -17,6 +17,7 @@ from bnnbench.reports.judge.summaries.tuning import (
 )
 from tests.engine.records.test_record import RECORD
 from tests.methods.tuning.test_parts import a_search
+from tests.records import changed
 
 SCORES = (-1.25, -0.8, -2, -0.95, -0.7, -3.5, -0.9, -1.1)
 OTHERS = (-1.2, -0.9, -1.9, -0.85, -0.95, -3, -0.8, -1.0)
@@ -45,7 +46,7 @@ def a_run(fold, seed, held_out, tests, chosen, seconds=1.0):
     search = a_search(held_out)
     data = search.as_data() | {"seconds": [[seconds] * len(search.lengths)] * len(search.settings)}
     run = {**RECORD.run, "fold": fold, "seed": seed}
-    return replace(
+    return changed(
         RECORD,
         key=digest(run),
         run=run,
@@ -104,8 +105,8 @@ def test_a_trial_that_diverged_has_the_floor():
 )
 def test_it_says_what_held_out_rows_gave_besides_settings(given, said):
     run = a_run(0, 0, [[-1.0]], {0: 1.0}, 0)
-    assert run.search is not None
-    assert a_tuning(replace(run, search={**run.search, **given})).from_held_out_rows == said
+    assert run.outcome.search is not None
+    assert a_tuning(changed(run, search={**run.outcome.search, **given})).from_held_out_rows == said
 
 
 def test_choices_on_edges_are_counted_by_fold():
@@ -158,7 +159,7 @@ def test_equal_seconds_cut_trials_and_a_constant_stands_for_none():
 def test_a_search_that_cannot_be_read_is_left_out(damage):
     run = a_run(0, 0, [[-1.0, -2.0]] * 2, {}, 0)
     assert choices([run])
-    assert choices([replace(run, search={**run.search, **damage})]) == []
-    assert choices([replace(run, diagnostics={"chosen_trial": 7.0})]) == []
-    assert choices([replace(run, diagnostics={})]) == []
+    assert choices([changed(run, search={**run.outcome.search, **damage})]) == []
+    assert choices([changed(run, diagnostics={"chosen_trial": 7.0})]) == []
+    assert choices([changed(run, diagnostics={})]) == []
     assert choices([a_run(0, 0, [[np.nan], [-1.0]], {}, 0)]) == []

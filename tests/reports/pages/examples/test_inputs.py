@@ -19,6 +19,7 @@ from bnnbench.engine.declare.attacks import Fgsm
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Evaluation
 from bnnbench.reports.pages.examples.inputs import MOST_FEATURES, NotShown, data_uri, inputs_of
+from tests.records import changed
 from tests.reports.pages.examples.stores import CLEAN, COLOURS, DIGITS, PATIENTS, TURNED, run_on
 
 
@@ -113,12 +114,12 @@ def test_other_data_than_those_of_the_runs_are_not_shown():
 def test_runs_on_different_data_have_no_common_inputs():
     run = run_on(DIGITS, (CLEAN,), "AdamW")
     with pytest.raises(NotShown, match="different data"):
-        inputs_of([run, dataclasses.replace(run, data_sha256="1" * 64)], "clean", np.zeros(60))
+        inputs_of([run, changed(run, data_sha256="1" * 64)], "clean", np.zeros(60))
 
 
 def test_records_that_do_not_name_their_data_have_no_inputs():
     run = run_on(DIGITS, (CLEAN,), "AdamW")
-    bare = dataclasses.replace(run, data_sha256=None, facts={})
+    bare = changed(run, data_sha256=None, facts={})
     with pytest.raises(NotShown, match="do not say"):
         inputs_of([bare], "clean", targets_of(DIGITS))
 
@@ -130,7 +131,7 @@ def test_other_targets_than_those_kept_are_noticed():
 
 def test_a_condition_that_comes_out_differently_is_not_shown():
     run = run_on(DIGITS, (CLEAN, TURNED), "AdamW")
-    run = dataclasses.replace(run, condition_data={TURNED.name: "0" * 64})
+    run = changed(run, condition_data={TURNED.name: "0" * 64})
     with pytest.raises(NotShown, match="are different on this machine"):
         inputs_of([run], TURNED.name, targets_of(DIGITS))
 

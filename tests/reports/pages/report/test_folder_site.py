@@ -4,13 +4,12 @@ import base64
 import json
 import re
 import zlib
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from bnnbench.commands.report import main
-from bnnbench.engine.records.record import Cost
+from bnnbench.engine.records.cost import Cost
 from bnnbench.engine.records.record_json import to_json
 from bnnbench.methods import METHODS
 from bnnbench.methods.card import FAMILIES, card_of
@@ -115,7 +114,7 @@ def test_of_copies_the_completed_one_is_taken_and_disagreement_is_told(tmp_path)
     keep(tmp_path / "a" / "s", [lost, other])
     keep(tmp_path / "b" / "s", [whole, again])
     found = merged({name: read(tmp_path / name / "s") for name in "ab"})
-    assert {r.seed: r.scores["clean"]["nll"] for r in found.records} == {0: 2.0, 1: 3.5}
+    assert {r.seed: r.outcome.scores["clean"]["nll"] for r in found.records} == {0: 2.0, 1: 3.5}
     assert set(found.disagreeing) == {whole.key, other.key}
     assert main([*(str(tmp_path / n) for n in "ab"), "--out", str(tmp_path / "site")]) == 0
     assert (
@@ -149,7 +148,7 @@ def test_a_record_of_an_earlier_or_a_later_schema_is_named(tmp_path, schema):
     old, good = record(seed=0), record(seed=1)
     store = keep(tmp_path / "s", [old, good])
     path = store.runs / old.key / "record.json"
-    told = json.loads(to_json(replace(old, schema=schema)))
+    told = json.loads(to_json(old))
     path.write_text(
         json.dumps({n: v for n, v in told.items() if n != "sha256"} | {"schema": schema})
     )

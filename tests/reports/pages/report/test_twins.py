@@ -1,11 +1,10 @@
 """Tables without twins next to tables of data sets whose test rows have twins."""
 
-from dataclasses import replace
-
 import pytest
 
 from bnnbench.reports.pages.report.content import content
 from bnnbench.reports.read.load import read
+from tests.records import changed
 from tests.reports.first_pages import render
 from tests.reports.synthetic import keep, record
 
@@ -100,6 +99,6 @@ def test_the_page_holds_both_tables_under_one_switch(store):
 
 
 def test_records_that_state_no_twins_are_left_alone(tmp_path):
-    old = [replace(r, facts={}) for r in _runs("wine", PLAIN, 1.0)]
+    old = [changed(r, facts={}) for r in _runs("wine", PLAIN, 1.0)]
     page = _page(keep(tmp_path, [*old, *_runs("cut", CUT, 4.0)]))
     assert page.twins.counterparts == {}

@@ -32,10 +32,11 @@ def is_rounded(printed: str, value: float) -> bool:
 def table(benchmark: Benchmark, metric: str, condition: str = "") -> pd.DataFrame:
     """Return method, fold, seed and score of every completed run that was scored."""
     rows = [
-        (method, r.fold, r.seed, r.scores[condition or benchmark.main][metric])
+        (method, r.fold, r.seed, r.outcome.scores[condition or benchmark.main][metric])
         for method, runs in benchmark.runs.items()
         for r in runs
-        if r.status == "completed" and metric in r.scores.get(condition or benchmark.main, {})
+        if r.outcome.status == "completed"
+        and metric in r.outcome.scores.get(condition or benchmark.main, {})
     ]
     return pd.DataFrame(rows, columns=["method", "fold", "seed", "value"])
 
@@ -49,9 +50,9 @@ def interval(benchmark: Benchmark, values: pd.DataFrame) -> tuple[float, float]:
     """Return the mean over folds, or over seeds, and half of its corrected 95 % interval."""
     several = benchmark.by_fold
     of = values.groupby("fold").value.mean() if several else values.value
-    facts = [r.facts for r in benchmark.records]
+    facts = [r.circumstances.facts for r in benchmark.records]
     new = all("disjoint_training_sets" in f for f in facts)
-    generated = all(r.origin == "generated" for r in benchmark.records)
+    generated = all(r.circumstances.origin == "generated" for r in benchmark.records)
     ratios = [
         min(f["test_rows"] / f["train_rows"], (f["test_rows"] + f["train_rows"]) / pool)
         for f in facts
@@ -70,7 +71,7 @@ def seconds(benchmark: Benchmark) -> pd.Series:
         (method, r.cost.fit_cpu_seconds)
         for method, runs in benchmark.runs.items()
         for r in runs
-        if r.status == "completed" and r.cost
+        if r.outcome.status == "completed" and r.cost
     ]
     found = pd.DataFrame(rows, columns=["method", "value"])
     return found.groupby("method").value.mean()

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bnnbench.engine.records.record import Cost, Record
+from bnnbench.engine.records.cost import Cost
+from bnnbench.engine.records.record import Record
 from bnnbench.reports.read.benchmarks import Benchmark, benchmarks
 from tests.reports.browsing import HOSTILE
 from tests.reports.synthetic import keep, record
@@ -46,10 +47,10 @@ def regressions(rng: np.random.Generator) -> list[Record]:
     runs += [
         record(
             *("Laplace", r.dataset, r.fold),
-            scores=r.scores,
+            scores=r.outcome.scores,
             suite="uci",
             cost=r.cost,
-            target=r.target,
+            target=r.circumstances.target,
         )
         for r in twins
     ]

@@ -12,6 +12,7 @@ from bnnbench.reports.pages.site.ranking import no_better_than_constants, ranked
 from bnnbench.reports.pages.site.site import tasks_of
 from bnnbench.reports.read.benchmarks import benchmarks
 from docs.generate import finished_runs
+from tests.records import changed
 from tests.reports.pages.site.stores import photographs, regressions
 from tests.reports.synthetic import record
 
@@ -167,9 +168,11 @@ def test_a_much_cheaper_equal_method_is_advised(troubled):
     runs = [
         r
         if r.method == "Training mean"
-        else replace(
+        else changed(
             r,
-            scores={"clean": {**r.scores["clean"], "log_likelihood": -level[r.method] - r.fold}},
+            scores={
+                "clean": {**r.outcome.scores["clean"], "log_likelihood": -level[r.method] - r.fold}
+            },
             cost=replace(r.cost, fit_cpu_seconds=10.0 if r.method == "Ensemble" else 1.0),
         )
         for r in runs

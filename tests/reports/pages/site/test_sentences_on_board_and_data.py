@@ -76,7 +76,7 @@ def require_an_answer_by_the_records(task, scale):
         each = []
         for column, benchmark in at.items():
             keys = [
-                {(r.fold, r.seed) for r in benchmark.runs[m] if r.status == "completed"}
+                {(r.fold, r.seed) for r in benchmark.runs[m] if r.outcome.status == "completed"}
                 for m in compared
             ]
             common = set.intersection(*keys)

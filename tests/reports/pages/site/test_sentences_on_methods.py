@@ -104,9 +104,9 @@ def test_runs_that_did_not_end_well_and_constants_are_counted(verdicts):
         entries = entries_of(method, suites)
         runs = [run for entry in entries for run in entry.runs]
         for word, count in (
-            ("diverged", sum(r.status == "diverged" for r in runs)),
-            ("did not converge", sum(r.status == "completed"
-                                     and r.diagnostics.get("converged") == 0 for r in runs)),
+            ("diverged", sum(r.outcome.status == "diverged" for r in runs)),
+            ("did not converge", sum(r.outcome.status == "completed"
+                  and r.outcome.diagnostics.get("converged") == 0 for r in runs)),
         ):  # fmt: skip
             said = failures(method, verdicts, word)
             assert [f.condition.split(" run")[0] for f in said] == [

@@ -1,7 +1,5 @@
 """Tasks with several seeds per split: the mean over seeds gives the same decision."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -9,6 +7,7 @@ from bnnbench.reports.pages.site.questions import OF_CLASSES, OF_NUMBERS, Place,
 from bnnbench.reports.pages.site.ranking import ranked
 from bnnbench.reports.pages.site.tasks import task_of
 from bnnbench.reports.read.benchmarks import benchmarks
+from tests.records import changed
 from tests.reports.synthetic import record
 
 FOLDS, SEEDS = 12, 3
@@ -52,7 +51,7 @@ def test_scores_are_means_over_the_seeds_of_a_split(records):
     scores = found.scores["likelihood"][column.name]["SGD"]
     assert list(scores) == [(fold, 0) for fold in range(FOLDS)]
     of_split = [r for r in records if (r.method, r.fold) == ("SGD", 4)]
-    expected = np.mean([r.scores["clean"]["log_likelihood"] for r in of_split])
+    expected = np.mean([r.outcome.scores["clean"]["log_likelihood"] for r in of_split])
     assert scores[4, 0] == pytest.approx(expected, rel=1e-4)
     assert found.keys[column.name]["SGD"][4, 0].key == of_split[0].key
 
@@ -69,7 +68,7 @@ def test_they_decide_what_all_runs_decide(records, criterion):
 
 def test_a_seed_that_diverged_is_the_one_that_is_shown(records):
     (lost,) = [k for k, r in enumerate(records) if (r.method, r.fold, r.seed) == ("PBP", 2, 1)]
-    records[lost] = replace(records[lost], status="diverged", scores={})
+    records[lost] = changed(records[lost], status="diverged", scores={})
     found = task(records, by_split=True)
     (column,) = found.columns
     shown = found.keys[column.name]["PBP"][2, 0]

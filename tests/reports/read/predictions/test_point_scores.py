@@ -1,7 +1,5 @@
 """Scores at test points: their means are the recorded scores, and the decisions use them."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
@@ -19,6 +17,7 @@ from bnnbench.reports.read.predictions.point_scores import (
     placements,
 )
 from bnnbench.reports.read.predictions.redrawn import redrawn_ece, weights
+from tests.records import changed
 from tests.reports.synthetic import classified, detected, keep, record, regressed, scored
 
 NAMES = {"clean": ("accuracy", "nll", "brier", "ece", "mce"), "ood_svhn": ("auroc_ood",)}
@@ -58,10 +57,12 @@ def test_means_over_points_are_the_recorded_scores(tmp_path):
                     assert factors is None  # no mean over points, and not redrawn
                     continue
                 if name == "ece":
-                    assert factors.score == pytest.approx(run.scores[condition][name])
+                    assert factors.score == pytest.approx(run.outcome.scores[condition][name])
                     continue
                 for factor in factors:
-                    assert factor.mean() == pytest.approx(run.scores[condition][name], rel=1e-4)
+                    assert factor.mean() == pytest.approx(
+                        run.outcome.scores[condition][name], rel=1e-4
+                    )
 
 
 def test_an_rmse_is_linearised_in_target_units(tmp_path):
@@ -140,7 +141,7 @@ def test_one_seed_is_about_these_networks(tmp_path):
 
 def test_damaged_predictions_and_other_scores_are_not_used(tmp_path):
     runs, predictions = classified_runs()
-    other = dataclasses.replace(runs[1], scores={"clean": {"nll": 9.0}})
+    other = changed(runs[1], scores={"clean": {"nll": 9.0}})
     store = keep(tmp_path / "s", [runs[0], other], predictions)
     (store.runs / runs[0].key / "predictions.npz").write_bytes(b"PK")
     records = list(store.records())

@@ -197,7 +197,7 @@ def test_a_drawing_has_a_line_for_each_method_and_marks_where_something_is_print
 
 def test_an_error_of_zero_leaves_a_gap_and_no_harm():
     exact = run("AP2")
-    exact.scores["layer_2_C"]["eps_mu"] = 0.0
+    exact.outcome.scores["layer_2_C"]["eps_mu"] = 0.0
     assert len(layer_drawings(of(exact), styles(["AP2"]), "a", "MNIST")) == 2
 
 

@@ -1,7 +1,6 @@
 """Active learning on the page: curves, areas and strategies compared with random acquisition."""
 
 import csv
-import dataclasses
 import io
 
 import numpy as np
@@ -23,6 +22,7 @@ from bnnbench.reports.sections.suites.learning import (
     pairs,
 )
 from bnnbench.reports.style.palette import styles
+from tests.records import changed
 from tests.reports.first_pages import render
 from tests.reports.synthetic import keep, record
 
@@ -159,7 +159,7 @@ def test_arms_are_paired_by_repeat_and_one_that_diverged_is_in_no_pair():
         for arm, values in (("A", active), ("R", random))
         for fold in reversed(range(6))
     ]
-    lost = dataclasses.replace(records[0], status="diverged", scores={})
+    lost = changed(records[0], status="diverged", scores={})
     (benchmark,) = benchmarks([lost, *records[1:]])
     (pair,) = pairs(benchmark, "rmse")
     assert np.array_equal(pair.active, active[:5])
@@ -174,7 +174,7 @@ def test_a_pair_counts_repeats_that_did_not_converge_and_not_runs():
         for fold in range(4)
         for gone in [(arm, fold) not in lost]
     ]
-    runs[3] = dataclasses.replace(runs[3], status="diverged", scores={})
+    runs[3] = changed(runs[3], status="diverged", scores={})
     (benchmark,) = benchmarks(runs)
     (pair,) = pairs(benchmark, "rmse")
     assert (pair.unconverged, len(pair.active)) == (2, 3)
@@ -183,8 +183,8 @@ def test_a_pair_counts_repeats_that_did_not_converge_and_not_runs():
 def test_seeds_of_a_repeat_are_one_replicate():
     active, random = curves_of(4)
     records = [
-        dataclasses.replace(run, key=f"{run.key}{seed}", seed=seed,
-                            scores={c: {"rmse": s["rmse"] + seed} for c, s in run.scores.items()})
+        changed(run, key=f"{run.key}{seed}", seed=seed,
+                scores={c: {"rmse": s["rmse"] + seed} for c, s in run.outcome.scores.items()})
         for run in (arm_run("PBP", arm, fold, values[fold])
                     for arm, values in (("A", active), ("R", random)) for fold in range(4))
         for seed in (0, 1)

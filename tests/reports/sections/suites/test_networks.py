@@ -26,6 +26,7 @@ from bnnbench.reports.sections.suites.networks import (
     families,
 )
 from bnnbench.reports.style.palette import Style, styles
+from tests.records import changed
 from tests.suites.fakes import Diverging, Line, Mean
 
 SUITE = Suite(
@@ -71,7 +72,9 @@ def test_a_method_has_one_drawing_and_one_without_predictions_none(store):
     (family,) = families(store, benchmarks(store.current()))
     (drawing,) = drawings(store, family, styles(["Mean", "Lost"]), "p0")
     assert drawing.heading == "Mean"
-    scores = {r.dataset: r.scores["inside"]["rmse"] for r in store.current() if r.method == "Mean"}
+    scores = {
+        r.dataset: r.outcome.scores["inside"]["rmse"] for r in store.current() if r.method == "Mean"
+    }
     assert f"sine, 2 linear layers: RMSE {scores['sine-2']:.3f}" in drawing.svg
     assert f"sine, 3 linear layers: RMSE {scores['sine-3']:.3f}" in drawing.svg
     assert "same training points" in explanation(family)
@@ -79,7 +82,7 @@ def test_a_method_has_one_drawing_and_one_without_predictions_none(store):
 
 def test_a_network_without_prediction_says_why_in_its_place(store):
     kept = [r for r in store.current() if (r.method, r.dataset) == ("Mean", "sine-3")]
-    store.rewrite(replace(kept[0], status="diverged", error="lost"))
+    store.rewrite(changed(kept[0], status="diverged", error="lost"))
     (family,) = families(store, benchmarks(store.current()))
     (drawing,) = drawings(store, family, styles(["Mean", "Lost"]), "p0")
     assert "sine, 3 linear layers: diverged" in drawing.svg
@@ -87,7 +90,7 @@ def test_a_network_without_prediction_says_why_in_its_place(store):
 
 def test_a_run_that_is_not_converged_is_marked(store):
     for record in store.current():
-        store.rewrite(replace(record, diagnostics={"converged": float(record.dataset == "sine-2")}))
+        store.rewrite(changed(record, diagnostics={"converged": float(record.dataset == "sine-2")}))
     (family,) = families(store, benchmarks(store.current()))
     (drawing,) = drawings(store, family, styles(["Mean", "Lost"]), "p0")
     assert drawing.svg.count("not converged") == 2  # shown once, stated once

@@ -31,7 +31,7 @@ def run(method, seed, **changes):
             traits[name] = Traits(name, output=number, level=level)
     described = {name: one.as_data() for name, one in traits.items()}
     made = record(method, seed=seed, scores=scores, **changes)
-    made.condition_traits.update(described)
+    made.circumstances.condition_traits.update(described)
     return made
 
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from bnnbench.engine.records.record import Cost
+from bnnbench.engine.records.cost import Cost
 from bnnbench.reports.figures.canvas import drawing
 from bnnbench.reports.figures.ticks import logarithmic
 from bnnbench.reports.pages.exports.tables import tidy
