@@ -66,8 +66,8 @@ def print_failures(records: Iterable[Record], console: Console) -> None:
     for record in records:
         if record.outcome.status != "completed":
             lines = [
-                f"{record.outcome.status}: {record.method} on {record.dataset}, fold {record.fold}, "
-                f"seed {record.seed}: {reason_of(record)}"
+                f"{record.outcome.status}: {record.method} on {record.dataset}, "
+                f"fold {record.fold}, seed {record.seed}: {reason_of(record)}"
             ]
             if (frames := frames_of(record)) not in shown:
                 shown.add(frames)

@@ -6,6 +6,8 @@ over examples run in another order. Axes and terms are defined in units.py; `bia
 `members outputs` or, in a coupled update, their precisions.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -14,24 +16,12 @@ from bnnbench.methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
 from bnnbench.methods.message_passing.kernels import compiled, units, weights
 from bnnbench.methods.message_passing.stacks import LaterWeightSums
 
-max_pool_forward = compiled.max_pool_forward
-max_pool_backward = compiled.max_pool_backward
-argmax_backward = compiled.argmax_backward
-exact_weight_sums = compiled.exact_weight_sums
-exact_input_sums = compiled.exact_input_sums
-exact_first_forward = compiled.exact_first_forward
-exact_first_weight_sums = compiled.exact_first_weight_sums
-fill_moments = compiled.fill_moments
-fill_pulls = compiled.fill_pulls
-fill_pulls_without_own = compiled.fill_pulls_without_own
-input_messages = compiled.input_messages
-fill_weight_moments = compiled.fill_weight_moments
-exchange = compiled.exchange
-leaky_relu_forward = compiled.leaky_relu_forward
-leaky_relu_backward = compiled.leaky_relu_backward
-
 FUSED = True
 FEW_ROWS = 0
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(compiled.COMPILED, name)
 
 
 def coupled_begin(

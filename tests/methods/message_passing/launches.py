@@ -18,17 +18,17 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from bnnbench.methods.base import Problem
 from bnnbench.methods.message_passing import guard, heads, state, stored, straight, trainer
 from bnnbench.methods.message_passing.gaussian import Gaussian
-from bnnbench.methods.message_passing.kernels import fused
+from bnnbench.methods.message_passing.kernels import fused, grids
+from bnnbench.methods.message_passing.kernels.backend import with_operations
 from bnnbench.methods.message_passing.kernels.compiled import Compiled
-from bnnbench.methods.message_passing.kernels.cuda import SPLIT, flattened, launches
-from bnnbench.methods.message_passing.kernels.cuda.launches import FILES
-from bnnbench.methods.message_passing.kernels.fused_operations import FusedOperations
+from bnnbench.methods.message_passing.kernels.cuda import flattened
+from bnnbench.methods.message_passing.kernels.table import IN_CUDA, KERNELS
 from bnnbench.methods.message_passing.layers import elementwise, first, later, weighted
 from bnnbench.methods.message_passing.maps import base
 from bnnbench.methods.message_passing.method import MessagePassing
 from bnnbench.methods.message_passing.priors import SpectralPrior
 
-FUSED_FILES = ("coupled.cu", "biases.cu", "fused.cu")
+FUSED_FILES = ("coupled", "biases", "fused")
 ALLOCATIONS = {"new_empty", "empty", "empty_like", "empty_strided", "_unsafe_view", "lift_fresh"}
 """Operations that write no memory."""
 REST = "checks, loss, clones outside of layers"
@@ -134,8 +134,11 @@ class CountedKernels(Compiled):
         return super().call(name, dtype, *arguments)
 
 
-class CountedFusedKernels(FusedOperations, CountedKernels):
+@with_operations(IN_CUDA)
+class CountedFusedKernels(CountedKernels):
     """The fused kernels: their work in Python is done and counted, their numbers are torch's."""
+
+    FUSED = True
 
     def __getattribute__(self, name: str) -> Any:
         found = super().__getattribute__(name)
@@ -153,7 +156,7 @@ class CountedFusedKernels(FusedOperations, CountedKernels):
 
     def call(self, name: str, dtype: torch.dtype, *arguments: Any) -> int:
         """Count the launches of the CUDA kernel; call the one in C unless it is fused."""
-        if FILES[name] in FUSED_FILES or name == "argmax_loss_all":
+        if KERNELS[name].file in FUSED_FILES or name == "argmax_loss_all":
             self.launches.launch(name)
             return 0
         return super().call(name, dtype, *arguments)
@@ -174,10 +177,10 @@ def _fill(room: Any, values: Any) -> None:
 
 
 def _launches(name: str, *arguments: Any) -> int:
-    if name not in SPLIT:
+    if KERNELS[name].grid is not grids.weight_sums:
         return 1
     _, rows, inputs, outputs = (int(number) for number in flattened(arguments)[0])
-    return 1 if launches.parts(rows, inputs, outputs) == 1 else 2
+    return 1 if grids.parts(rows, inputs, outputs) == 1 else 2
 
 
 def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch, counts: Launches) -> None:

@@ -9,35 +9,36 @@ so that float32 values below 1e-38 become 0.
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from bnnbench.methods.base import PackageMissing
+from bnnbench.methods.compiled import headers as shared
 from bnnbench.methods.compiled.c_library import DEFINES
-from bnnbench.methods.message_passing.kernels.cuda.launches import (
-    FILES,
-    OPTIONS,
-    Launch,
-    launch,
-    parts,
-    source,
-)
-from bnnbench.methods.message_passing.kernels.operations import Operations
-from bnnbench.methods.message_passing.kernels.unit_operations import Argument
+from bnnbench.methods.compiled.cuda_source import with_headers
+from bnnbench.methods.message_passing.kernels import headers
+from bnnbench.methods.message_passing.kernels.backend import with_operations
+from bnnbench.methods.message_passing.kernels.grids import Launch, parts, weight_sums
+from bnnbench.methods.message_passing.kernels.patterns import Argument
+from bnnbench.methods.message_passing.kernels.table import IN_CUDA, KERNELS
 
-SPLIT = ("exact_weight_sums_all", "exact_first_weight_sums_all")
-"""Sums over rows whose parts run in parallel."""
+FOLDERS = (Path(__file__).parent, headers.FOLDER, shared.FOLDER)
+"""Folders of sources and headers."""
+OPTIONS = ("--std=c++17", "--fmad=false")
+"""Products and sums are fused only where the source says so, so that all bits match the C ones."""
 
 
-class Cuda(Operations):
+@with_operations(IN_CUDA)
+class Cuda:
     """The kernels of this folder's .cu files."""
 
     def call(self, name: str, dtype: torch.dtype, *arguments: Argument) -> int:
         """Launch a kernel for messages of this type, without waiting for it."""
         numbers, tensors = flattened(arguments)
-        if name not in SPLIT:
+        if KERNELS[name].grid is not weight_sums:
             self._launch(name, dtype, numbers, tensors)
             return 0
         members, rows, inputs, outputs = (int(number) for number in numbers)
@@ -61,10 +62,10 @@ class Cuda(Operations):
         tensors: Sequence[Tensor | None],
     ) -> None:
         lengths = [number for number in numbers if isinstance(number, int)]
-        how = launch(name, *lengths)
+        how = KERNELS[name].launch(*lengths)
         if how is not None:
             defines = list(DEFINES[dtype])
-            if FILES[name] == "pooling.cu":
+            if KERNELS[name].file == "pooling":
                 defines.append(f"-DPOOL={lengths[4]}")
             self.run(name, tuple(defines), how, numbers, tensors)
 
@@ -112,10 +113,15 @@ def flattened(arguments: Sequence[Argument]) -> tuple[list[int | float], list[Te
     return numbers, tensors
 
 
+def source(file: str) -> str:
+    """Return a file, named without suffix, with its headers included; no GPU is needed."""
+    return with_headers(f"{file}.cu", FOLDERS)
+
+
 @cache
 def _kernel(name: str, defines: tuple[str, ...], device: int) -> Any:
     """Return a kernel loaded on a device."""
-    return _module(FILES[name], defines, device).get_function(name)
+    return _module(KERNELS[name].file, defines, device).get_function(name)
 
 
 @cache
@@ -134,31 +140,11 @@ def _cupy() -> Any:
         ) from missing
 
 
-KERNELS = Cuda()
-leaky_relu_forward = KERNELS.leaky_relu_forward
-leaky_relu_backward = KERNELS.leaky_relu_backward
-max_pool_forward = KERNELS.max_pool_forward
-max_pool_backward = KERNELS.max_pool_backward
-argmax_backward = KERNELS.argmax_backward
-exact_weight_sums = KERNELS.exact_weight_sums
-exact_input_sums = KERNELS.exact_input_sums
-exact_first_forward = KERNELS.exact_first_forward
-exact_first_weight_sums = KERNELS.exact_first_weight_sums
-fill_moments = KERNELS.fill_moments
-output_messages = KERNELS.output_messages
-fill_pulls = KERNELS.fill_pulls
-fill_pulls_without_own = KERNELS.fill_pulls_without_own
-input_messages = KERNELS.input_messages
-bias_messages = KERNELS.bias_messages
-begin = KERNELS.begin
-fill_residual = KERNELS.fill_residual
-fill_image = KERNELS.fill_image
-step = KERNELS.step
-turn = KERNELS.turn
-finish = KERNELS.finish
-fill_weight_moments = KERNELS.fill_weight_moments
-exchange = KERNELS.exchange
-
+CUDA = Cuda()
 FUSED = False
 FEW_ROWS = 0
 """There are no `dense_sums`: a GPU's library also multiplies few rows efficiently."""
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(CUDA, name)

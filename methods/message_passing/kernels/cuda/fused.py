@@ -2,16 +2,11 @@
 
 from typing import Any
 
-from bnnbench.methods.message_passing.kernels.cuda import Cuda
-from bnnbench.methods.message_passing.kernels.fused_operations import FusedOperations
+from bnnbench.methods.message_passing.kernels.cuda import CUDA
 
-
-class FusedCuda(FusedOperations, Cuda):
-    """The kernels of this folder's .cu files, including the fused ones."""
-
-
-KERNELS = FusedCuda()
+FUSED = True
+FEW_ROWS = 0
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(KERNELS, name)
+    return getattr(CUDA, name)

@@ -9,14 +9,15 @@ from pathlib import Path
 from torch import Tensor
 
 from bnnbench.methods.compiled.c_library import STRICT
-from bnnbench.methods.message_passing.kernels.cuda.fused import FusedCuda
-from bnnbench.methods.message_passing.kernels.cuda.launches import FILES, Launch, source
+from bnnbench.methods.message_passing.kernels.cuda import Cuda, source
+from bnnbench.methods.message_passing.kernels.grids import Launch
+from bnnbench.methods.message_passing.kernels.table import KERNELS
 
 HEADER = Path(__file__).with_name("emulator.hpp")
 STANDARD = ("-std=c++20", *(flag for flag in STRICT if not flag.startswith("-std")))
 
 
-class Emulated(FusedCuda):
+class Emulated(Cuda):
     """The CUDA kernels, launched as on a GPU but run by the processor's threads."""
 
     def __init__(self, folder: Path, *flags: str) -> None:
@@ -41,14 +42,14 @@ class Emulated(FusedCuda):
         values += [ctypes.c_void_p(t if t is None else t.data_ptr()) for t in tensors]
         addresses = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
         sides = (ctypes.c_uint * 6)(*how.grid, *how.block)
-        getattr(self._library(FILES[name], defines), f"run_{name}")(sides, addresses)
+        getattr(self._library(KERNELS[name].file, defines), f"run_{name}")(sides, addresses)
 
     def _library(self, file: str, defines: tuple[str, ...]) -> ctypes.CDLL:
         key = (file, *defines)
         if key not in self.libraries:
             stem = "".join(key)
             text, library = self.folder / f"{stem}.cpp", self.folder / f"{stem}.so"
-            kernels = [name for name, place in FILES.items() if place == file]
+            kernels = [name for name, kernel in KERNELS.items() if kernel.file == file]
             emulated = "".join(f"EMULATED({name})\n" for name in kernels)
             text.write_text(f'#include "{HEADER}"\n{source(file)}\n{emulated}')
             words = [*compiler(), *STANDARD, "-O2", "-march=native", "-fPIC", "-shared"]

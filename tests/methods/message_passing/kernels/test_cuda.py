@@ -11,8 +11,8 @@ import torch
 
 from bnnbench.methods.base import PackageMissing
 from bnnbench.methods.message_passing.gaussian import Gaussian
-from bnnbench.methods.message_passing.kernels import compiled, cuda, reference
-from bnnbench.methods.message_passing.kernels.cuda import launches
+from bnnbench.methods.message_passing.kernels import compiled, cuda, grids, reference
+from bnnbench.methods.message_passing.kernels.table import KERNELS
 from tests.methods.message_passing.factors.messages import DTYPES, is_bitwise_equal, random_messages
 from tests.methods.message_passing.kernels.agreement import (
     SLOPES,
@@ -63,8 +63,8 @@ def test_emulated_sums_of_observed_inputs_have_the_bits_of_the_kernels_in_c(dtyp
 def test_emulated_sums_over_split_rows_agree_and_members_keep_their_bits(
     name, emulated, monkeypatch
 ):
-    monkeypatch.setattr(launches, "LEAST_ROWS", 7)
-    monkeypatch.setattr(launches, "ENOUGH_BLOCKS", 17)
+    monkeypatch.setattr(grids, "LEAST_ROWS", 7)
+    monkeypatch.setattr(grids, "ENOUGH_BLOCKS", 17)
     arguments = sums(torch.float64)[name]
     emulated.launched.clear()
     together, expected = (as_message(getattr(k, name)(*arguments)) for k in (emulated, compiled))
@@ -107,35 +107,35 @@ def test_nothing_is_launched_for_nothing(emulated):
 
 def test_grids_cover_every_element_and_stay_within_the_limits_of_cuda():
     for count in (1, 255, 256, 257, 10**9):
-        how = launches.launch("exchange_all", count)
+        how = KERNELS["exchange_all"].launch(count)
         assert how is not None
-        assert how.grid[0] <= launches.MOST_BLOCKS
-        assert how.grid[0] == launches.MOST_BLOCKS or how.grid[0] * how.block[0] >= count
-    how = launches.launch("leaky_relu_forward_all", 100_000, 300)
+        assert how.grid[0] <= grids.MOST_BLOCKS
+        assert how.grid[0] == grids.MOST_BLOCKS or how.grid[0] * how.block[0] >= count
+    how = KERNELS["leaky_relu_forward_all"].launch(100_000, 300)
     assert how == ((2, 65535, 1), (256, 1, 1))
-    how = launches.launch("max_pool_backward_all", 2, 3, 11, 9, 2, 1)
+    how = KERNELS["max_pool_backward_all"].launch(2, 3, 11, 9, 2, 1)
     assert how == ((1, 1, 1), (256, 1, 1))
-    assert launches.launch("exact_weight_sums_all", 2, 1000, 33, 16, 3) == ((1, 3, 6), (16, 16, 1))
-    assert launches.launch("exact_input_sums_all", 2, 33, 17, 100) == ((3, 2, 2), (16, 16, 1))
-    assert launches.launch("exact_first_forward_all", 2, 33, 99, 17) == ((3, 2, 2), (16, 16, 1))
-    assert launches.launch("exact_input_sums_all", 2, 0, 17, 100) is None
-    assert launches.launch("fill_pulls_all", 2, 3, 50, 7, 0) == ((9, 1, 1), (256, 1, 1))
-    assert launches.launch("turn_all", 2, 3, 50, 33, 0) == ((12, 1, 1), (32, 32, 1))
-    assert launches.launch("turn_all", 2, 3, 1, 33, 0) == ((12, 1, 1), (32, 8, 1))
+    assert KERNELS["exact_weight_sums_all"].launch(2, 1000, 33, 16, 3) == ((1, 3, 6), (16, 16, 1))
+    assert KERNELS["exact_input_sums_all"].launch(2, 33, 17, 100) == ((3, 2, 2), (16, 16, 1))
+    assert KERNELS["exact_first_forward_all"].launch(2, 33, 99, 17) == ((3, 2, 2), (16, 16, 1))
+    assert KERNELS["exact_input_sums_all"].launch(2, 0, 17, 100) is None
+    assert KERNELS["fill_pulls_all"].launch(2, 3, 50, 7, 0) == ((9, 1, 1), (256, 1, 1))
+    assert KERNELS["turn_all"].launch(2, 3, 50, 33, 0) == ((12, 1, 1), (32, 32, 1))
+    assert KERNELS["turn_all"].launch(2, 3, 1, 33, 0) == ((12, 1, 1), (32, 8, 1))
     with pytest.raises(ValueError, match="at most 65535 blocks"):
-        launches.launch("exact_input_sums_all", 70_000, 1, 1, 1)
+        KERNELS["exact_input_sums_all"].launch(70_000, 1, 1, 1)
 
 
 def test_rows_are_split_where_a_gpu_would_be_idle_and_never_by_the_number_of_members():
-    assert launches.parts(rows=57_600, inputs=27, outputs=32) == 128
-    assert launches.parts(rows=64, inputs=27, outputs=32) == 1
-    assert launches.parts(rows=57_600, inputs=1600, outputs=512) == 1
-    assert launches.parts(rows=0, inputs=1, outputs=1) == 1
+    assert grids.parts(rows=57_600, inputs=27, outputs=32) == 128
+    assert grids.parts(rows=64, inputs=27, outputs=32) == 1
+    assert grids.parts(rows=57_600, inputs=1600, outputs=512) == 1
+    assert grids.parts(rows=0, inputs=1, outputs=1) == 1
 
 
 def test_a_source_holds_each_of_its_headers_once_and_includes_nothing():
-    for file in set(launches.FILES.values()):
-        text = launches.source(file)
+    for file in {kernel.file for kernel in KERNELS.values() if kernel.grid}:
+        text = cuda.source(file)
         assert '#include "' not in text
         assert "#pragma once" not in text
         assert text.count("typedef struct {\n    REAL tau, rho;\n} Message;") == 1

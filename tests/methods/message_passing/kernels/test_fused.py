@@ -12,8 +12,8 @@ from torch.testing import assert_close
 from bnnbench.methods.message_passing.factors import argmax
 from bnnbench.methods.message_passing.gaussian import Gaussian
 from bnnbench.methods.message_passing.kernels import compiled, fused
-from bnnbench.methods.message_passing.kernels.cuda import launches
-from bnnbench.methods.message_passing.kernels.fused_operations import PARTS, parts_of
+from bnnbench.methods.message_passing.kernels.patterns import PARTS, parts_of
+from bnnbench.methods.message_passing.kernels.table import KERNELS
 from bnnbench.methods.message_passing.stacks import LaterWeightSums
 from tests.methods.message_passing.factors.messages import DTYPES, random_messages
 from tests.methods.message_passing.kernels.test_units import Arguments
@@ -26,7 +26,7 @@ SHAPES = {
     "large images": (2, 2, 3, 16, 18),
     "a tall image": (1, 1, 3, 256, 1),
 }
-FILES = ("coupled.cu", "biases.cu", "fused.cu")
+FILES = ("coupled", "biases", "fused")
 LAUNCHES_OF = {"exchange_bias": 2}
 """All other functions are one launch each."""
 
@@ -136,7 +136,7 @@ def test_emulated_kernels_agree_with_plain_torch(shape, layout, dtype, emulated)
             close(value, truth, name)
     exchanges(emulated, dtype)
     launched = {name for name, _ in emulated.launched}
-    assert launched == {name for name, file in launches.FILES.items() if file in FILES}
+    assert launched == {name for name, kernel in KERNELS.items() if kernel.file in FILES}
 
 
 def test_examples_of_many_positions_are_split_and_no_others():

@@ -7,8 +7,8 @@ from torch.testing import assert_close
 
 from bnnbench.methods.message_passing.gaussian import Gaussian
 from bnnbench.methods.message_passing.kernels import compiled, reference
-from bnnbench.methods.message_passing.kernels.cuda import launches
 from bnnbench.methods.message_passing.kernels.layouts import features_last
+from bnnbench.methods.message_passing.kernels.table import KERNELS
 from bnnbench.methods.message_passing.maps.convolution import Convolution
 from bnnbench.methods.message_passing.stacks import InputSums
 from bnnbench.methods.networks.architectures import Conv2d
@@ -73,9 +73,9 @@ def results(kernels, shape, dtype, layout="features last") -> dict[str, list[Ten
     shared, own = (shape[0], 1, shape[2]), shape[:3]
     found = {}
 
-    def filled(name, count, *arguments, **others):
+    def filled(name, count, *arguments):
         out = [a.out() for _ in range(count)]
-        returned = getattr(kernels, name)(*arguments, *out, **others)
+        returned = getattr(kernels, name)(*arguments, *out)
         sums = returned if isinstance(returned, tuple) else (returned,)
         found[f"{name} {len(found)}"] = [*out, *(part for part in sums if part is not None)]
 
@@ -94,7 +94,9 @@ def results(kernels, shape, dtype, layout="features last") -> dict[str, list[Ten
     filled("fill_pulls", 3, Gaussian(z.tau, a.positive()), back)
     pulled = Gaussian(z.tau, a.positive()), back, a.positive(), a.positive(), a.normal()
     filled("fill_pulls_without_own", 3, *pulled)
-    filled("fill_pulls_without_own", 2, *pulled, again=None)
+    forces, gains = a.out(), a.out()
+    kernels.fill_pulls_without_own(*pulled, forces, gains, None)
+    found["pulls without a copy"] = [forces, gains]
     g, h = a.positive(), a.normal()
     returned("bias_messages", g, h, *own_bias)
     returned("bias_messages", g, h, bias[0], bias[1] / 100)
@@ -145,7 +147,7 @@ def test_emulated_kernels_have_the_bits_of_the_kernels_in_c_but_for_sums(shape, 
                 scale = truth.abs().max().item()
                 assert_close(value, truth, rtol=tolerance, atol=tolerance * scale, msg=name)
     launched = {name for name, _ in emulated.launched}
-    assert launched == {name for name, file in launches.FILES.items() if file == "units.cu"}
+    assert launched == {name for name, kernel in KERNELS.items() if kernel.file == "units"}
 
 
 @both_types

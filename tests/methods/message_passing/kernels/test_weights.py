@@ -7,7 +7,7 @@ from torch.testing import assert_close
 
 from bnnbench.methods.message_passing.gaussian import Gaussian
 from bnnbench.methods.message_passing.kernels import compiled, reference
-from bnnbench.methods.message_passing.kernels.cuda import launches
+from bnnbench.methods.message_passing.kernels.table import KERNELS
 from bnnbench.methods.message_passing.layers.base import Visit
 from bnnbench.methods.message_passing.layers.later import LaterLayer
 from bnnbench.methods.message_passing.layers.weighted import Weights
@@ -276,7 +276,7 @@ def test_emulated_kernels_have_the_bits_of_the_kernels_in_c(layout, dtype, emula
     for found, expected in zip(results(emulated), results(compiled), strict=True):
         assert torch.equal(found, expected)
     launched = {name for name, _ in emulated.launched}
-    assert launched == {name for name, file in launches.FILES.items() if file == "weights.cu"}
+    assert launched == {name for name, kernel in KERNELS.items() if kernel.file == "weights"}
 
 
 @both_types
