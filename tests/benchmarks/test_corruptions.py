@@ -1,4 +1,4 @@
-"""What each corruption costs, and whether whole files have the official md5 sums.
+"""The cost of each corruption, and the official MD5 sums of whole files.
 
 `pytest tests/benchmarks/test_corruptions.py --benchmark-only`, with BNNBENCH_DATA set.
 """

@@ -1,4 +1,4 @@
-"""What the engine adds to fitting, predicting and scoring."""
+"""The engine's overhead over fitting, predicting and scoring."""
 
 import contextlib
 import io
@@ -24,7 +24,7 @@ def carry_out(out) -> None:
 
 
 def test_what_the_engine_adds_to_a_run(benchmark, tmp_path, monkeypatch):
-    """From the plan to the tables; fit, predict and score are measured and taken off.
+    """From the plan to the tables; fit, predict and score are measured and subtracted.
 
     The target is 10 ms a run.
     """

@@ -1,8 +1,7 @@
 """Seconds of a fit and of a prediction: every registered method on problems of real shape.
 
-`bnnbench report timing` reads what is noted here: the method, the problem, the device, how many
-examples a measured call takes, and what the first call took beyond the later ones, for it imports
-and compiles.
+`bnnbench report timing` reads the output: the method, the problem, the device, the number of
+examples per measured call, and the extra time of the first call, which imports and compiles.
 """
 
 import time
@@ -43,7 +42,7 @@ PROBLEMS: dict[str, tuple[str, Callable[[], Problem]]] = {
 }
 """Name → the problem of the contract tests that a method must cover, and this problem."""
 DEVICES = (
-    # Other processes of a crowded machine lengthen no CPU time, but a GPU's work has none.
+    # Other processes of a busy machine do not lengthen CPU time, but a GPU's work has none.
     pytest.param("cpu", marks=pytest.mark.benchmark(timer=time.process_time)),
     pytest.param("cuda", marks=[pytest.mark.benchmark(timer=time.perf_counter), pytest.mark.gpu]),
 )
@@ -96,7 +95,7 @@ def test_seconds_of_a_prediction(name, problem, device, benchmark):
 
 
 def measure(benchmark, name: str, problem: str, device: str, phase: str) -> None:
-    """Time one phase of a case, and note what a page needs to tell of it."""
+    """Time one phase of a case, and record what a page needs about it."""
     case = prepared(name, problem, device)
     work = case.fit if phase == "fit" else case.predict
     benchmark.pedantic(work, rounds=ROUNDS[phase])
@@ -110,14 +109,14 @@ def measure(benchmark, name: str, problem: str, device: str, phase: str) -> None
 
 
 def timed(work: Callable[[], Any], device: str) -> tuple[Any, float]:
-    """Return what the work gives, and its seconds by the device's clock."""
+    """Return the result of the work, and its seconds by the device's clock."""
     start = CLOCKS[device]()
     found = synchronised(work, device)
     return found, CLOCKS[device]() - start
 
 
 def synchronised(work: Callable[[], Any], device: str) -> Any:
-    """Return what the work gives once the device has done it."""
+    """Return the result of the work once the device has finished it."""
     found = work()
     if device == "cuda":
         torch.cuda.synchronize()

@@ -1,4 +1,4 @@
-"""What carrying out a run elsewhere costs, and what two workers gain."""
+"""The cost of running elsewhere, and the gain of two workers."""
 
 import time
 from dataclasses import replace
@@ -30,7 +30,7 @@ FIT = replace(
 FITS = 200
 
 RUNS = {"serial": 200, "processes": 200, "ray": 200, "slurm": 4}
-"""How many runs tell the overhead of each executor; a job of Slurm takes seconds to start."""
+"""Runs that show the overhead of each executor; a job of Slurm takes seconds to start."""
 
 
 def tasks(run: Run, number: int) -> list[Task]:
@@ -38,7 +38,7 @@ def tasks(run: Run, number: int) -> list[Task]:
 
 
 def ends(name: str, tasks: list[Task], settings: Settings) -> list[tuple[float, float]]:
-    """Return when each task was finished, and what of that was fitting and predicting."""
+    """Return when each task was finished, and its time of fitting and predicting."""
     start = time.perf_counter()
     found = []
     for _, (outcome,) in executor(name, settings).map(tasks, Witness()):
@@ -52,8 +52,8 @@ def ends(name: str, tasks: list[Task], settings: Settings) -> list[tuple[float, 
 def test_what_an_executor_adds_to_a_run(benchmark, name, tmp_path):
     """From one result of a worker to its next, without fitting and predicting.
 
-    Loading and scoring are in it, which is all that the serial executor shows. The first result
-    waits for the worker's imports.
+    This includes loading and scoring, which is all of the serial executor's overhead. The first
+    result waits for the worker's imports.
     """
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])
@@ -70,7 +70,7 @@ def test_what_an_executor_adds_to_a_run(benchmark, name, tmp_path):
 
 
 def test_what_two_workers_gain(benchmark):
-    """The time of forty fits in this process over theirs in two, imports of the workers and all.
+    """The time of forty fits in this process over their time in two, including imports.
 
     The target is 1.8 on two idle cores.
     """
@@ -84,7 +84,7 @@ def test_what_two_workers_gain(benchmark):
 
 
 def test_starting_a_worker(benchmark):
-    """Until it has carried out its first task, imports and all."""
+    """Until it has completed its first task, including imports."""
 
     def start() -> None:
         worker = Worker(Settings().limits)

@@ -1,4 +1,4 @@
-"""What a prior on functions adds to a training step; the estimator is skipped for one draw."""
+"""The cost of a prior on functions in a training step; one draw needs no estimator."""
 
 import time
 from dataclasses import replace
@@ -31,7 +31,7 @@ def problem(shape, batch, architecture) -> Problem:
 
 
 def step_seconds(method, given: Problem, monkeypatch) -> float:
-    """Return the least processor time of a step, without the loading of its batch."""
+    """Return the minimum processor time of a step, without the loading of its batch."""
     times = []
 
     def run(self, epochs, step, optimiser=None, schedule="constant"):
@@ -56,7 +56,7 @@ def test_a_step_with_a_prior_on_functions(name, network, members, most, benchmar
     plain = AdamW(weight_decay=0.0, epochs=1, batch_size=network[1])
     model, weights = (Map(), plain) if members == 1 else (Members(10), Ensemble(10, plain))
     functions = FunctionSpace(model, training=replace(plain))
-    step_seconds(functions, given, monkeypatch)  # what is done on first use
+    step_seconds(functions, given, monkeypatch)  # work done on first use
     rounds = [
         [step_seconds(method, given, monkeypatch) for method in (weights, functions)]
         for _ in range(3)

@@ -1,4 +1,4 @@
-"""Leapfrog steps per second of HMC, alone, with many chains, and beside hamiltorch."""
+"""Leapfrog steps per second of HMC: one chain, many chains, and compared with hamiltorch."""
 
 import pytest
 import torch
@@ -47,7 +47,7 @@ PROBLEMS = {
 @pytest.mark.parametrize("chains", [1, 20])
 @pytest.mark.parametrize("network", PROBLEMS)
 def test_leapfrog_steps(network, chains, benchmark):
-    """The target: 20 chains at 0.75 of one's rate each, or more."""
+    """The target: 20 chains at 0.75 of one chain's rate each, or more."""
     problem = PROBLEMS[network]()
     work = moves(problem, chains)
     benchmark.pedantic(work, rounds=5, warmup_rounds=1)
@@ -89,7 +89,7 @@ def test_leapfrog_steps_beside_hamiltorch(benchmark):
 
 @pytest.mark.parametrize("hidden", [10, 50])
 def test_twenty_problems_side_by_side_and_one_by_one(hidden, benchmark):
-    """Networks of 10 units on 20 rows, as in active learning, and those of the UCI folds."""
+    """Networks of 10 units on 20 rows, as in active learning, and networks of the UCI folds."""
     if hidden == 10:
         network = mlp([10], 1)
         problems = [regression(seed, 20, architecture=network) for seed in range(20)]

@@ -1,4 +1,4 @@
-"""What averaging a likelihood over a box costs, exactly and by Monte Carlo."""
+"""The cost of averaging a likelihood over a box, exactly and by Monte Carlo."""
 
 import math
 import time
@@ -18,7 +18,7 @@ LIMITS = {3: 0.1, 50: 1.0}
 """Seconds for all points and samples, by the number of collapsed weights."""
 DRAWS = 200
 ACCURACY = 1e-3
-"""Of the peak: what Monte Carlo is asked for. The exact algorithm has some 1e-12."""
+"""Relative to the peak: Monte Carlo's tolerance. The exact algorithm has some 1e-12."""
 
 
 @pytest.mark.parametrize("weights", LIMITS)
@@ -31,7 +31,7 @@ def test_densities_of_a_last_layer(weights, benchmark):
     peak = marginal.density(marginal.centre)
     estimate, sampling = timed(lambda: monte_carlo(function, box, half_base, y))
     error = float(((estimate - density) / peak).square().mean().sqrt())
-    # The error falls as the root of the number of draws, which cost alike.
+    # The error falls as the root of the number of draws, which cost the same.
     equal = sampling * (error / ACCURACY) ** 2
     benchmark.extra_info |= {
         "seconds_exact": exact,
@@ -78,5 +78,5 @@ def timed(work: Callable[[], Tensor]) -> tuple[Tensor, float]:
 
 
 def seconds(work: Callable[[], Tensor]) -> float:
-    """Return the least processor time of some runs."""
+    """Return the minimum processor time of some runs."""
     return min(timed(work)[1] for _ in range(5))

@@ -1,4 +1,4 @@
-"""What an example costs in message passing, beside AdamW's step over the same network."""
+"""The cost of an example in message passing, relative to AdamW's step on the same network."""
 
 import time
 from collections.abc import Callable
@@ -45,7 +45,7 @@ ROWS = [
 
 
 def problem(network: str) -> Problem:
-    """Return images of noise of the size of CIFAR-10's: the cost does not depend on them."""
+    """Return images of noise of CIFAR-10's size: the cost does not depend on them."""
     rng, count = stream(0), BATCH * BATCHES[network]
     inputs = torch.randn(count, 3, 32, 32, generator=rng)
     targets = torch.randint(10, (count,), generator=rng)
@@ -56,10 +56,10 @@ def problem(network: str) -> Problem:
 def test_an_epoch_beside_one_of_adamw(network, order, schedule, benchmark):
     """The targets: 5 times AdamW for a plain group to zeroth order, 7 for a coupled one.
 
-    In batches of 128, in an epoch's first round of messages and in later ones, with memory kept
-    as workers keep it. AdamW and message passing take turns, so that what else a machine does
-    falls on both; ratios are of medians. Peaks of memory are those of visits of two rounds, in
-    fresh processes.
+    In batches of 128, in an epoch's first round of messages and in later ones, with memory kept as
+    workers keep it. AdamW and message passing take turns, so that other load on the machine affects
+    both; ratios are of medians. Peaks of memory are those of visits of two rounds, in fresh
+    processes.
     """
     memory.keep_freed()
     images, accuracy = problem(network), ACCURACIES[order]
@@ -77,7 +77,7 @@ def test_an_epoch_beside_one_of_adamw(network, order, schedule, benchmark):
         return work
 
     works = (lambda: adamw.fit(images, stream(0)), visits(1), visits(3))
-    for work in works:  # libraries take what they need once
+    for work in works:  # one-time allocations of libraries
         work()
     times = [[seconds(work) for work in works] for _ in range(REPEATS)]
     step, once, thrice = (median(each) for each in zip(*times, strict=True))

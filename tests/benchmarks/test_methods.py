@@ -1,4 +1,4 @@
-"""How much faster twenty folds are side by side than one by one."""
+"""The speed-up of twenty folds side by side over one by one."""
 
 import time
 from collections.abc import Callable
@@ -30,7 +30,7 @@ METHODS: dict[str, BatchedMethod] = {
 
 
 def fold(seed: int) -> Problem:
-    """Return a problem of the shape of one fold of Boston housing."""
+    """Return a problem with the shape of one fold of Boston housing."""
     (rng,) = streams(seed)
     inputs = torch.randn(455, 13, generator=rng)
     targets = inputs[:, :1] - inputs[:, 1:2].square() + torch.randn(455, 1, generator=rng)

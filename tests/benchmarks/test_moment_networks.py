@@ -1,4 +1,4 @@
-"""What moments cost beside numbers in the same network, forward and with gradients."""
+"""The cost of moments relative to numbers in the same network, forward and with gradients."""
 
 import time
 from collections.abc import Callable
@@ -63,7 +63,7 @@ def test_moments_beside_a_deterministic_network(noise, benchmark):
 
 @pytest.mark.parametrize("rank", [4, 16, 64])
 def test_covariances_beside_a_deterministic_network(rank, benchmark):
-    """Along so many directions per linear layer, of noise at the inputs."""
+    """Along this many directions per linear layer, of noise at the inputs."""
     architecture, variance = NOISES["noise at the inputs"]
     plain = Work(lenet_001(), lambda x: x)
     rules = covariance_rules(Covariances(rank))
@@ -78,7 +78,7 @@ def test_covariances_beside_a_deterministic_network(rank, benchmark):
 def ratio(
     one: Callable[[], None], other: Callable[[], None], repeats: int = 40
 ) -> dict[str, float]:
-    """Return the least processor times in milliseconds, taken by turns, and their ratio."""
+    """Return the minimum processor times in milliseconds, taken by turns, and their ratio."""
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(repeats + 1):
         for work, own in zip((one, other), times, strict=True):

@@ -1,4 +1,4 @@
-"""What moments of activations cost beside the activations, forward and with gradients."""
+"""The cost of moments of activations relative to activations, forward and with gradients."""
 
 import time
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from bnnbench.methods.moments.units.rectified import leaky_relu
 from tests.methods.problems import stream
 
 SHAPE = (1, 128, 32, 12, 12)
-"""Of the largest activation of the LeNet of seed paper 001, in a batch of 128."""
+"""The largest activation of the LeNet of seed paper 001, in a batch of 128."""
 REPEATS = 20
 
 Activation = Callable[[Moments], Moments]
@@ -35,7 +35,7 @@ MOMENTS: dict[str, tuple[str, Activation]] = {
 
 @pytest.mark.parametrize("name", MOMENTS)
 def test_moments_beside_the_activation(name, benchmark):
-    """A leaky ReLU of moments reads and writes twice what the activation does."""
+    """A leaky ReLU of moments reads and writes twice as much as the activation."""
     same, activation = MOMENTS[name]
     plain, (mean, spread) = PLAIN[same], (images(seed) for seed in (0, 1))
     variance = (0.1 + spread.detach() ** 2).requires_grad_()
@@ -67,13 +67,13 @@ def gradients(
 
 
 def images(seed: int) -> Tensor:
-    """Return an activation of all kinds of mean, channels last as convolutions leave it."""
+    """Return an activation with means of all kinds, channels last as convolutions return it."""
     drawn = torch.randn(SHAPE[1:], generator=stream(seed)) * 3
     return drawn.contiguous(memory_format=torch.channels_last)[None].requires_grad_()
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Return the least processor time of some runs."""
+    """Return the minimum processor time of some runs."""
     times = []
     for _ in range(REPEATS):
         start = time.thread_time()

@@ -1,4 +1,4 @@
-"""The time of training a module by a method, relative to a plain loop of PyTorch."""
+"""The time of training a module by a method, relative to a plain PyTorch loop."""
 
 import pytest
 import torch
@@ -29,7 +29,7 @@ NETWORKS = {
 
 
 def plain_loop(module: nn.Module, train: Split) -> None:
-    """Train as a tutorial of PyTorch does."""
+    """Train as a PyTorch tutorial does."""
     optimiser = torch.optim.AdamW(module.parameters(), 1e-3)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, EPOCHS)
     for _ in range(EPOCHS):
@@ -50,7 +50,7 @@ def test_training_of_a_module_relative_to_a_plain_loop(name, benchmark):
     layer = TorchModule(kind, CLASSES, arguments=arguments)
     problem = Problem(train, Categorical(CLASSES), (layer,))
     method = AdamW(epochs=EPOCHS, batch_size=BATCH)
-    method.fit(problem, streams(0)[0])  # builds what is kept in memory
+    method.fit(problem, streams(0)[0])  # builds the objects that stay in memory
 
     def ours() -> None:
         method.fit(problem, streams(0)[0])

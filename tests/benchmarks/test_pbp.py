@@ -1,4 +1,4 @@
-"""How long an update of probabilistic backpropagation takes, and its compiler."""
+"""The time of an update of probabilistic backpropagation, and of its compilation."""
 
 import os
 import subprocess
@@ -84,7 +84,7 @@ def test_an_update_of_a_classifier(benchmark):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_twenty_folds_side_by_side_and_one_by_one(threads, benchmark):
-    """Rows are taken one after another: what is shared is the processors, one fit on each."""
+    """Rows are taken one after another: the processors are shared, with one fit on each."""
     method, problems = Pbp(), [fold(seed) for seed in range(20)]
     assert problems[0].likelihood == Gaussian()
     method.fit(problems[0], stream(0))
@@ -122,7 +122,7 @@ print(time.perf_counter() - start)
 
 
 def test_the_first_fit_of_a_process(benchmark, project, tmp_path):
-    """With an empty cache it compiles; later ones read what it left."""
+    """With an empty cache it compiles; later ones read the cache."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
 
     def first_fit() -> float:

@@ -14,7 +14,7 @@ MOST_SECONDS, MOST_KIB, MOST_BYTES = 20.0, 2**20, 3_000_000
 
 @pytest.mark.parametrize("predicted", [0, RUNS])
 def test_a_site_from_ten_thousand_runs(benchmark, tmp_path, project, predicted):
-    """In a process of its own, whose CPU time and memory are the operating system's."""
+    """In a separate process, whose CPU time and memory the operating system reports."""
     if not benchmark.enabled:
         pytest.skip("timing is off")
     many(tmp_path / "results" / "many", RUNS, predicted)

@@ -1,4 +1,4 @@
-"""What a store costs: to write, to read whole, to plan and to tabulate."""
+"""The cost of a store: to write, to read whole, to plan and to tabulate."""
 
 import pickle
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""How much faster the trials of a search are in one stack than one by one."""
+"""The speed-up of a search's trials in one stack over one by one."""
 
 import pytest
 import torch
@@ -28,7 +28,7 @@ METHODS: dict[str, Variants] = {
 
 @pytest.mark.parametrize("name", METHODS)
 def test_sixteen_trials_of_five_folds_in_a_stack_and_one_by_one(name, benchmark):
-    """Eighty fits of one length to the rows of a fold of Boston housing; not all may be sound."""
+    """Eighty fits of one length to the rows of a fold of Boston housing; some may fail."""
     method = METHODS[name]
     settings = trials.settings(space_of(method), TRIALS)
     variants = [configured(method, chosen) for chosen in settings] * FOLDS

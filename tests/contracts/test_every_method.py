@@ -1,4 +1,4 @@
-"""What every method keeps, be it one of ours or the toy that the README shows."""
+"""The contract of every method, including the toy method in the README."""
 
 import dataclasses
 import importlib.util
@@ -58,7 +58,7 @@ VARIANTS: Mapping[str, Method] = {
     "Tuned dropout with its own noise": Tuned(McDropout(where="every"), noise="own", halving=True),
     "Laplace by draws of weights": Laplace(prior_precisions=(1.0, 10.0), prediction="mc"),
 }
-"""Methods that a class has beside its default, and that share little code with that."""
+"""Settings of a class that share little code with its default."""
 OF_VARIANTS: dict[str, tuple[str, ...]] = {
     "Dvi of variances alone": card_of("dvi").problems,
     "Ciber of the second layer": card_of("neural_linear").problems,
@@ -69,7 +69,7 @@ OF_VARIANTS: dict[str, tuple[str, ...]] = {
         if name.startswith(("FunctionSpace", "WeightSpace"))
     },
 }
-"""Variant → the problems that it covers; one that is not named here covers all of them."""
+"""Variant → the kinds of problems that it covers; a variant that is absent here covers all."""
 WITHOUT_GRADIENT = {
     *(name for name, path in METHODS.items() if ".libraries." in path),
     *(name for name in METHODS if not card_of(name).gradients),
@@ -86,7 +86,7 @@ PACKAGES = {
 
 
 def is_had(package: str) -> bool:
-    """Return whether a package is here, or has an environment (`BNNBENCH_ENVS`)."""
+    """Return whether a package is installed, or has an environment (`BNNBENCH_ENVS`)."""
     if package in environments.LIBRARIES:
         return environments.interpreter_of(package) is not None
     return importlib.util.find_spec(package) is not None
@@ -117,7 +117,7 @@ CHECKS = (*OF_FITS, *OF_MANY)
 
 
 def is_long(name: str, kind: str) -> bool:
-    """Return whether a case is left to the long run: variants, and all kinds but two of each."""
+    """Return whether a case belongs to the long run: variants, and all but two kinds of each."""
     by_target = [k for k in covered(name) if k.split()[-1] == kind.split()[-1]]
     return name in VARIANTS or kind != by_target[0]
 

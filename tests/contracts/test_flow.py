@@ -14,7 +14,7 @@ FILES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
 
 
 def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Return line and name of every import, also of those inside functions."""
+    """Return line and name of every import, including imports inside functions."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -77,7 +77,7 @@ def test_no_module_imports_itself_through_others():
 
 
 SHARED = ("networks", "predictions", "fitting", "checkpoints", "compiled", "moments")
-"""Rooms of `methods` that no method owns."""
+"""Rooms of `methods` that several methods share."""
 SHARED_FILES = [
     path
     for path in FILES
@@ -131,7 +131,7 @@ def test_only_one_file_touches_the_network():
 
 
 PAIRS = {"socket", "socketpair", "send_fds", "recv_fds", "MSG_DONTWAIT"}
-"""What pairs of sockets between processes of this machine need of the module."""
+"""Names of the module `socket` that pairs of sockets on this machine need."""
 
 
 def test_sockets_connect_only_processes_of_this_machine():

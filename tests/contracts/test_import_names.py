@@ -1,4 +1,4 @@
-"""Everything of this project has one import name, however it is started."""
+"""Every part of this project has one import name, however it is started."""
 
 import ast
 import os
@@ -66,7 +66,7 @@ def test_no_file_imports_a_folder_by_its_bare_name():
     ids=lambda arguments: " ".join(arguments[:1]),
 )
 def test_no_module_is_loaded_under_two_names(tmp_path, arguments):
-    """A module that runs at exit looks at all that was loaded."""
+    """A module that runs at exit inspects all loaded modules."""
     script = TWICE.format(root=str(ROOT), folders={"methods", "metrics"})
     (tmp_path / "sitecustomize.py").write_text(
         f"import atexit\natexit.register(exec, {script!r}, {{}})\n"

@@ -1,4 +1,4 @@
-"""Compiled code sees nothing whose change would leave it in its cache."""
+"""Compiled code depends on nothing whose change would leave it in its cache."""
 
 import ast
 from pathlib import Path

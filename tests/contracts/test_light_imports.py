@@ -39,7 +39,7 @@ LIGHT = (
 
 
 def test_results_are_read_and_judged_without_torch_and_numba():
-    """Only figures of kept predictions need torch; they import it when they are drawn."""
+    """Only figures of stored predictions need torch; they import it when they are drawn."""
     command = [sys.executable, "-c", CODE, *LIGHT]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr

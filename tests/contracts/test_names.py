@@ -59,7 +59,7 @@ def types_in(described: object):
 
 @pytest.fixture
 def rehomed(monkeypatch):
-    """Move every registered class into another module, as a tidier house would."""
+    """Move every registered class into another module."""
 
     def move() -> None:
         moved = {name: f"elsewhere.of_{name}:{names.class_name(name)}" for name in PATHS}

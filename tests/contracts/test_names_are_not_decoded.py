@@ -1,4 +1,4 @@
-"""Reports work on typed conditions and methods: nothing there takes a name to pieces."""
+"""Reports use typed conditions and methods: no code parses their names."""
 
 import ast
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_no_name_is_taken_apart_in_reports():
 
 
 def takes_apart(node: ast.AST) -> bool:
-    """Return whether a node is a regular expression or asks for parts of a text."""
+    """Return whether a node is a regular expression or splits a text."""
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return "re" in {alias.name for alias in node.names}
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):

@@ -1,4 +1,4 @@
-"""A name says what it holds: five words that fit anything name nothing."""
+"""Names are specific: five words that fit anything are not used."""
 
 import ast
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ EMPTY = {"found", "own", "kept", "like", "words"}
 
 
 def bindings(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield line and name of everything that a source binds, but for plain imports."""
+    """Yield line and name of everything that a source binds, except plain imports."""
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
@@ -34,7 +34,7 @@ def bindings(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def empty_names(source: str) -> list[str]:
-    """Return the bindings of a source whose names say nothing, private or public, by line."""
+    """Return the bindings of a source with unspecific names, private or public, by line."""
     return [
         f"line {line}: {name}"
         for line, name in bindings(ast.parse(source))

@@ -1,4 +1,4 @@
-"""The code of the page on own networks, carried out as it stands there."""
+"""The code on the page about custom networks, run as printed."""
 
 import os
 import re
@@ -19,7 +19,7 @@ TEXT = (ROOT / "docs" / "own_networks.md").read_text()
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """The networks of the page in a file, in the working directory."""
+    """The networks of the page in a file in the working directory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "nets.py").write_text(re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)[0])

@@ -1,4 +1,4 @@
-"""The README is one screen whose links and commands are real; the shortest recipe runs."""
+"""The README is one screen with valid links and commands; the shortest recipe runs."""
 
 import os
 import re
@@ -20,7 +20,7 @@ PAGE = (ROOT / "docs" / "adding_a_method.md").read_text()
 
 @pytest.fixture
 def recipe(tmp_path, monkeypatch):
-    """The page's first method in a file of its own, where Python finds it."""
+    """The page's first method in a separate file on Python's path."""
     code, *_ = re.findall(r"```python\n(.*?)```", PAGE, re.S)
     (tmp_path / "nearest.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)

@@ -1,4 +1,4 @@
-"""Code and commands of the pages on how to use it, as they stand there."""
+"""Code and commands of the how-to pages, run as printed."""
 
 import os
 import re
@@ -27,7 +27,7 @@ def blocks(page: str) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path):
-    """The recipes in files of their own."""
+    """The recipes in separate files."""
     _, jitter, features = blocks("adding_a_method.md")
     (tmp_path / "jitter.py").write_text(jitter)
     (tmp_path / "features.py").write_text(features)

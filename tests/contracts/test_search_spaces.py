@@ -1,4 +1,4 @@
-"""Search spaces name settings that exist, and hold the settings that suites ship."""
+"""Search spaces name existing settings, and contain the settings that suites ship."""
 
 import dataclasses
 from typing import Any
@@ -57,7 +57,7 @@ def test_the_length_is_a_number_or_a_tuple_of_them_and_is_in_the_description(sub
             changed = configured(method, {space.length: 7})
             assert setting(changed, space.length) in (7, (7,))
             assert describe(changed) != describe(method)
-            if not space.lengths:  # the ladder needs the batch size beside it
+            if not space.lengths:  # the rungs of lengths need the batch size
                 batch_size = ".".join([*space.length.split(".")[:-1], "batch_size"])
                 assert setting(method, batch_size) >= 1
 

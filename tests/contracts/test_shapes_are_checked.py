@@ -1,4 +1,4 @@
-"""The annotations of shapes are more than comments while tests run."""
+"""Annotations of shapes are checked while tests run."""
 
 import jaxtyping
 import pytest

@@ -1,4 +1,4 @@
-"""The code of the tour, carried out as it stands there."""
+"""The code of the tour, run as printed."""
 
 import re
 from pathlib import Path

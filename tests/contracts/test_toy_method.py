@@ -1,4 +1,4 @@
-"""The README's example of a method, against scikit-learn."""
+"""The README's example of a method, compared with scikit-learn."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A method that compiles has compiled everything once it is warm."""
+"""A compiled method compiles nothing more after its warm-up."""
 
 import pytest
 from numba.core import event

@@ -1,4 +1,4 @@
-"""The audit's record is as expected, and comparisons without an environment still hold."""
+"""The audit's record is as expected, and comparisons that need no environment still hold."""
 
 import numpy as np
 import pytest

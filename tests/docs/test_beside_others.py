@@ -1,4 +1,4 @@
-"""Tables beside the literature against pandas on the same runs and the published csv."""
+"""Tables next to the literature, by pandas on the same runs and the published CSV."""
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,9 @@ def test_a_difference_is_paired_by_fold_and_knows_the_shared_rows():
     theirs = pd.read_csv(FOLDER / "uci_mc_dropout.csv")
     theirs = theirs.query("dataset == 'energy' and metric == 'rmse'").set_index("fold").value
     gaps = (ours - theirs).dropna()
-    spread = np.sqrt((1 / len(gaps) + 1 / 9) * gaps.var(ddof=1))  # a tenth of the rows are test
+    spread = np.sqrt(
+        (1 / len(gaps) + 1 / 9) * gaps.var(ddof=1)
+    )  # a tenth of the rows are test rows
     half_width = stats.t.ppf(0.975, len(gaps) - 1) * spread
     mean, half = (float(p.replace("−", "-")) for p in rows["energy", "MC dropout"][2].split(" ± "))
     assert mean == pytest.approx(gaps.mean(), abs=6e-4)

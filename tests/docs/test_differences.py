@@ -1,4 +1,4 @@
-"""Differences in documents against the records themselves."""
+"""Differences in documents, recomputed from the records."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Printed numbers beside runs that are named after the paper's method."""
+"""Printed numbers next to runs that are named after the paper's method."""
 
 from statistics import fmean
 

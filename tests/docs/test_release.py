@@ -1,4 +1,4 @@
-"""The number of the release is one number, wherever it stands."""
+"""The release number is the same everywhere."""
 
 import re
 import tomllib

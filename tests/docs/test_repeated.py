@@ -1,4 +1,4 @@
-"""Runs repeated, as the document counts them, counted again from the files."""
+"""Repeated runs, as counted in the document, are counted again from the files."""
 
 import csv
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Fits longer than the chosen one begin where the search of docs/bundle ended."""
+"""Fits longer than the chosen one start where the search of docs/bundle ended."""
 
 import pandas as pd
 import pytest
@@ -24,7 +24,7 @@ def chosen(profile: str) -> dict[tuple[str, str, int], Choice]:
 
 
 def gaps(profile: str, file: str) -> list[float]:
-    """Return how far each score of a chosen length is from that of its search."""
+    """Return the distance of each score of a chosen length from the score of its search."""
     searches = chosen(profile)
     table = pd.read_csv(BUNDLE / "uci_tuning" / file)
     differences = []
@@ -46,7 +46,7 @@ def test_every_chosen_score_is_close_to_that_of_its_search():
 def test_of_longer_searches_nearly_every_chosen_score_is_close():
     apart = gaps("league", "longer_league.csv")
     assert len(apart) > 300
-    # Over up to 8,000 steps rounding of nine digits grows further; the page says in how many cells.
+    # Over up to 8,000 steps the rounding of nine digits grows further; the page counts such cells.
     far = sum(gap > MARGIN / 2 for gap in apart)
     assert round(len(apart) / far) == 14
     assert max(apart) < 1 / 8

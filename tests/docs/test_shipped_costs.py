@@ -1,4 +1,4 @@
-"""The costs that ship with a version are those of docs/bundle, and a dry run uses them."""
+"""The costs that ship with a version come from docs/bundle, and a dry run uses them."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""The pages on how to use it: built without a warning, without scripts, and sound in a browser."""
+"""The how-to pages: built without a warning or scripts, and valid in a browser."""
 
 import re
 import subprocess
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.long
 pytest.importorskip("mkdocs", reason="needs the extra docs")
 PAGES = sorted(page.stem for page in (ROOT / "docs").glob("*.md"))
 WIDTH = 390
-"""Of a telephone, in pixels."""
+"""The width of a telephone, in pixels."""
 
 
 @pytest.fixture(scope="module")

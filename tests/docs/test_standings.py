@@ -1,4 +1,4 @@
-"""Standings of documents against the same runs as tables of pandas, and scipy's interval."""
+"""Standings in documents, by pandas tables of the same runs and SciPy's interval."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Every number in a table of a document is backed by runs in docs/bundle, every card by code."""
+"""Every number in a table of a document comes from runs in docs/bundle, every card from code."""
 
 import re
 
@@ -51,7 +51,7 @@ def test_a_typed_number_is_found_and_what_is_made_or_code_is_not():
 
 
 def typed_numbers(text: str) -> list[str]:
-    """Return the decimal numbers and percentages in sentences that no run or setting gives."""
+    """Return the decimal numbers and percentages in sentences that no run or setting contains."""
     prose = NOT_PROSE.sub("", VALUE.sub("", BLOCK.sub("", text)))
     return re.findall(r"(?<![\w.])\d*\.\d+|\d+ %", prose)
 

@@ -1,1 +1,1 @@
-"""Foreign files, damaged stores and careless methods: the harm they do stays with them."""
+"""Third-party files, damaged stores and faulty methods: the damage is confined to them."""

@@ -1,7 +1,7 @@
 """Records, predictions and leases are mutated and sealed again, and every tool reads them.
 
-`python -m tests.faults.fuzz 10000` takes as many mutants; a second number is the seed. No tool may
-crash or hang, and each mutant is read as equal or named as damaged.
+`python -m tests.faults.fuzz 10000` takes that many mutants; a second number is the seed. No tool
+may crash or hang, and each mutant is read as equal or named as damaged.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ from tests.suites.miniature import QUICK
 from tests.suites.small_store import OUTCOMES
 
 BATCH = 250
-"""Mutants in one store: a tool that reads a store reads as many at once."""
+"""Mutants per store, since a tool that reads a store reads many at once."""
 
 RMSE = OUTCOMES[0].record.scores["clean"]["rmse"]
 SHA256 = sha256(OUTCOMES[0].predictions)
@@ -51,7 +51,7 @@ STRANGE: tuple[Any, ...] = (
 
 
 def originals(rng: random.Random, count: int) -> Iterator[dict[str, Any]]:
-    """Return the fields of sound records, each with a key of its own."""
+    """Return the fields of valid records, with different keys."""
     attacked = {
         "clean": {"nll": 0.5, "accuracy": 0.9},
         "corrupted_frost_1": {"nll": 0.7, "accuracy": 0.8},
@@ -87,7 +87,7 @@ def _measured(place: dict[str, int]) -> Record:
 
 
 def paths(value: Any, start: PATH = ()) -> Iterator[PATH]:
-    """Return the place of every part of plain data."""
+    """Return the path of every part of plain data."""
     items = value.items() if isinstance(value, dict) else ()
     for name, item in [*items, *(enumerate(value) if isinstance(value, list) else ())]:
         yield (*start, name)
@@ -96,7 +96,7 @@ def paths(value: Any, start: PATH = ()) -> Iterator[PATH]:
 
 
 def mutate(fields: dict[str, Any], rng: random.Random) -> None:
-    """Change one part of a record, of its settings' key too in most cases where it is not."""
+    """Change one part of a record, and in most cases the key to match if settings changed."""
     path = rng.choice(list(paths(fields)))
     parent = fields
     for step in path[:-1]:
@@ -122,7 +122,7 @@ def mutate(fields: dict[str, Any], rng: random.Random) -> None:
 
 @dataclass
 class Tally:
-    """Numbers of mutants by the way they were read."""
+    """Numbers of mutants by outcome."""
 
     mutants: int = 0
     equal: int = 0
@@ -132,7 +132,7 @@ class Tally:
 
 
 def fuzz(count: int, seed: int = 0) -> Tally:
-    """Mutate so many records; raises AssertionError, or what a tool raises."""
+    """Mutate this many records; raises AssertionError, or the error of a tool."""
     rng, tally = random.Random(seed), Tally()
     for start in range(0, count, BATCH):
         with tempfile.TemporaryDirectory() as folder:
@@ -169,7 +169,7 @@ def _keep(store: Store, fields: dict[str, Any], rng: random.Random) -> str:
 
 
 def _is_equal(store: Store, key: str) -> bool:
-    """Return whether a mutant is read, as what it says; False if it is named as damaged."""
+    """Return whether a mutant is read correctly; False if it is named as damaged."""
     try:
         found = store.read(key)
     except CorruptRecord as error:
@@ -241,7 +241,7 @@ def _read_by_every_tool(store: Store, folder: Path, damaged: set[str], hurt: set
         assert code in (0, 3), told
     code, told = _said(commands.command, ["gc", str(results_folder)])
     assert code in (0, 1, 2, 3), told
-    for key in damaged:  # those of the future are left
+    for key in damaged:  # records of the future are left
         shutil.rmtree(store.runs / key, ignore_errors=True)
     assert len(results(results_folder)) >= 0
     assert len(costs(results_folder)) >= 0
@@ -249,7 +249,7 @@ def _read_by_every_tool(store: Store, folder: Path, damaged: set[str], hurt: set
 
 
 def _false(store: Store) -> set[str]:
-    """Return the keys of runs whose score is not that of their predictions, as far as they have."""
+    """Return the keys of runs whose score differs from their predictions', if they have any."""
     found = set()
     for key in store.run_keys():
         with contextlib.suppress(CorruptRecord):
@@ -261,7 +261,7 @@ def _false(store: Store) -> set[str]:
 
 
 def _said(tool: Any, arguments: list[str]) -> tuple[int, str]:
-    """Return a tool's exit code and what it printed."""
+    """Return a tool's exit code and output."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         code = tool(arguments)

@@ -1,4 +1,4 @@
-"""Records that were altered by someone who knows how to seal them."""
+"""Records altered by somebody who can seal them."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from bnnbench.engine.store.store import RECORD, Store
 
 
 def sealed(fields: Mapping[str, Any]) -> str:
-    """Return a record's file with a seal that matches, whatever the fields are."""
+    """Return a record's file with a matching seal, whatever the fields are."""
     lines = (f"{json.dumps(name)}: {json.dumps(fields[name])}" for name in sorted(fields))
     body = "{\n" + ",\n".join(lines)
     return body + seal(body)

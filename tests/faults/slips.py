@@ -1,4 +1,4 @@
-"""A suite of two sound methods, and methods with one slip each to stand between them."""
+"""A suite of two valid methods, and faulty methods to put between them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ def gaussian(inputs: Tensor, mean: float = 0.0, outputs: int = 1) -> GaussianPre
 
 @dataclass(frozen=True)
 class Saying:
-    """A posterior whose diagnostics and predictions are what functions return."""
+    """A posterior whose diagnostics and predictions are the results of functions."""
 
     prediction: Callable[[Tensor], Any]
     told: Callable[[], Any] = dict
@@ -63,7 +63,7 @@ class Beyond(BaseException):
 
 @dataclass(frozen=True)
 class Own:
-    """A predictive of a mean; each kind has another slip."""
+    """A predictive with a mean; each kind has another fault."""
 
     centre: Any
 
@@ -86,7 +86,7 @@ class Own:
 
 
 class WithGradient(Own):
-    """Its mean needs a gradient, also when it is unpacked."""
+    """Its mean needs a gradient, even after unpacking."""
 
     @property
     def mean(self) -> Tensor:
@@ -107,7 +107,7 @@ class PackedTwice(Own):
 
 
 class HalfPrecision(Own):
-    """It packs an array that NumPy has no type for."""
+    """It packs an array of a type that NumPy lacks."""
 
     def pack(self) -> Mapping[str, Any]:
         return {"centre": self.centre.bfloat16()}
@@ -125,7 +125,7 @@ class OddNames(Own):
 
 
 class Broken(Own):
-    """Its variance has a slip."""
+    """Its variance has a fault."""
 
     @property
     def variance(self) -> Tensor:
@@ -133,7 +133,7 @@ class Broken(Own):
 
 
 class Doubled(Own):
-    """It has a mean alone, of two outputs."""
+    """It has only a mean, of two outputs."""
 
     @property
     def mean(self) -> Tensor:
@@ -141,7 +141,7 @@ class Doubled(Own):
 
 
 class Late(Own):
-    """Its density and its cdf have a slip, and no metric of the suite asks for them."""
+    """Its density and its cdf have a fault, and no metric of the suite uses them."""
 
     @property
     def variance(self) -> Tensor:
@@ -230,7 +230,7 @@ POSTERIORS: dict[str, Callable[[], Any]] = {
 
 @dataclass(frozen=True)
 class Slip:
-    """A method with one slip, by name."""
+    """A method with one fault, by name."""
 
     name: str
 
@@ -250,7 +250,7 @@ class Sometimes:
 
 @dataclass(frozen=True)
 class Last:
-    """Predicts as `Mean` does, and comes after all slips."""
+    """Predicts as `Mean` does, and comes after all faulty methods."""
 
     def fit(self, problem: Any, rng: torch.Generator) -> Any:
         return fitted(problem, rng)
@@ -268,6 +268,6 @@ SOUND = Suite(
 
 
 def around(method: Any, **changes: Any) -> Suite:
-    """Return the suite with another method between its two sound ones."""
+    """Return the suite with another method between its two valid ones."""
     methods = {"First": Mean(), "Slip": method, "Last": Last()}
     return replace(SOUND, methods=methods, **changes)

@@ -1,6 +1,6 @@
-"""A foreign method that replaces what others compute with fails, and no other run has its process.
+"""A third-party method that replaces shared functions fails, and no other run uses its process.
 
-The deeds reach functions and tables that no list of settings holds.
+The deeds reach functions and tables that no list of settings contains.
 """
 
 from dataclasses import replace
@@ -24,7 +24,7 @@ DEEDS = pytest.mark.parametrize("deed", ["replace exp", "replace a metric"])
 
 @pytest.fixture(autouse=True)
 def this_process_stays_as_it_is(monkeypatch):
-    """Undo what a deed does to the process of the tests, in which the serial executor works."""
+    """Undo the effects of a deed on the test process, in which the serial executor works."""
     canary.expected()
     monkeypatch.setattr(canary._Process, "changed", False)
     monkeypatch.setattr(torch, "exp", torch.exp)

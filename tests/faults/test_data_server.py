@@ -1,4 +1,4 @@
-"""A foreign method has a process of its own, training rows alone, and nothing that it can write."""
+"""A third-party method has a separate process, only training rows, and no writable files."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -92,7 +92,7 @@ def test_no_test_row_is_in_the_process_while_a_third_party_method_fits(name):
 
 
 def splits_seen(result):
-    """Return the level that was predicted: the number of other splits that the fit saw."""
+    """Return the predicted level: the number of other splits that the fit saw."""
     (outcome,) = result
     assert outcome.record.status == "completed", outcome.record.error
     ((prediction, _),) = unpack(outcome.predictions).values()

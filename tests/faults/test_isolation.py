@@ -1,4 +1,4 @@
-"""Whatever a method does to its data or to its process, the runs after it are as without it."""
+"""Whatever a method does to its data or its process, later runs are unchanged."""
 
 import gc
 import os
@@ -31,7 +31,7 @@ from tests.suites.fakes import Mean
 
 @dataclass(frozen=True)
 class Intruder:
-    """Does to its data, or to the process, what `deed` says."""
+    """Changes its data or the process, as `deed` says."""
 
     deed: str = ""
 
@@ -107,7 +107,7 @@ def test_the_record_knows_the_rows_that_were_fitted():
 
 @dataclass(frozen=True)
 class Eraser:
-    """A classifier whose first seed erases the inputs of one condition, to all others' harm."""
+    """A classifier whose first seed erases the inputs of one condition for all others."""
 
     diagnostics: ClassVar = {}
     harmful: bool = True
@@ -171,7 +171,7 @@ CHANGES = {
 
 
 def state():
-    """Return everything that a method might have changed."""
+    """Return everything that a method may have changed."""
     return {
         "grad": torch.is_grad_enabled(),
         "dtype": torch.get_default_dtype(),
@@ -195,7 +195,7 @@ def state():
 def test_the_process_is_restored_after_a_run(deed):
     before = state()
     (outcome,) = outcomes(Intruder(deed), DiabetesAsUci())
-    # Whoever moves all new tensors to a device without contents cannot be scored.
+    # A method that moves all new tensors to a device without contents cannot be scored.
     expected = "failed" if deed == "chooses a device" else "completed"
     assert outcome.record.status == expected, outcome.record.error
     assert state() == before

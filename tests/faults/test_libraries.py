@@ -22,7 +22,7 @@ pytestmark = pytest.mark.long
 
 
 TICKS = 0.04
-"""Seconds: the system counts those of another process in hundredths, twice user and system each."""
+"""Seconds: the system counts user and system time of another process in hundredths, twice."""
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +51,7 @@ def test_a_record_names_the_environment_and_counts_what_its_process_took(name):
 
 @dataclass(frozen=True)
 class Starting(Mean):
-    """Says that its process took 100 seconds to start, 50 of them of a processor."""
+    """Reports that its process took 100 seconds to start, 50 of them of a processor."""
 
     def fit(self, problem, rng):
         children.started(100.0, 50.0)
@@ -97,7 +97,7 @@ def test_after_a_timeout_the_library_and_what_it_started_are_gone(tmp_path):
 
 
 def test_a_fit_sees_no_test_row():
-    """The process gets training rows; the method has no others to give."""
+    """The process gets training rows; the method has no others to send."""
     (found,) = results("processes", of())
     assert record(found).diagnostics["rows"] == record(found).facts["train_rows"]
 

@@ -1,7 +1,7 @@
-"""Mutants of records, predictions and claims: no tool crashes, and none is read as another.
+"""Mutants of records, predictions and leases: no tool crashes, and none is misread.
 
-`BNNBENCH_MUTANTS=10000` takes as many where CI is content with fewer. A process of its own has none
-of the tests' checks of shapes, which take most of the time and are not what is tested.
+`BNNBENCH_MUTANTS=10000` takes that many; CI takes fewer. The separate process lacks the tests'
+checks of shapes, which take most of the time and are not what is tested.
 """
 
 import ast

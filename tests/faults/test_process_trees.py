@@ -1,4 +1,4 @@
-"""Limits hold for a method's process and all that it started; no process stops the others."""
+"""Limits apply to a method's whole process tree; no process stops the others."""
 
 import os
 import signal

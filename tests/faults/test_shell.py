@@ -1,4 +1,4 @@
-"""Names and messages of others are no formulas in a spreadsheet and steer no terminal."""
+"""Third-party names and messages are no formulas in a spreadsheet and do not control a terminal."""
 
 import csv
 import io
@@ -39,7 +39,7 @@ RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]")
 
 
 def told(text: str) -> str:
-    """Return printed text, in which no character steers and no line is another's."""
+    """Return printed text without control characters, in which lines are not mixed."""
     assert not RAW.search(text), RAW.findall(text)
     assert not re.search("^ *faked", text, re.MULTILINE)
     return text

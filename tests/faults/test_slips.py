@@ -1,4 +1,4 @@
-"""A slip of one method is its own failure, told where it happened, and changes no other number."""
+"""A fault of one method is its own failure, reported with its place; other numbers stay."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ COMPLETED = {
     "bfloat16": {"rmse"},
     "large": {"rmse", "log_likelihood", "crps", "picp_90", "sharpness"},
 }
-"""Slip → the scores of a run that is completed nevertheless."""
+"""Fault → the scores of a run that is completed nevertheless."""
 
 DIVERGED = {
     "mute divergence": "MuteDivergence, whose text raises RuntimeError",
@@ -44,7 +44,7 @@ RAISED = {
     "broken variance": "unsupported operand type(s) for /: 'Tensor' and 'str'",
     "no tensor": "'str' object has no attribute",
 }
-"""Slip → the error raised in the method's own file."""
+"""Fault → the error raised in the method's own file."""
 
 REFUSED = {
     "odd key": "needed names of diagnostics as text; got a int",
@@ -68,12 +68,12 @@ REFUSED = {
     "ndarray",
     "mute posterior": "Mute: <exception str() failed>",
 }
-"""Slip → the error raised by a check of what the method gave."""
+"""Fault → the error raised by a check of the method's result."""
 
 
 @pytest.fixture(autouse=True)
 def unchecked():
-    """Switch off the checks of shapes that only tests make, and methods of others run without."""
+    """Switch off the checks of shapes that only tests make, as for third-party methods."""
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
@@ -94,7 +94,7 @@ def slips(out):
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """The sound methods' numbers where there is no other method."""
+    """The valid methods' numbers without another method."""
     out = tmp_path_factory.mktemp("sound")
     assert call(out, suite=SOUND).code == 0
     return stored(out)

@@ -35,7 +35,7 @@ def pins(lock: str) -> dict[str, list[tuple[Version, int]]]:
 
 
 def data_files() -> set[DataFile]:
-    """Return all files of all data sets, and the archives that hold them."""
+    """Return all files of all data sets, and the archives that contain them."""
     items = map(fetchable, (*SOURCES, *FILE_SETS))
     found = {f for i in items for f in getattr(i, "data_files", getattr(i, "files", ()))}
     return found | {file.archive for file in found if file.archive}

@@ -1,4 +1,4 @@
-"""Nothing about a test row but its inputs tells a method what it is."""
+"""Only its inputs tell a method about a test row."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -24,7 +24,7 @@ from tests.reports import synthetic
 
 @dataclass(frozen=True)
 class Falling:
-    """Grows less confident with the number of the row, whatever the row is."""
+    """Its confidence falls with the number of the row, whatever the row is."""
 
     diagnostics: ClassVar = {}
 
@@ -48,7 +48,7 @@ def test_confidence_that_falls_with_the_row_detects_nothing():
 
 @dataclass(frozen=True)
 class Companionable:
-    """Predicts with statistics of the whole call, or anew each time, or each row by itself."""
+    """Predicts with statistics of the whole call, or anew each time, or each row separately."""
 
     manner: str
 
@@ -86,7 +86,7 @@ def test_predictions_that_depend_on_company_are_marked(manner, reason):
 
 @dataclass(frozen=True)
 class Ranges(Companionable):
-    """Predicts intervals or quantiles, and nothing else, with or without statistics of the call."""
+    """Predicts only intervals or quantiles, with or without statistics of the call."""
 
     kind: str = "intervals"
 

@@ -1,4 +1,4 @@
-"""Links, FIFOs and strange records in a store: nothing foreign is removed, no tool hangs."""
+"""Links, FIFOs and strange records in a store: nothing third-party is removed, no tool hangs."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The claims of SECURITY.md: to read data, records, predictions and checkpoints runs no code."""
+"""The claims of SECURITY.md: reading data, records, predictions and checkpoints runs no code."""
 
 import ast
 import hashlib
@@ -31,8 +31,8 @@ PICKLES = {
     "bnnbench/engine/workers/clusters/parcels.py",
     CHECK := "suites/check/method_checks.py",
 }
-"""The first admits arrays, strings and numbers; the next two read what workers have pickled, the
-fourth on a worker what its driver has, and the last what it has itself pickled and printed."""
+"""The first admits arrays, strings and numbers; the next two read data pickled by workers, the
+fourth, on a worker, its driver's, and the last what it has itself pickled and printed."""
 
 
 class Exploit:
@@ -83,7 +83,7 @@ def test_a_checkpoint_does_not_though_its_digest_is_right(tmp_path, marker):
 
 
 def foreign_module(folder: Path, marker: Path, monkeypatch) -> str:
-    """Return the name of a module that can be imported and leaves a mark."""
+    """Return the name of a module that leaves a mark when it is imported."""
     name = "module_of_a_record"
     source = f"import os\nos.mkdir({str(marker)!r})\nclass Foreign: ...\n"
     (folder / f"{name}.py").write_text(source)

@@ -1,4 +1,4 @@
-"""Foreign methods that spy, write, crash and start processes, for tests of their isolation."""
+"""Third-party methods that spy, write, crash and start processes, for tests of isolation."""
 
 import ctypes
 import gc
@@ -25,7 +25,7 @@ from tests.suites.fakes import Line
 
 @dataclass(frozen=True)
 class Level:
-    """Predicts one mean and one variance everywhere, which are told by `Foreign.fit`."""
+    """Predicts one mean and one variance everywhere, as set by `Foreign.fit`."""
 
     mean: torch.Tensor
     variance: torch.Tensor
@@ -60,7 +60,7 @@ def write(level, problem, _):
 
 
 def look_for_test_rows(level, problem, _):
-    """Have the mean tell how many rows are seen: more than those of training is a leak."""
+    """Let the mean report the number of visible rows: more than the training rows is a leak."""
     splits = [thing for thing in gc.get_objects() if type(thing) is Split]
     frame, rows = sys._getframe(), [len(split) for split in splits]
     while frame:
@@ -78,7 +78,7 @@ def look_for_test_rows(level, problem, _):
 
 
 def replace_exp(level, problem, _):
-    """Have a function of torch give other numbers to everything that comes later."""
+    """Make a function of torch return other numbers to all later callers."""
     original = torch.exp
     torch.exp = lambda *args, **kwargs: original(*args, **kwargs) * (1 + 1e-6)
     return level
@@ -118,7 +118,7 @@ def note_the_process(level, problem, file):
 
 
 def start_processes(level, problem, file):
-    """Start one process in this session, one in its own and one that is an orphan; then wait."""
+    """Start one process in this session, one in its own and one orphan; then wait."""
     sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
     here, elsewhere = subprocess.Popen(sleep), subprocess.Popen(sleep, start_new_session=True)
     shell = f"setsid {' '.join(map(repr, sleep))} >/dev/null 2>&1 & echo $!"

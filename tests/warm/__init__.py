@@ -1,10 +1,10 @@
-"""Commands of Python in processes of their own that start at once.
+"""Python commands in separate processes that start at once.
 
-A process that imports torch and all of ours computes for seconds before it does what a test is
-about. Where the test is not about how Python starts, `python("-m", ...)` is the command of a client
-(`client.py`) of a server (`server.py`) that has imported them: it carries out the command in a fork
-of itself, whose standard streams, working directory and variables are the client's. Signals that
-reach the client reach that process, which ends with its client, and the client ends as it did.
+A process that imports torch and this project needs seconds before the tested work starts. Unless
+the test is about the start of Python, `python("-m", ...)` is the command of a client (`client.py`)
+of a server (`server.py`) that has imported them: it runs the command in a fork of itself, with the
+client's standard streams, working directory and variables. Signals to the client reach that
+process, which ends with its client, and the client ends with its exit code.
 """
 
 import atexit
@@ -19,7 +19,7 @@ CLIENT = Path(__file__).with_name("client.py")
 
 
 def python(*arguments: str) -> list[str]:
-    """Return the command of a Python that starts at once, where the system has what it takes."""
+    """Return the command of a Python that starts at once, if the system supports it."""
     if sys.platform != "linux":
         return [sys.executable, *arguments]
     return [sys.executable, "-I", "-S", str(CLIENT), _server(), *arguments]

@@ -1,4 +1,4 @@
-"""A command that is carried out by a server: `python client.py ADDRESS ARGUMENTS`."""
+"""A command that a server carries out: `python client.py ADDRESS ARGUMENTS`."""
 
 import json
 import os

@@ -36,7 +36,7 @@ IMPORTED = (
     "sklearn.datasets",
     "sklearn.model_selection",
 )
-"""Modules that commands of tests import, and libraries that these import."""
+"""Modules that the tests' commands import, and libraries that these import."""
 
 
 def main(address: str) -> None:
@@ -70,7 +70,7 @@ def _reap() -> None:
 
 
 def _serve(connection: socket.socket, folder: Path) -> None:
-    """Carry out a client's command in a process, and tell its number and how it ended.
+    """Carry out a client's command in a process, and report its number and its end.
 
     Others find the number behind a link that is named after the client.
     """
@@ -139,7 +139,7 @@ def _run(arguments: list[str]) -> None:
 
 
 def _fork_the_server_of_workers() -> None:
-    """Let workers be forks of this process as it is now, not of one that imports all again.
+    """Let workers be forks of this process in its present state, without new imports.
 
     Like the server that a driver starts, this one leaves the driver's own signals alone.
     """
