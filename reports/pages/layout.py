@@ -35,7 +35,7 @@ SECTIONS = (
 
 JUDGING = ("numerics", "decision", "ranking", "advice", "table")
 SCRIPTS = {
-    "board.html": (*JUDGING, "chart", "heat", "clipboard", "record", "runs", "board"),
+    "board.html": (*JUDGING, "chart", "arrows", "heat", "clipboard", "record", "runs", "board"),
     "compare.html": (*JUDGING, "scatter", "settings", "compare"),
     "examples.html": ("examples",),
     "method.html": ("method",),

@@ -30,7 +30,18 @@ MOST_BYTES = 2_900_000
 """Maximum size of a page outside a site: one file that can be sent to others."""
 
 STYLES = ("report", "controls", "curves")
-SCRIPTS = ("sort", "filter", "switch", "clipboard", "copy", "record", "cells", "curves", "lift")
+SCRIPTS = (
+    "sort",
+    "filter",
+    "switch",
+    "clipboard",
+    "copy",
+    "record",
+    "arrows",
+    "cells",
+    "curves",
+    "lift",
+)
 """The parts of a report's style and script; later styles take precedence."""
 
 NO_DRILLDOWN = ""

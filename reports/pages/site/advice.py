@@ -1,6 +1,6 @@
 """The answer to a question, in a headline and a few sentences.
 
-`templates/advice.js` has the same texts; a browser test compares the two.
+`templates/scripts/advice.js` has the same texts; a browser test compares the two.
 """
 
 from dataclasses import dataclass

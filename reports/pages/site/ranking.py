@@ -1,6 +1,6 @@
 """The methods in order, for a question, the selected data sets and a time limit.
 
-`templates/ranking.js` has the same definitions; a browser test compares the two.
+`templates/scripts/ranking.js` has the same definitions; a browser test compares the two.
 """
 
 import math

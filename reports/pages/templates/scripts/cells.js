@@ -57,18 +57,6 @@ const open = (cell) => {
   table?.querySelector("button").click();
 };
 panel?.addEventListener("click", (event) => { if (event.target === panel) panel.close(); });
-// Tab reaches one cell of each table; arrow keys move to its neighbours.
-const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
-const buttonAt = (row, index) => row?.cells[index]?.querySelector("button");
-const moved = (button, [down, right]) => {
-  const cell = button.closest("td");
-  let [row, index] = [cell.parentNode, cell.cellIndex];
-  do {
-    row = down > 0 ? row.nextElementSibling : down < 0 ? row.previousElementSibling : row;
-    index += right;
-  } while (row && index > 0 && index < row.cells.length && (row.hidden || !buttonAt(row, index)));
-  return buttonAt(row, index);
-};
 const openable = () => {
   for (const table of document.querySelectorAll("table.results")) {
     let first = true;
@@ -84,15 +72,7 @@ const openable = () => {
       const button = event.target.closest("button.cell");
       if (button) open(button.closest("td"));
     });
-    table.addEventListener("keydown", (event) => {
-      const button = event.target.closest("button.cell");
-      const next = button && STEPS[event.key] && moved(button, STEPS[event.key]);
-      if (!next) return;
-      event.preventDefault();
-      button.tabIndex = -1;
-      next.tabIndex = 0;
-      next.focus();
-    });
+    table.addEventListener("keydown", moveByArrows);
   }
 };
 const packedRuns = JSON.parse(byId("page-data").textContent).drilldown;

@@ -31,7 +31,7 @@ function heatMap(ranking) {
     });
   });
   const titles = task.columns.map((column) => el("th", { class: "number" }, column.title));
-  const table = el("table", { class: "heat", onkeydown: moveInHeat },
+  const table = el("table", { class: "heat", onkeydown: moveByArrows },
     el("thead", {}, el("tr", {}, el("td"), titles)), el("tbody", {}, body));
   const first = table.querySelector("button");
   if (first) first.tabIndex = 0;
@@ -60,26 +60,4 @@ function shades(cells, scale, methods, constants) {
     const level = Math.max(0, Math.min(4, Math.floor((4 * distance) / usual)));
     return { level: Number.isFinite(level) ? level : 4, best: distance === 0 && !constants.includes(methods[k]) };
   });
-}
-
-const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
-
-function moveInHeat(event) {
-  const move = MOVES[event.key];
-  const cell = event.target.closest("td");
-  if (!move || !cell) return;
-  event.preventDefault();
-  let [row, column] = [cell.parentNode, cell.cellIndex];
-  for (;;) {
-    row = move[0] > 0 ? row.nextElementSibling : move[0] < 0 ? row.previousElementSibling : row;
-    column += move[1];
-    const next = row?.cells[column];
-    if (!next || column < 1) return;
-    const button = next.querySelector("button");
-    if (!button) continue;
-    for (const other of event.currentTarget.querySelectorAll("button")) other.tabIndex = -1;
-    button.tabIndex = 0;
-    button.focus();
-    return;
-  }
 }
