@@ -22,7 +22,7 @@ const numberOf = (head) => {
 };
 const oneRun = (runs, i, entry) => {
   const key = runs.key[i];
-  const command = `bnnbench reproduce ${key}`;
+  const command = `bnnbench repeat ${key}`;
   const button = make("button", { type: "button", class: "tool" }, "copy");
   button.addEventListener("click", () => copied(command, button));
   const entries = {

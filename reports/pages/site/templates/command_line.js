@@ -1,7 +1,7 @@
 // A command with a button that copies it, and the command that repeats a run.
 
 function repeating(repeatable, key) {
-  if (repeatable) return commandLine(`bnnbench reproduce ${key}`);
+  if (repeatable) return commandLine(`bnnbench repeat ${key}`);
   return el("p", { class: "note" }, "This run was stored without the data needed to repeat it: it can be viewed, but not reproduced.");
 }
 
