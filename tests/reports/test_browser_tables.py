@@ -143,7 +143,7 @@ def test_a_cell_opens_its_runs_and_one_of_them(visit):
     panel.locator("tbody button").nth(3).click()
     told = panel.locator(".run").inner_text()
     assert "became NaN in epoch 3" in told
-    assert re.search(r"bnnbench reproduce [0-9a-f]{20}", told)
+    assert re.search(r"bnnbench repeat [0-9a-f]{20}", told)
     panel.get_by_text("Settings").click()
     assert "learning rate" in panel.locator(".run").inner_text()
     panel.get_by_text("Provenance").click()

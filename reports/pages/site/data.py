@@ -15,7 +15,7 @@ from bnnbench.reports.pages.site.tasks import Ended, Task
 from bnnbench.reports.style.shapes import OUTLINES
 
 KEY_DIGITS = 8
-"""Characters of a run's key on a page, enough for `bnnbench reproduce` to find the run."""
+"""Characters of a run's key on a page, enough for `bnnbench repeat` to find the run."""
 
 
 def board_data(tasks: Sequence[Task], runs: RunPages, keyed: bool = True) -> dict[str, Any]:

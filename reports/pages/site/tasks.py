@@ -72,7 +72,7 @@ class Column:
     benchmark: tuple[str, str, str, str]
     """The identity of the benchmark behind it."""
     repeatable: bool
-    """True if its records have what `bnnbench reproduce` needs."""
+    """True if its records have what `bnnbench repeat` needs."""
     seeds: int = 1
     """The number of runs of a split whose mean is its score; the first of them represents all."""
     source: str | None = None

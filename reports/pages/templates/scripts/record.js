@@ -71,8 +71,8 @@ function costsOf(costs, runs, i) {
 }
 
 function repeating(repeatable, key) {
-  if (repeatable) return commandLine(`bnnbench reproduce ${key}`);
-  return el("p", { class: "note" }, "This run was stored without the data needed to repeat it: it can be viewed, but not reproduced.");
+  if (repeatable) return commandLine(`bnnbench repeat ${key}`);
+  return el("p", { class: "note" }, "This run was stored without the data needed to repeat it: it can be viewed, but not repeated.");
 }
 
 function commandLine(command) {

@@ -268,7 +268,7 @@ def test_runs_behind_a_cell_by_keyboard_alone(visit):
     page.keyboard.press("Enter")
     assert page.locator("dialog").is_visible()
     page.locator("dialog td button").first.click()
-    assert "bnnbench reproduce " in page.locator("dialog pre").inner_text()
+    assert "bnnbench repeat " in page.locator("dialog pre").inner_text()
     page.keyboard.press("Escape")
     assert not page.locator("dialog").is_visible()
     # A dialog's close event, which gives the focus back, is a task of its own after it is hidden.
@@ -284,7 +284,7 @@ def test_a_cell_leads_to_the_page_of_its_run(visit):
     page.get_by_role("link", name="Settings, diagnostics and data").click()
     page.wait_for_url(f"**/runs/uci-quick-*.html#run={key}")
     assert page.locator("tr.lit button").inner_text() == key
-    assert page.locator("#run pre").first.inner_text().startswith(f"bnnbench reproduce {key}")
+    assert page.locator("#run pre").first.inner_text().startswith(f"bnnbench repeat {key}")
     assert page.locator("#run h2").inner_text().endswith("seed 0: completed")
 
 
