@@ -238,7 +238,7 @@ def test_the_command_prints_distances_and_says_why_there_are_none(tmp_path, caps
     assert command({"quick": SUITE}, arguments) == 0
     printed = capsys.readouterr().out
     assert "distances to" not in printed
-    assert "wasserstein2" in printed
+    assert "W2 to the reference" in printed
     rows = (tmp_path / "near" / "metrics.csv").read_text().splitlines()
     units = {row.split(",")[8]: row.split(",")[-1] for row in rows}
     assert units["wasserstein2"] == "target_units"
