@@ -103,6 +103,14 @@ def _is_nothing(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__all__"
 
 
+class Form(NamedTuple):
+    """The canonical form of a definition."""
+
+    parts: tuple[str | Definition, ...]
+    """Its text; between two texts stands a reference to a definition."""
+    may_read_cards: bool
+
+
 class Sources:
     """Modules whose sources count, parsed on first use."""
 
@@ -111,7 +119,7 @@ class Sources:
         self._find = find
         self._files: dict[str, Path | None] = {}
         self._parsed: dict[str, Source] = {}
-        self.forms: dict[tuple[Definition, bool], tuple[str | Definition, ...]] = {}
+        self.forms: dict[tuple[Definition, bool], Form] = {}
         """Definition, with or without cards → its canonical form, once it was asked for."""
 
     def file(self, name: str) -> Path | None:

@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import hashlib
 from collections.abc import Iterable, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from bnnbench.methods.source_code.definitions import (
     KERNELS,
     WHOLE,
     Definition,
+    Form,
     Imported,
     Sources,
 )
@@ -85,14 +87,14 @@ def is_other_code(recorded: str | None, today: str) -> bool:
 def digest_in(sources: Sources, classes: Iterable[Class]) -> str:
     """Return the digest of meaning of some classes in a tree of sources."""
     roots = _definitions_of(sources, classes)
-    parts = _reached(sources, roots)
-    colours = dict.fromkeys(parts, "")
+    forms = _reached(sources, roots)
+    colours = dict.fromkeys(forms, "")
     groups = -1
     while len(set(colours.values())) > groups:
         groups = len(set(colours.values()))
         colours = {
-            definition: _colour(written, colours, ordered=definition.name != WHOLE)
-            for definition, written in parts.items()
+            definition: _colour(form.parts, colours, ordered=definition.name != WHOLE)
+            for definition, form in forms.items()
         }
     whole = _hash(*sorted(set(colours.values())), *sorted(colours[root] for root in roots))
     return f"{SCHEME}{whole}"
@@ -141,32 +143,44 @@ def _definitions_of(sources: Sources, classes: Iterable[Class]) -> list[Definiti
     return roots
 
 
-def _reached(sources: Sources, roots: Iterable[Definition]) -> dict[Definition, tuple[Part, ...]]:
+def _reached(sources: Sources, roots: Iterable[Definition]) -> dict[Definition, Form]:
     """Return the canonical form of every definition that the roots reach, at any distance.
 
     Cards of methods are left out unless one of these definitions may read them.
     """
-    parts = _reached_with(sources, roots, with_cards=False)
-    if any(READS_CARD.intersection(written) for written in parts.values()):
+    forms = _reached_with(sources, roots, with_cards=False)
+    if any(form.may_read_cards for form in forms.values()):
         return _reached_with(sources, roots, with_cards=True)
-    return parts
+    return forms
 
 
 def _reached_with(
     sources: Sources, roots: Iterable[Definition], with_cards: bool
-) -> dict[Definition, tuple[Part, ...]]:
-    parts: dict[Definition, tuple[Part, ...]] = {}
+) -> dict[Definition, Form]:
+    forms: dict[Definition, Form] = {}
     waiting = list(roots)
     while waiting:
         definition = waiting.pop()
-        if definition not in parts:
+        if definition not in forms:
             place = definition, with_cards
             if place not in sources.forms:
-                sources.forms[place] = _form(sources, *place)
-            parts[definition] = sources.forms[place]
-            waiting += (part for part in parts[definition] if isinstance(part, Definition))
+                parts = _form(sources, *place)
+                may_read_cards = not READS_CARD.isdisjoint(parts)
+                if definition.name != WHOLE:
+                    parts = _joined(parts)
+                sources.forms[place] = Form(parts, may_read_cards)
+            forms[definition] = sources.forms[place]
+            waiting += (part for part in forms[definition].parts if isinstance(part, Definition))
             waiting += _effects(sources, definition.module)
-    return parts
+    return forms
+
+
+def _joined(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """Return parts with the same hash, in which no two texts follow each other."""
+    joined: list[Part] = []
+    for are_texts, group in groupby(parts, lambda part: isinstance(part, str)):
+        joined += ["\0".join(map(str, group))] if are_texts else group
+    return tuple(joined)
 
 
 def _form(sources: Sources, definition: Definition, with_cards: bool) -> tuple[Part, ...]:

@@ -20,7 +20,7 @@ from bnnbench.methods.source_code import (
     is_other_code,
     method_digest,
 )
-from bnnbench.methods.source_code.definitions import EFFECTS, KERNELS, WHOLE
+from bnnbench.methods.source_code.definitions import EFFECTS, KERNELS, WHOLE, Form
 from bnnbench.methods.source_code.files import file_of, is_ours
 from bnnbench.methods.tuning.method import Tuned
 from tests.methods.source_code.fresh import forget
@@ -97,7 +97,7 @@ def test_random_mutations_of_the_code_that_a_method_reaches_are_noticed(path):
         source = sources.source(definition.module)
         statements = source.bound[definition.name]
         nodes = [node for statement in statements for node in _mutable(statement)]
-        if sources.forms.get((definition, False)) == ("registry",) or not nodes:
+        if sources.forms.get((definition, False)) == Form(("registry",), False) or not nodes:
             continue
         undo = _mutate(rng.choice(nodes))
         sources.forms.clear()
