@@ -10,7 +10,6 @@ import dataclasses
 import functools
 import hashlib
 from collections.abc import Iterable, Mapping
-from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -178,9 +177,14 @@ def _reached_with(
 def _joined(parts: Iterable[Part]) -> tuple[Part, ...]:
     """Return parts with the same hash, in which no two texts follow each other."""
     joined: list[Part] = []
-    for are_texts, group in groupby(parts, lambda part: isinstance(part, str)):
-        joined += ["\0".join(map(str, group))] if are_texts else group
-    return tuple(joined)
+    texts: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            texts.append(part)
+        else:
+            joined += ["\0".join(texts), part] if texts else [part]
+            texts = []
+    return (*joined, "\0".join(texts)) if texts else tuple(joined)
 
 
 def _form(sources: Sources, definition: Definition, with_cards: bool) -> tuple[Part, ...]:
