@@ -1,5 +1,6 @@
 """The command line for reports, sites, comparisons and exports from stored runs."""
 
+import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from bnnbench.reports.pages.report import folder_site, timing_page
 from bnnbench.reports.pages.report.content import judged_benchmarks
 from bnnbench.reports.pages.report.suite_chapter import DAMAGED, Order, Written, reports_under_way
 from bnnbench.reports.pages.site import site as board
+from bnnbench.reports.pages.site import state
 from bnnbench.reports.read.bundles import holds_bundle, read_bundle, repeated_runs
 from bnnbench.reports.read.load import Results, read, store_names, suite_folders
 from bnnbench.reports.read.merge import merged
@@ -60,6 +62,25 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     if len(options.results) > 1 and options.out is None:
         return _error("several folders are merged into a site; give its folder with --out FOLDER")
+    if options.out is None:
+        return _written(options)
+    sources = [*options.results, *options.predictions]
+    digest = state.digest_of(sources, map(str, options.margin))
+    if state.is_built(options.out, digest):
+        print(f"{options.out / 'index.html'}: nothing has changed")
+        return 0
+    try:
+        state.forget(options.out)
+    except OSError as error:
+        return _error(f"cannot write to {options.out}: {error}; choose another folder with --out")
+    code = _written(options)
+    if code == 0:
+        state.keep(options.out, digest)
+    return code
+
+
+def _written(options: argparse.Namespace) -> int:
+    """Write the reports, in a site if it has a folder, and return the exit code."""
     try:
         suites = _suites(options.results, spans_in(options.predictions))
         if options.out is None and any(map(holds_bundle, options.results)):

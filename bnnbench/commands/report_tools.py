@@ -62,17 +62,19 @@ def compare(arguments: Sequence[str]) -> int:
         for name, (_, damaged) in zip(names, sides, strict=True)
         for d in damaged
     ]
-    found = changes((names[0], names[1]), sides[0][0], sides[1][0], damage, margins(options.margin))
-    print("\n".join(map(legible, comparison.lines(found, MOST_LINES))))
+    differences = changes(
+        (names[0], names[1]), sides[0][0], sides[1][0], damage, margins(options.margin)
+    )
+    print("\n".join(map(legible, comparison.lines(differences, MOST_LINES))))
     if options.out:
         text = (
-            page.compared(found, opening=comparison.opening, sections=comparison.sections)
+            page.compared(differences, opening=comparison.opening, sections=comparison.sections)
             if options.out.suffix == ".html"
-            else comparison.markdown(found)
+            else comparison.markdown(differences)
         )
         options.out.parent.mkdir(parents=True, exist_ok=True)
         write_whole(options.out, text.encode())
-    return CHANGED if found.scores or found.ended else EQUAL
+    return CHANGED if differences.scores or differences.ended else EQUAL
 
 
 def _records(results: Path) -> tuple[list[Record], list[Damage]]:

@@ -128,12 +128,12 @@ def _folder(kind: Truths, options: argparse.Namespace) -> Path:
 
 def _verify(options: argparse.Namespace) -> int:
     code = SOUND
-    kept = {name: kind for kind in KINDS for name in kind.names(_folder(kind, options))}
-    for name in options.names or kept:
+    kinds = {name: kind for kind in KINDS for name in kind.names(_folder(kind, options))}
+    for name in options.names or kinds:
         try:
-            if name not in kept:
+            if name not in kinds:
                 raise references.Refused(f"{name} is neither in references nor in oracles")
-            kind = kept[name]
+            kind = kinds[name]
             warnings = kind.verify(name, _folder(kind, options), again=options.rerun)
         except REFUSED as reason:
             print(f"refused: {reason}")
@@ -168,8 +168,8 @@ def _families() -> dict[str, Recipe]:
 def _list(options: argparse.Namespace) -> int:
     for kind in KINDS:
         folder = _folder(kind, options)
-        kept, failed = kind.names(folder), kind.rejected(folder)
-        for name in kept:
+        valid, failed = kind.names(folder), kind.rejected(folder)
+        for name in valid:
             try:
                 print(f"{name}: {kind.describe(name, folder)}")
             except REFUSED as reason:
@@ -177,6 +177,6 @@ def _list(options: argparse.Namespace) -> int:
         for name, reasons in failed.items():
             print(f"{name}: rejected: {'; '.join(reasons)}")
         for name in kind.RECIPES:
-            if name not in (*kept, *failed):
+            if name not in (*valid, *failed):
                 print(f"{name}: not made")
     return SOUND

@@ -24,7 +24,7 @@ def test_a_method_whose_package_is_missing_does_not_hide_the_others(capsys, monk
     listing.main([])
     text = capsys.readouterr().out
     assert "No module named 'no_such_package'" in text
-    assert "Predicts the training mean, shaken a little." in text
+    assert "Predicts the training mean with a small perturbation." in text
 
 
 @pytest.mark.parametrize("harm", ["missing", "without SUITES"])
