@@ -1,0 +1,92 @@
+"""A site is built again exactly if something that it depends on has changed."""
+
+import pytest
+
+from bnnbench.commands import report
+from bnnbench.engine.store import bundles
+from bnnbench.reports.pages.site import state
+from tests.reports.synthetic import keep, record, runs_of
+
+RUNS = runs_of({"AdamW": [1.0, 1.1], "SGD": [2.0, 2.1]})
+
+
+@pytest.fixture
+def build(tmp_path, monkeypatch):
+    """Return a function that runs the command and returns whether it built the site."""
+    keep(tmp_path / "results" / "cifar10", RUNS)
+    built = []
+    write_site = report._write_site
+    monkeypatch.setattr(report, "_write_site", lambda *of: built.append(of) or write_site(*of))
+
+    def build(*options):
+        built.clear()
+        code = report.main([str(tmp_path / "results"), "--out", str(tmp_path / "site"), *options])
+        assert code == 0
+        return bool(built)
+
+    assert build()
+    return build
+
+
+def test_without_a_change_nothing_is_built(build, tmp_path, capsys):
+    before = {file: file.stat().st_mtime_ns for file in (tmp_path / "site").rglob("*")}
+    assert not build()
+    assert "nothing has changed" in capsys.readouterr().out
+    assert before == {file: file.stat().st_mtime_ns for file in (tmp_path / "site").rglob("*")}
+
+
+def test_another_run_builds_it_again(build, tmp_path):
+    keep(tmp_path / "results" / "cifar10", [record("AdamW", seed=7)])
+    assert build()
+    assert not build()
+
+
+def test_another_margin_builds_it_again(build):
+    assert build("--margin", "nll=0.1")
+    assert not build("--margin", "nll=0.1")
+    assert build()
+
+
+@pytest.mark.parametrize("harm", ["altered", "removed", "no state", "a torn state"])
+def test_a_site_that_is_not_whole_is_built_again(build, tmp_path, harm):
+    site = tmp_path / "site"
+    index = site / "suites.html"
+    whole = index.read_bytes()
+    if harm == "altered":
+        index.write_text("other")
+    elif harm == "removed":
+        index.unlink()
+    elif harm == "no state":
+        (site / state.NAME).unlink()
+    else:
+        (site / state.NAME).write_bytes((site / state.NAME).read_bytes()[:-9])
+    assert build()
+    assert index.read_bytes() == whole
+
+
+def test_a_site_whose_building_failed_is_built_again(build, tmp_path, monkeypatch):
+    keep(tmp_path / "results" / "cifar10", [record("AdamW", seed=7)])
+    with monkeypatch.context() as patched:
+        patched.setattr(report, "_write_site", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            report.main([str(tmp_path / "results"), "--out", str(tmp_path / "site")])
+    assert build()
+
+
+def test_a_site_of_damaged_runs_names_the_damage_every_time(build, tmp_path, capsys):
+    (tmp_path / "results" / "cifar10" / "runs" / RUNS[0].key / "record.json").write_text("{}")
+    for _ in range(2):
+        code = report.main([str(tmp_path / "results"), "--out", str(tmp_path / "site")])
+        assert code == 3
+        assert "damaged" in capsys.readouterr().err
+
+
+def test_the_digest_depends_on_contents_options_and_templates(tmp_path, monkeypatch):
+    bundles.write(tmp_path / "bundle", RUNS)
+    digests = {state.digest_of([tmp_path / "bundle"], [])}
+    digests.add(state.digest_of([tmp_path / "bundle"], ["nll"]))
+    bundles.write(tmp_path / "bundle", RUNS[1:])
+    digests.add(state.digest_of([tmp_path / "bundle"], []))
+    monkeypatch.setattr(state, "SUFFIXES", state.SUFFIXES - {".html"})
+    digests.add(state.digest_of([tmp_path / "bundle"], []))
+    assert len(digests) == 4
