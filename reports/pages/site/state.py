@@ -57,12 +57,9 @@ def keep(out: Path, digest: str) -> None:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """Return a file, or the files of a folder but for hidden ones."""
+    """Return a file, or the files of a folder."""
     inside = sorted(path.rglob("*")) if path.is_dir() else [path]
-    for file in inside:
-        hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
-        if file.is_file() and not hidden:
-            yield file
+    yield from (file for file in inside if file.is_file())
 
 
 def _lines(folder: Path, files: Iterable[Path]) -> Iterator[str]:
