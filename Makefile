@@ -60,7 +60,7 @@ docs: $(STAMP) ## build the documentation into build/docs
 	$(RUN) -m mkdocs build --strict --quiet
 	@echo build/docs/index.html
 
-test: $(STAMP) ## run the tests, but for those marked as long (five minutes on two cores)
+test: $(STAMP) ## run the tests, but for those marked as long (about five minutes on two idle cores)
 	$(RUN) -m pytest -n logical $(QUIET) $(ARGS)
 
 test-long: $(STAMP) ## run the tests that are marked as long

@@ -94,6 +94,7 @@ def test_the_first_has_the_best_mean_over_the_data_sets(tasks, task, criterion):
     assert found.rows[0].method == min(means, key=means.get)
 
 
+@pytest.mark.long
 def test_two_splits_decide_nothing(tasks):
     found = ranked(tasks["regression-3-000-to-57-000-rows-as-declared"], "likelihood")
     assert {row.standing.state for row in found.compared} == {""}
@@ -101,6 +102,7 @@ def test_two_splits_decide_nothing(tasks):
     assert "Two splits are too few" in advice(found).text
 
 
+@pytest.mark.long
 def test_conditions_of_the_same_fits_are_averaged_before_they_are_compared(tasks):
     task = tasks["classification-under-shift-60-000-digits-rotated-as-declared"]
     names = [column.name for column in task.columns]
@@ -116,6 +118,7 @@ def test_conditions_of_the_same_fits_are_averaged_before_they_are_compared(tasks
     assert np.allclose(again.standings.errors.squared_error, found.standings.errors.squared_error)
 
 
+@pytest.mark.long
 def test_calibration_alone_recommends_nobody_who_is_worse_by_likelihood(tasks):
     task = tasks["classification-640-to-10-240-digits-3-000-photographs-as-declared"]
     found = ranked(task, "calibration")
@@ -124,6 +127,7 @@ def test_calibration_alone_recommends_nobody_who_is_worse_by_likelihood(tasks):
     assert "SGD, IVON and MC dropout have a lower calibration error" in advice(found).text
 
 
+@pytest.mark.long
 def test_a_method_at_chance_is_no_better_than_a_constant(tasks):
     task = tasks["classification-under-shift-3-000-photographs-corrupted-as-declared"]
     found = ranked(task, "calibration")
@@ -218,6 +222,7 @@ def test_splits_that_differ_between_data_sets_are_told_as_a_span():
         assert f"with {words} of each data set." in advice(ranked(task, "likelihood")).text
 
 
+@pytest.mark.long
 def test_an_interval_that_does_not_reach_zero_is_of_a_worse_method(tasks):
     beyond = 0
     for task in tasks.values():
