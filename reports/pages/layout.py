@@ -44,6 +44,9 @@ SCRIPTS = {
 }
 """Template → the parts of its script between the common ones and the start."""
 
+ON_PAIRS = ("compare.html", "examples.html")
+"""Templates of pages on two methods."""
+
 LIMIT = 300_000
 """The largest size of a page of the site."""
 
@@ -58,7 +61,7 @@ def page(
     """Return a page of the site, whose script reads `data`. Raises `PageTooLarge`."""
     text = filled(
         template,
-        ("site",),
+        ("site", "pairs") if template in ON_PAIRS else ("site",),
         ("state", "search", *SCRIPTS.get(template, ()), "start"),
         embedded(data),
         title=title,
