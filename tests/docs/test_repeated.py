@@ -16,6 +16,8 @@ from docs.generate.repeated import (
     repeated_text,
 )
 
+pytestmark = pytest.mark.long
+
 ROWS = [
     row
     for path in sorted(BUNDLE.glob("*/repeated.csv"))
@@ -23,7 +25,6 @@ ROWS = [
 ]
 
 
-@pytest.mark.long
 def test_every_line_is_of_a_run_of_the_bundle():
     keys = {r.key: r.method for of in suites().values() for b in of for r in b.records}
     assert {row["key"] for row in ROWS} <= keys.keys()

@@ -2,12 +2,15 @@
 
 import subprocess
 
+import pytest
+
 from bnnbench.commands.planning.shipped_costs import TABLE
 from docs.generate.finished_runs import ROOT
 from docs.generate.shipped_costs import table
 from tests.warm import python
 
 
+@pytest.mark.long
 def test_shipped_costs_agree_with_the_bundle():
     assert TABLE.read_text(encoding="utf-8") == table(), "run python -m docs.generate.shipped_costs"
 

@@ -23,6 +23,8 @@ from tests.reports.pages.site.recomputed import (
     table,
 )
 
+pytestmark = pytest.mark.long
+
 WORD = r"([A-Z]?[a-z]+|\d+)"
 CLAUSES = (
     r"cannot be told from the best", r"(?:is|are) worse\.", r"(?:is|are) practically equal",

@@ -16,6 +16,8 @@ from bnnbench.reports.style import labels
 from docs.generate import finished_runs
 from tests.reports.pages.site.recomputed import interval, is_rounded, means, read, table
 
+pytestmark = pytest.mark.long
+
 METHODS = ("AdamW", "PBP", "MP", "SWAG", "MFVI", "Ensemble fVI", "HMC", "VI")
 COUNTED = re.compile(r"(\d+) of (\d+) data sets?")
 

@@ -17,6 +17,8 @@ from bnnbench.reports.papers.coverage import PrintedTable
 from bnnbench.reports.papers.verdicts import FAR, NEAR
 from docs.generate.finished_runs import printed_tables
 
+pytestmark = pytest.mark.long
+
 CLOSED = {("001", "1"), ("002", "sec 3")}
 """The printed tables that are integrals of known functions."""
 
