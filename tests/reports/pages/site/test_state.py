@@ -2,7 +2,7 @@
 
 import pytest
 
-from bnnbench.commands import report
+from bnnbench.commands import report, report_writing
 from bnnbench.engine.store import bundles
 from bnnbench.reports.pages.site import state
 from tests.reports.synthetic import keep, record, runs_of
@@ -15,8 +15,10 @@ def build(tmp_path, monkeypatch):
     """Return a function that runs the command and returns whether it built the site."""
     keep(tmp_path / "results" / "cifar10", RUNS)
     built = []
-    write_site = report._write_site
-    monkeypatch.setattr(report, "_write_site", lambda *of: built.append(of) or write_site(*of))
+    write_site = report_writing._write_site
+    monkeypatch.setattr(
+        report_writing, "_write_site", lambda *of: built.append(of) or write_site(*of)
+    )
 
     def build(*options):
         built.clear()
@@ -67,7 +69,7 @@ def test_a_site_that_is_not_whole_is_built_again(build, tmp_path, harm):
 def test_a_site_whose_building_failed_is_built_again(build, tmp_path, monkeypatch):
     keep(tmp_path / "results" / "cifar10", [record("AdamW", seed=7)])
     with monkeypatch.context() as patched:
-        patched.setattr(report, "_write_site", lambda *_: 1 / 0)
+        patched.setattr(report_writing, "write", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             report.main([str(tmp_path / "results"), "--out", str(tmp_path / "site")])
     assert build()
