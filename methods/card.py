@@ -1,4 +1,4 @@
-"""What documentation and reports say of a method, stated in its class.
+"""Facts for documentation and reports, stated in the class of their method.
 
 A card changes no result: it is part of a digest of meaning only if the digested code reads it.
 """
@@ -54,7 +54,7 @@ class Card:
     around: str = ""
     """For a wrapper, a clause on what it does to the wrapped method, whose family it has."""
     gradients: bool = True
-    """Whether a classifier's predictions have gradients with respect to the inputs."""
+    """True if a classifier's predictions have gradients with respect to the inputs."""
     restarts: str = ""
     """Why an interrupted fit starts again; "" if it continues from its checkpoint."""
 

@@ -30,7 +30,7 @@ OTHER_COMMANDS = ("compare", "export", "timing")
 def main(arguments: Sequence[str]) -> int:
     """Run the command; return 0, 3 if something was corrupt, 2 if nothing was written."""
     if arguments and arguments[0] in OTHER_COMMANDS:
-        tools = importlib.import_module("bnnbench.commands.report_tools")
+        tools = importlib.import_module("bnnbench.commands.reporting.tools")
         return getattr(tools, arguments[0])(arguments[1:])
     parser = Parser("bnnbench report", description=ABOUT, epilog=OTHERS)
     parser.add_argument(
@@ -61,12 +61,12 @@ def main(arguments: Sequence[str]) -> int:
         return _error(f"cannot write to {options.out}: {error}; choose another folder with --out")
     code = _written(options)
     if code == 0:
-        state.keep(options.out, digest)
+        state.write(options.out, digest)
     return code
 
 
 def _written(options: argparse.Namespace) -> int:
-    writing = importlib.import_module("bnnbench.commands.report_writing")  # slow to import
+    writing = importlib.import_module("bnnbench.commands.reporting.writing")  # slow to import
     return writing.write(options)
 
 

@@ -1,4 +1,4 @@
-"""What the table of operations (table.py) is made of, and classes that have its operations."""
+"""Entries of the table of operations (table.py), and backends with these operations as methods."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

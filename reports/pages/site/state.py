@@ -1,18 +1,21 @@
-"""What a site was built from, in a file of its folder: an equal site is not built again."""
+"""Digests of a site's inputs and files, so that an unchanged site is not built again."""
 
 import contextlib
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator
 from importlib.metadata import distributions
 from pathlib import Path
 
-from bnnbench import datasets, engine, methods, metrics, reports, suites
+import bnnbench
+from bnnbench import datasets, methods, metrics, reports, suites
+from bnnbench.datasets.reading import files
 from bnnbench.datasets.reading.whole_files import write_whole
 
 NAME = "site.json"
 
-ROOMS = (datasets, engine, methods, metrics, suites, reports)
+ROOMS = (bnnbench, datasets, methods, metrics, suites, reports)
 SUFFIXES = {".py", ".html", ".js", ".css", ".csv", ".toml"}
 """Packages of this project, and the endings of their files, that pages depend on."""
 
@@ -20,16 +23,17 @@ SUFFIXES = {".py", ".html", ".js", ".css", ".csv", ".toml"}
 def digest_of(sources: Iterable[Path], options: Iterable[str]) -> str:
     """Return the digest of all that a site depends on.
 
-    These are the contents of the sources, files or folders, the command's options, the code of this
-    project and the versions of the installed packages.
+    These are the contents of the sources, which are files or folders; the command's options; names
+    and sizes of the data at hand, which pages of examples show; the code of this project; and the
+    versions of the installed packages.
     """
-    versions = sorted({f"{one.name} {one.version}" for one in distributions()})
-    parts = [*options, *versions]
+    parts = [*options, *sorted({f"{one.name} {one.version}" for one in distributions()})]
     for room in ROOMS:
-        folder = Path(room.__path__[0])
-        parts += _lines(folder, (p for p in _files(folder) if p.suffix in SUFFIXES))
+        code = (file for file in _files(Path(room.__path__[0])) if file.suffix in SUFFIXES)
+        parts += (f"{file} {_sha256(file)}" for file in code)
+    parts += (f"{file} {file.stat().st_size}" for file in _files(files.folder()))
     for source in sources:
-        parts += [str(source), *_lines(source, _files(source))]
+        parts += [str(source), *(f"{file} {_sha256(file)}" for file in _files(source))]
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
@@ -37,8 +41,8 @@ def is_built(out: Path, digest: str) -> bool:
     """Return whether a folder has the site with this digest, all its files unaltered."""
     try:
         state = json.loads((out / NAME).read_bytes())
-        files = {out / name: sha256 for name, sha256 in state["files"].items()}
-        return state["digest"] == digest and all(_sha256(f) == files[f] for f in files)
+        contents = {out / name: sha256 for name, sha256 in state["files"].items()}
+        return state["digest"] == digest and all(_sha256(f) == contents[f] for f in contents)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
 
@@ -48,24 +52,32 @@ def forget(out: Path) -> None:
     (out / NAME).unlink(missing_ok=True)
 
 
-def keep(out: Path, digest: str) -> None:
+def write(out: Path, digest: str) -> None:
     """Write the state of a site that was just built."""
-    files = {str(f.relative_to(out)): _sha256(f) for f in _files(out)}
-    text = json.dumps({"digest": digest, "files": files}, indent=0)
+    contents = {str(file.relative_to(out)): _sha256(file) for file in _files(out)}
+    text = json.dumps({"digest": digest, "files": contents}, indent=0)
     with contextlib.suppress(UnicodeEncodeError):  # some file's name is not text
         write_whole(out / NAME, text.encode())
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """Return a file, or the files of a folder."""
-    inside = sorted(path.rglob("*")) if path.is_dir() else [path]
-    yield from (file for file in inside if file.is_file())
-
-
-def _lines(folder: Path, files: Iterable[Path]) -> Iterator[str]:
-    return (f"{file.relative_to(folder)} {_sha256(file)}" for file in files)
+    """Return a file, or the files of a folder in order; links are followed, but not in circles."""
+    if not path.is_dir():
+        yield from [path] if path.is_file() else []
+    visited: set[str] = set()
+    for folder, folders, names in os.walk(path, followlinks=True):
+        if (place := os.path.realpath(folder)) in visited:
+            folders.clear()
+            continue
+        visited.add(place)
+        folders.sort()
+        yield from (file for name in sorted(names) if (file := Path(folder, name)).is_file())
 
 
 def _sha256(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+    """Return the digest of a file's content, or the reason why it cannot be read."""
+    try:
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError as error:
+        return repr(error)

@@ -1,4 +1,4 @@
-"""Which methods are compared, on which runs, and why others are not."""
+"""The compared methods and their runs, and the reasons why others are left out."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Which runs may be compared, and their names."""
+"""Benchmarks: groups of comparable runs, and their names."""
 
 from bnnbench.engine.records.record_json import from_json, to_json
 from bnnbench.reports.read.benchmarks import benchmarks

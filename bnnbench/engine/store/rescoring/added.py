@@ -17,7 +17,7 @@ Role = Literal["compared", "dropped", "left"]
 
 @runtime_checkable
 class Truth(Protocol):
-    """What the predictions of a case and fold are compared with."""
+    """A reference with which the predictions of a case and fold are compared."""
 
     @property
     def metrics(self) -> Mapping[str, Any]: ...

@@ -1,8 +1,12 @@
 """A site is built again exactly if something that it depends on has changed."""
 
+from pathlib import Path
+
 import pytest
 
-from bnnbench.commands import report, report_writing
+import bnnbench
+from bnnbench.commands import report
+from bnnbench.commands.reporting import writing
 from bnnbench.engine.store import bundles
 from bnnbench.reports.pages.site import state
 from tests.reports.synthetic import keep, record, runs_of
@@ -15,10 +19,8 @@ def build(tmp_path, monkeypatch):
     """Return a function that runs the command and returns whether it built the site."""
     keep(tmp_path / "results" / "cifar10", RUNS)
     built = []
-    write_site = report_writing._write_site
-    monkeypatch.setattr(
-        report_writing, "_write_site", lambda *of: built.append(of) or write_site(*of)
-    )
+    write = writing.write
+    monkeypatch.setattr(writing, "write", lambda options: built.append(options) or write(options))
 
     def build(*options):
         built.clear()
@@ -69,7 +71,7 @@ def test_a_site_that_is_not_whole_is_built_again(build, tmp_path, harm):
 def test_a_site_whose_building_failed_is_built_again(build, tmp_path, monkeypatch):
     keep(tmp_path / "results" / "cifar10", [record("AdamW", seed=7)])
     with monkeypatch.context() as patched:
-        patched.setattr(report_writing, "write", lambda _: 1 / 0)
+        patched.setattr(writing, "write", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             report.main([str(tmp_path / "results"), "--out", str(tmp_path / "site")])
     assert build()
@@ -81,6 +83,48 @@ def test_a_site_of_damaged_runs_names_the_damage_every_time(build, tmp_path, cap
         code = report.main([str(tmp_path / "results"), "--out", str(tmp_path / "site")])
         assert code == 3
         assert "damaged" in capsys.readouterr().err
+
+
+def test_a_suite_behind_a_link_counts(tmp_path):
+    keep(tmp_path / "elsewhere" / "cifar10", RUNS)
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "cifar10").symlink_to(tmp_path / "elsewhere" / "cifar10")
+    before = state.digest_of([tmp_path / "results"], [])
+    keep(tmp_path / "elsewhere" / "cifar10", [record("AdamW", seed=7)])
+    assert state.digest_of([tmp_path / "results"], []) != before
+
+
+def test_links_in_a_circle_end(tmp_path):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "back").symlink_to(tmp_path)
+    (tmp_path / "one" / "file").write_text("content")
+    assert state.digest_of([tmp_path], []) == state.digest_of([tmp_path], [])
+
+
+def test_a_file_that_cannot_be_read_stops_nothing(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("content")
+    readable = state.digest_of([tmp_path], [])
+
+    def refuse(*_):
+        raise PermissionError("not yours")
+
+    monkeypatch.setattr(state.hashlib, "file_digest", refuse)
+    assert state.digest_of([tmp_path], []) != readable
+
+
+def test_data_that_arrive_build_it_again(build, tmp_path, monkeypatch):
+    monkeypatch.setenv("BNNBENCH_DATA", str(tmp_path / "data"))
+    assert build()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "cifar.tar").write_bytes(b"images")
+    assert build()
+    assert not build()
+
+
+@pytest.mark.parametrize("room", ["commands/report.py", "wording.py", "engine/store/store.py"])
+def test_every_room_of_the_project_counts(room):
+    code = {file for one in state.ROOMS for file in state._files(Path(one.__path__[0]))}
+    assert Path(bnnbench.__path__[0], room) in code
 
 
 def test_the_digest_depends_on_contents_options_and_templates(tmp_path, monkeypatch):

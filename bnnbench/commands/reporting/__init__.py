@@ -1,0 +1,1 @@
+"""The work of `bnnbench report` and `bnnbench site`."""
