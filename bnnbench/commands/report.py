@@ -50,24 +50,17 @@ def main(arguments: Sequence[str]) -> int:
         return _error("several folders are merged into a site; give its folder with --out FOLDER")
     if options.out is None:
         return _written(options)
-    sources = [*options.results, *options.predictions]
-    digest = state.digest_of(sources, map(str, options.margin))
-    if state.is_built(options.out, digest):
+    inputs = state.inputs([*options.results, *options.predictions], map(str, options.margin))
+    built = state.read(options.out)
+    if built.digest == inputs.digest and built.is_whole(options.out):
         print(f"{options.out / 'index.html'}: nothing has changed")
         return 0
-    try:
-        state.forget(options.out)
-    except OSError as error:
-        return _error(f"cannot write to {options.out}: {error}; choose another folder with --out")
-    code = _written(options)
-    if code == 0:
-        state.write(options.out, digest)
-    return code
+    return _written(options, inputs, built)
 
 
-def _written(options: argparse.Namespace) -> int:
+def _written(options: argparse.Namespace, *of_site: state.Inputs | state.State) -> int:
     writing = importlib.import_module("bnnbench.commands.reporting.writing")  # slow to import
-    return writing.write(options)
+    return writing.write(options, *of_site)
 
 
 def _error(text: str) -> int:

@@ -49,11 +49,13 @@ def read_bundle(path: Path) -> dict[str, Results]:
     Raises ValueError if there is none, and `CorruptRecord` if a file is altered.
     """
     by_suite: dict[str, list[Record]] = defaultdict(list)
+    sources: dict[str, dict[Path, None]] = defaultdict(dict)
     for folder in bundle_folders(path):
         for record in records_of(folder):
             by_suite[record.suite].append(record)
+            sources[record.suite][folder] = None
     return {
-        suite: Results(Store(path / suite), tuple(records), (), ())
+        suite: Results(Store(path / suite), tuple(records), (), (), sources=tuple(sources[suite]))
         for suite, records in sorted(by_suite.items())
     }
 

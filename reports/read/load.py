@@ -38,6 +38,8 @@ class Results:
     """The number of runs held by more than one store."""
     disagreeing: tuple[str, ...] = ()
     """The keys of copies whose scores differ between stores."""
+    sources: tuple[Path, ...] = ()
+    """The folders that the runs were read from."""
 
     @property
     def superseded(self) -> int:
@@ -111,7 +113,7 @@ def read(folder: Path) -> Results:
     current = newest(records)
     current_keys = {record.key for record in current}
     older = tuple(record for record in records if record.key not in current_keys)
-    return Results(store, tuple(current), tuple(damage), older)
+    return Results(store, tuple(current), tuple(damage), older, sources=(folder,))
 
 
 def _with_short_messages(record: Record) -> Record:

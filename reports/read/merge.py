@@ -67,6 +67,7 @@ def merged(results_by_name: Mapping[str, Results]) -> Results:
         taken,
         len(several),
         tuple(sorted(key for key, copies in several.items() if _disagree(list(copies.values())))),
+        tuple(path for results in results_by_name.values() for path in results.sources),
     )
 
 

@@ -3,17 +3,20 @@
 import argparse
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from bnnbench.commands.terminal.margins import margins
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.engine.store import code_digests
-from bnnbench.reports.pages.drilldown.run_pages import run_addresses
+from bnnbench.reports.pages.drilldown.run_pages import RunPages, run_addresses
 from bnnbench.reports.pages.report import folder_site, timing_page
 from bnnbench.reports.pages.report.content import judged_benchmarks
 from bnnbench.reports.pages.report.suite_chapter import DAMAGED, Order, Written, reports_under_way
 from bnnbench.reports.pages.site import site as board
+from bnnbench.reports.pages.site import state
+from bnnbench.reports.pages.site.state import NOT_BUILT, Inputs, State
 from bnnbench.reports.read.bundles import holds_bundle, read_bundle, repeated_runs
 from bnnbench.reports.read.load import Results, read, store_names, suite_folders
 from bnnbench.reports.read.merge import merged
@@ -27,8 +30,13 @@ from bnnbench.reports.read.uncollected import uncollected
 from bnnbench.reports.style.words import counted
 
 
-def write(options: argparse.Namespace) -> int:
-    """Write the reports, in a site if it has a folder, and return the exit code."""
+def write(
+    options: argparse.Namespace, inputs: Inputs | None = None, built: State = NOT_BUILT
+) -> int:
+    """Write the reports, in a site if it has a folder, and return the exit code.
+
+    A site was `built` earlier; its reports that depend on nothing that has changed stay.
+    """
     try:
         suites = _suites(options.results, spans_in(options.predictions))
         if options.out is None and any(map(holds_bundle, options.results)):
@@ -42,10 +50,15 @@ def write(options: argparse.Namespace) -> int:
     in_site = of_suites if options.out else {}
     judged = {suite: judged_benchmarks(one, judged_by) for suite, one in in_site.items()}
     runs = run_addresses(judged) if options.out else None
-    orders = [Order(results, judged_by, options.out, runs) for results in of_suites.values()]
+    digests = {suite: _digest(inputs, results, runs or {}) for suite, results in of_suites.items()}
+    orders = [
+        Order(results, judged_by, options.out, runs, _unchanged(suite, digests, built, options.out))
+        for suite, results in of_suites.items()
+    ]
     damaged = False
+    written: dict[str, Written] = {}
     with reports_under_way(orders) as reports:
-        entries = _told(of_suites, reports, codes)
+        entries = _told(of_suites, reports, codes, written)
         if options.out and judged:
             try:
                 with uncollected():
@@ -58,21 +71,51 @@ def write(options: argparse.Namespace) -> int:
             list(entries)  # prints each report once it is written
     if set(codes.values()) == {2}:
         return 2
-    return DAMAGED if damaged or any(codes.values()) else 0
+    code = DAMAGED if damaged or any(codes.values()) else 0
+    if inputs and options.out:
+        outcomes = {s: {"digest": digests[s], "written": asdict(r)} for s, r in written.items()}
+        try:
+            state.write(options.out, "" if code else inputs.digest, outcomes)
+        except OSError as error:
+            return _error(f"cannot write {state.NAME}: {error}; choose another folder with --out")
+    return code
+
+
+def _digest(inputs: Inputs | None, results: Results, runs: RunPages) -> str:
+    """Return the digest of all that a suite's report in a site depends on; "" without a site."""
+    if inputs is None:
+        return ""
+    addresses = [(place, address) for place, address in runs.items() if place[0] == results.suite]
+    stores = sorted(set(results.places.values()))
+    return inputs.digest_of(results.suite, results.sources, stores, addresses)
+
+
+def _unchanged(
+    suite: str, digests: Mapping[str, str], built: State, site: Path | None
+) -> Written | None:
+    """Return the outcome of writing a report that need not be written again, or None."""
+    report = built.reports.get(suite, {"digest": None})
+    if site is None or report["digest"] != digests[suite] or not built.is_whole(site, suite):
+        return None
+    return Written.of(report["written"])
 
 
 def _told(
-    suites: Iterable[str], reports: Iterator[Written], codes: dict[str, int]
+    suites: Iterable[str],
+    reports: Iterator[Written],
+    codes: dict[str, int],
+    written: dict[str, Written],
 ) -> Iterator[tuple[str, folder_site.Entry]]:
-    """Print the messages of each report, store its exit code, and yield what was written."""
-    for suite, written in zip(suites, reports, strict=True):
-        for line in written.complaints:
+    """Print the messages of each report, store its outcome, and yield what was written."""
+    for suite, report in zip(suites, reports, strict=True):
+        for line in report.complaints:
             print(line, file=sys.stderr)
-        for line in written.lines:
+        for line in report.lines:
             print(line)
-        codes[suite] = 2 if written.code == 2 else (codes[suite] or written.code) and DAMAGED
-        if written.entry:
-            yield suite, written.entry
+        codes[suite] = 2 if report.code == 2 else (codes[suite] or report.code) and DAMAGED
+        if report.entry:
+            written[suite] = report
+            yield suite, report.entry
 
 
 def _write_site(

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bnnbench.reports.pages.report.content import Content
 from bnnbench.reports.pages.report.part import Part
@@ -57,6 +58,13 @@ class Entry:
     stores: Mapping[str, int]
     copies: int
     disagreeing: tuple[str, ...]
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> "Entry":
+        """Return the summary that `dataclasses.asdict` made plain, perhaps by way of JSON."""
+        profiles = tuple(Profile(**profile) for profile in plain["profiles"])
+        summaries = tuple(Summary(**summary) for summary in plain["summaries"])
+        return cls(**{**plain, "profiles": profiles, "summaries": summaries})
 
     @property
     def address(self) -> str:

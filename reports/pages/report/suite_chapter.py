@@ -3,12 +3,13 @@
 import gc
 import gzip
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.datasets.reading.whole_files import write_whole
@@ -63,6 +64,8 @@ class Order:
     margins: Margins
     out: Path | None = None
     runs: RunPages | None = None
+    written: "Written | None" = None
+    """The outcome if the report has been written before and nothing has changed since."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,12 @@ class Written:
     complaints: tuple[str, ...] = ()
     entry: folder_site.Entry | None = None
 
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> "Written":
+        """Return the outcome that `dataclasses.asdict` made plain, perhaps by way of JSON."""
+        entry = plain["entry"] and folder_site.Entry.of(plain["entry"])
+        return cls(plain["code"], tuple(plain["lines"]), tuple(plain["complaints"]), entry)
+
 
 @contextmanager
 def reports_under_way(orders: Sequence[Order]) -> Iterator[Iterator[Written]]:
@@ -81,15 +90,16 @@ def reports_under_way(orders: Sequence[Order]) -> Iterator[Iterator[Written]]:
 
     Reports of few runs are written one by one, when their outcome is requested.
     """
-    runs = sum(len(order.results.records) for order in orders)
-    workers = min(cores(), len(orders)) if runs >= MANY else 1
+    new = [k for k, order in enumerate(orders) if order.written is None]
+    runs = sum(len(orders[k].results.records) for k in new)
+    workers = min(cores(), len(new)) if runs >= MANY else 1
     if workers < 2:
-        yield map(written_report, orders)
+        yield (order.written or written_report(order) for order in orders)
         return
-    largest_first = sorted(range(len(orders)), key=lambda k: -len(orders[k].results.records))
+    largest_first = sorted(new, key=lambda k: -len(orders[k].results.records))
     with ProcessPoolExecutor(workers, CONTEXT, _begin) as pool:
         futures = {k: pool.submit(written_report, orders[k]) for k in largest_first}
-        yield (_outcome(futures[k], order) for k, order in enumerate(orders))
+        yield (o.written or _outcome(futures[k], o) for k, o in enumerate(orders))
 
 
 def _begin() -> None:

@@ -1,17 +1,21 @@
-"""Digests of a site's inputs and files, so that an unchanged site is not built again."""
+"""What a site was built from, so that an unchanged site or report is not built again."""
 
 import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import distributions
 from pathlib import Path
+from typing import Any
 
 import bnnbench
 from bnnbench import datasets, methods, metrics, reports, suites
+from bnnbench.datasets.oracles import family
 from bnnbench.datasets.reading import files
 from bnnbench.datasets.reading.whole_files import write_whole
+from bnnbench.datasets.references import reading
 
 NAME = "site.json"
 
@@ -19,45 +23,98 @@ ROOMS = (bnnbench, datasets, methods, metrics, suites, reports)
 SUFFIXES = {".py", ".html", ".js", ".css", ".csv", ".toml"}
 """Packages of this project, and the endings of their files, that pages depend on."""
 
+Digests = dict[Path, str]
+"""File → digest of its content."""
 
-def digest_of(sources: Iterable[Path], options: Iterable[str]) -> str:
-    """Return the digest of all that a site depends on.
 
-    These are the contents of the sources, which are files or folders; the command's options; names
-    and sizes of the data at hand, which pages of examples show; the code of this project; and the
-    versions of the installed packages.
+@dataclass(frozen=True)
+class Inputs:
+    """All that a site depends on: its sources, files or folders, and the digest of the rest."""
+
+    sources: Digests
+    rest: str
+
+    @property
+    def digest(self) -> str:
+        """The digest of everything."""
+        return self.digest_of("site", self.sources)
+
+    def digest_of(self, name: str, folders: Iterable[Path], *more: object) -> str:
+        """Return the digest of a page or report made from these folders, or files, of the sources.
+
+        `more` is whatever else it depends on; only its text counts.
+        """
+        chosen = [
+            f"{file} {sha256}"
+            for folder in sorted(folders)
+            for file, sha256 in self.sources.items()
+            if file.is_relative_to(folder)
+        ]
+        return _digest([name, self.rest, *map(str, more), *chosen])
+
+
+def inputs(sources: Iterable[Path], options: Iterable[str]) -> Inputs:
+    """Return the contents of the sources, which are files or folders, and the digest of the rest.
+
+    The rest is the command's options; names and sizes of the data at hand, which pages of examples
+    show; references and problems with known posteriors; the code of this project; and the versions
+    of the installed packages.
     """
     parts = [*options, *sorted({f"{one.name} {one.version}" for one in distributions()})]
     for room in ROOMS:
         code = (file for file in _files(Path(room.__path__[0])) if file.suffix in SUFFIXES)
         parts += (f"{file} {_sha256(file)}" for file in code)
     parts += (f"{file} {file.stat().st_size}" for file in _files(files.folder()))
-    for source in sources:
-        parts += [str(source), *(f"{file} {_sha256(file)}" for file in _files(source))]
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+    for folder in (reading.FOLDER, family.FOLDER):
+        parts += (f"{file} {_sha256(file)}" for file in _files(folder))
+    return Inputs({file: _sha256(file) for one in sources for file in _files(one)}, _digest(parts))
 
 
-def is_built(out: Path, digest: str) -> bool:
-    """Return whether a folder has the site with this digest, all its files unaltered."""
+@dataclass(frozen=True)
+class State:
+    """The state of a site that was built."""
+
+    digest: str = ""
+    """The digest of its inputs; "" if something was damaged, which is then reported again."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """File, relative to the site's folder → digest of its content"""
+    reports: Mapping[str, Any] = field(default_factory=dict)
+    """Suite → the digest of its report's inputs, and the outcome of writing it, as JSON"""
+
+    def is_whole(self, site: Path, folder: str = "") -> bool:
+        """Return whether the files of a folder of the site are there and unaltered."""
+        chosen = [name for name in self.files if Path(name).is_relative_to(folder)]
+        return bool(chosen) and all(_sha256(site / n) == self.files[n] for n in chosen)
+
+
+NOT_BUILT = State()
+
+
+def read(site: Path) -> State:
+    """Return the state of the site in a folder; `NOT_BUILT` if none can be read."""
     try:
-        state = json.loads((out / NAME).read_bytes())
-        contents = {out / name: sha256 for name, sha256 in state["files"].items()}
-        return state["digest"] == digest and all(_sha256(f) == contents[f] for f in contents)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return False
+        state = State(**_with_tuples(json.loads((site / NAME).read_bytes())))
+    except (OSError, ValueError, TypeError):
+        return NOT_BUILT
+    parts = (state.files, state.reports)
+    return state if all(isinstance(part, dict) for part in parts) else NOT_BUILT
 
 
-def forget(out: Path) -> None:
-    """Remove the state, so that a site whose building was interrupted is built again."""
-    (out / NAME).unlink(missing_ok=True)
+def _with_tuples(plain: Any) -> Any:
+    """Return plain data with tuples in place of lists, as they were before they became JSON."""
+    if isinstance(plain, dict):
+        return {name: _with_tuples(value) for name, value in plain.items()}
+    return tuple(map(_with_tuples, plain)) if isinstance(plain, list) else plain
 
 
-def write(out: Path, digest: str) -> None:
-    """Write the state of a site that was just built."""
-    contents = {str(file.relative_to(out)): _sha256(file) for file in _files(out)}
-    text = json.dumps({"digest": digest, "files": contents}, indent=0)
+def write(site: Path, digest: str, reports_by_suite: Mapping[str, Any]) -> None:
+    """Write the state of a site that was just built. Raises OSError."""
+    contents = {
+        str(file.relative_to(site)): _sha256(file) for file in _files(site) if file.name != NAME
+    }
+    state = {"digest": digest, "files": contents, "reports": reports_by_suite}
     with contextlib.suppress(UnicodeEncodeError):  # some file's name is not text
-        write_whole(out / NAME, text.encode())
+        write_whole(site / NAME, json.dumps(state, indent=0).encode())
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -72,6 +129,10 @@ def _files(path: Path) -> Iterator[Path]:
         visited.add(place)
         folders.sort()
         yield from (file for name in sorted(names) if (file := Path(folder, name)).is_file())
+
+
+def _digest(parts: Iterable[str]) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _sha256(file: Path) -> str:
