@@ -32,8 +32,12 @@ Check = Callable[[Any], bool]
 
 def faults(value: object, kind: type) -> Iterator[str]:
     """Return the names of a dataclass instance's fields that violate their annotations."""
-    checks, _ = _fields(kind)
-    yield from (name for name, check in checks.items() if not check(getattr(value, name)))
+    yield from (n for n, check in checks_of(kind).items() if not check(getattr(value, n)))
+
+
+def checks_of(kind: type) -> Mapping[str, Check]:
+    """Return field → the function that returns whether a value matches its annotation."""
+    return _fields(kind)[0]
 
 
 def conforms(value: object, kind: type) -> bool:

@@ -4,6 +4,7 @@ import base64
 import functools
 import hashlib
 import json
+import math
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -48,17 +49,27 @@ ON_PAIRS = ("compare.html", "examples.html")
 """Templates of pages on two methods."""
 
 LIMIT = 300_000
-"""The largest size of a page of the site."""
+"""The size in bytes above which a page of the site is divided, if it can be."""
 
 
 class PageTooLarge(ValueError):
-    """A page exceeds its limit; the message names its largest part."""
+    """A page, named by its address, exceeds its limit."""
 
 
 def page(
-    template: str, address: str, title: str, section: str, data: dict[str, Any], **values: Any
+    template: str,
+    address: str,
+    title: str,
+    section: str,
+    data: dict[str, Any],
+    *,
+    most_bytes: float = math.inf,
+    **values: Any,
 ) -> str:
-    """Return a page of the site, whose script reads `data`. Raises `PageTooLarge`."""
+    """Return a page of the site, whose script reads `data`.
+
+    Raises `PageTooLarge` if it has more than `most_bytes`.
+    """
     text = filled(
         template,
         ("site", "pairs") if template in ON_PAIRS else ("site",),
@@ -70,13 +81,8 @@ def page(
         root="../" * address.count("/"),
         **values,
     )
-    if len(text.encode()) > LIMIT:
-        sizes = {name: len(embedded(part)) for name, part in data.items()}
-        largest = max(sizes, key=lambda name: sizes[name], default="its text")
-        raise PageTooLarge(
-            f"{address} has {len(text.encode()):,} bytes, more than {LIMIT:,}; its largest part is "
-            f"{largest!r}"
-        )
+    if len(text.encode()) > most_bytes:
+        raise PageTooLarge(address)
     return text
 
 

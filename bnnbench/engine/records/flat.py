@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
+from bnnbench.datasets.reading.shape import checks_of
 from bnnbench.engine.records.record import Circumstances, Identity, Outcome, Record
 
 _WRITTEN = {"strategy": "arm", "external": "elsewhere", "batch_dependence": "unsteady"}
@@ -20,6 +21,14 @@ _IDENTITY = _names(Identity)
 _OUTCOME = _names(Outcome)
 _CIRCUMSTANCES = _names(Circumstances)
 _FIELDS = frozenset(chain(["cost"], *(p.values() for p in (_IDENTITY, _OUTCOME, _CIRCUMSTANCES))))
+
+
+CHECKS = {
+    name: checks_of(kind)[field]
+    for kind, names in ((Identity, _IDENTITY), (Outcome, _OUTCOME), (Circumstances, _CIRCUMSTANCES))
+    for field, name in names.items()
+}
+"""Name in files → the function that returns whether a value has the field's shape."""
 
 
 def flattened(record: Record) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """Records as JSON, each with a checksum."""
 
+import functools
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +14,8 @@ from bnnbench.datasets.reading.third_party_text import shortened
 from bnnbench.engine.declare.description import digest
 from bnnbench.engine.records import clock
 from bnnbench.engine.records.cost import Cost
-from bnnbench.engine.records.flat import flattened, gathered
-from bnnbench.engine.records.record import Circumstances, Identity, Outcome, Record
+from bnnbench.engine.records.flat import CHECKS, flattened, gathered
+from bnnbench.engine.records.record import Record
 
 SCHEMA = 3
 """The version of the file's format."""
@@ -49,7 +51,7 @@ def from_json(text: str) -> Record:
     `LaterSchema`, and `FutureTimestamp`.
     """
     try:
-        fields = json.loads(text, parse_constant=_refuse)
+        fields, wrong = _fields(text)
         schema = fields.pop("schema", None)
         if isinstance(schema, int) and schema > SCHEMA:
             raise LaterSchema(
@@ -58,12 +60,11 @@ def from_json(text: str) -> Record:
         if schema != SCHEMA:
             raise ValueError(f"schema {shortened(repr(schema), 200)}; this version reads {SCHEMA}")
         _check_checksum(text, fields)
-        fields |= {name: _decode(fields[name]) for name in _NUMBERS if name in fields}
         cost = fields["cost"] and Cost(**fields["cost"])
         lists = {name: fields.get(name, []) for name in _TUPLES}
         tuples = {n: tuple(v) if isinstance(v, list) else v for n, v in lists.items()}
         record = gathered(**fields | {"cost": cost} | tuples)
-        _check_shape(record, text)
+        _check_shape(record, wrong, text)
         return record
     except (
         *(json.JSONDecodeError, UnicodeEncodeError),
@@ -88,10 +89,37 @@ def _named(record: Record) -> dict[str, object]:
     return {name: getattr(record, name) for name in ("suite", "profile", "fold", "seed")}
 
 
-def _check_shape(record: Record, text: str) -> None:
+def _fields(text: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the fields of a record, and the names of those that have not their field's shape.
+
+    Fields that are equal in many records are read once; these records share the value.
+    """
+    lines = text.removeprefix("{\n").removesuffix("\n}\n").split("\n")
+    try:
+        fields = [_field(line.removesuffix(",")) for line in lines]
+    except (ValueError, TypeError):
+        fields = []
+    if len({name for name, *_ in fields}) != len(lines):  # not one field per line, as we write them
+        fields = [_checked(*field) for field in _decoded(text).items()]
+    return {n: value for n, value, _ in fields}, [n for n, _, right in fields if not right]
+
+
+@functools.lru_cache(maxsize=4096)
+def _field(line: str) -> tuple[str, Any, bool]:
+    """Return what `_checked` does for a line of a record."""
+    (field,) = _decoded(f"{{{line}}}").items()
+    return _checked(*field)
+
+
+def _checked(name: str, value: Any) -> tuple[str, Any, bool]:
+    """Return name and value of a field, and whether the value has the field's shape."""
+    value = _decode(value) if name in _NUMBERS else value
+    return name, value, name not in CHECKS or CHECKS[name](value)
+
+
+def _check_shape(record: Record, wrong: Sequence[str], text: str) -> None:
     """Raise ValueError for fields that readers cannot rely on, and `FutureTimestamp`."""
-    parts = (record, Identity), (record.outcome, Outcome), (record.circumstances, Circumstances)
-    wrong = [name for part, kind in parts for name in faults(part, kind)]
+    wrong = [*wrong]
     if record.cost is not None and any(faults(record.cost, Cost)):
         wrong.append("cost")
     outcome, circumstances = record.outcome, record.circumstances
@@ -110,6 +138,9 @@ def _check_shape(record: Record, text: str) -> None:
 
 def _refuse(constant: str) -> None:
     raise TypeError(f"{constant} is not strict JSON")
+
+
+_decoded = json.JSONDecoder(parse_constant=_refuse).decode
 
 
 _NUMBERS = ("scores", "diagnostics", "cost", "target", "trial_scores")

@@ -33,6 +33,9 @@ NO_PAGES: RunPages = {}
 KEY_DIGITS = 8
 """Characters of a key by which a page identifies the runs on neighbouring pages."""
 
+MOST_BYTES_OF_A_NEIGHBOUR = 200
+"""Size on a page of another page's address, with a method's name and range of keys."""
+
 LONGEST_LINE = 200
 """Maximum number of characters of the reason shown next to a failed run."""
 
@@ -67,10 +70,11 @@ def run_pages(
     """
     whole = run_data(benchmark, benchmark.runs)
     with contextlib.suppress(PageTooLarge):
-        return {address: _page(suite, benchmark, address, whole, common, examples)}
+        return {address: _page(suite, benchmark, address, whole, common, examples, LIMIT)}
     empty = _page(suite, benchmark, address, whole | {"methods": []}, common, examples)
-    room = LIMIT - _size(empty) - _size(embedded(_neighbour("", benchmark.runs)))
-    parts = list(_parts(benchmark, room))
+    neighbours = _size(embedded(_neighbour("", benchmark.runs)))
+    more = _size(embedded(whole)) // LIMIT * MOST_BYTES_OF_A_NEIGHBOUR
+    parts = list(_parts(benchmark, max(LIMIT - _size(empty) - neighbours - more, LIMIT // 4)))
     path = PurePosixPath(address)
     more = (str(path.with_suffix(f".{k}.html")) for k in range(2, len(parts) + 1))
     addresses = [address, *more]
@@ -205,18 +209,22 @@ def _parts(benchmark: Benchmark, room: int) -> Iterator[dict[str, Sequence[Recor
 
 
 def _fitting(method: str, runs: Sequence[Record], room: int) -> Iterator[Sequence[Record]]:
-    """Yield a method's runs together, or divided by repeated halving until they fit."""
+    """Yield a method's runs together, or divided by key, by repeated halving until they fit."""
     if len(runs) < 2 or _size(embedded(_method(method, runs, {}))) <= room:
         yield runs
         return
-    half = len(runs) // 2
-    yield from _fitting(method, runs[:half], room)
-    yield from _fitting(method, runs[half:], room)
+    by_key, half = sorted(runs, key=lambda run: run.key), len(runs) // 2
+    for part in (by_key[:half], by_key[half:]):
+        yield from _fitting(method, sorted(part, key=lambda run: (run.fold, run.seed)), room)
 
 
 def _neighbour(address: str, runs_of: Mapping[str, Sequence[Record]]) -> Plain:
-    keys = [run.key[:KEY_DIGITS] for runs in runs_of.values() for run in runs]
-    return {"address": PurePosixPath(address).name, "methods": list(runs_of), "keys": keys}
+    """Return the address of a page, and the first and last key of each method's runs on it."""
+    ranges: list[tuple[str, str, str]] = []
+    for method, runs in runs_of.items():
+        keys = sorted(run.key[:KEY_DIGITS] for run in runs)
+        ranges.append((method, keys[0], keys[-1]))
+    return {"address": PurePosixPath(address).name, "methods": ranges}
 
 
 def _size(text: str) -> int:
@@ -224,7 +232,13 @@ def _size(text: str) -> int:
 
 
 def _page(
-    suite: str, benchmark: Benchmark, address: str, data: Plain, common: Plain, examples: str
+    suite: str,
+    benchmark: Benchmark,
+    address: str,
+    data: Plain,
+    common: Plain,
+    examples: str,
+    most_bytes: float = math.inf,
 ) -> str:
     records = benchmark.records
     failed = [r for r in records if r.outcome.status != "completed"]
@@ -232,6 +246,7 @@ def _page(
     by_key = {r.key: method for method, runs in benchmark.runs.items() for r in runs}
     return page(
         *("runs.html", address, f"Runs on {benchmark.title} · bnnbench", "Suites", data | common),
+        most_bytes=most_bytes,
         heading=benchmark.title,
         suite=suite,
         suite_title=labels.suite(suite),

@@ -83,12 +83,13 @@ def method_page(
     chapters = [chapter_of(task, method) for task in site.tasks if method in task.families]
     chapters = [chapter for chapter in chapters if chapter.strips]
     names = [name for name, _ in neighbours]
-    uses = uses_of(method, site)
+    slug = PurePosixPath(address).stem
+    uses = uses_of(method, slug, site)
     place = names.index(method) if method in names else -1
     return page(
         *("method.html", address, f"{method} · bnnbench", "Methods", common),
         method=method,
-        slug=PurePosixPath(address).stem,
+        slug=slug,
         family=family_of(description),
         about=known,
         around=around(known),
@@ -124,8 +125,8 @@ def around(known: About) -> str:
     return labels.sentence(f"{joined(clauses)}.") if clauses else ""
 
 
-def uses_of(method: str, site: Site) -> list[Use]:
-    """Return the runs of a method, profile by profile."""
+def uses_of(method: str, slug: str, site: Site) -> list[Use]:
+    """Return the runs of a method, profile by profile; `slug` is its name in addresses."""
     uses: list[Use] = []
     for suite, benchmarks in site.suites.items():
         for profile in dict.fromkeys(b.profile for b in benchmarks):
@@ -147,7 +148,7 @@ def uses_of(method: str, site: Site) -> list[Use]:
                     sum(run.outcome.status == "completed" for run in runs),
                     len(runs),
                     _time_of(runs),
-                    repeated_runs_of(suite, within, method, site.run_pages, site.repeated),
+                    repeated_runs_of(suite, within, method, slug, site.run_pages, site.repeated),
                     in_words(site.code_states.get(run.key, "unknown") for run in runs),
                 )
             )

@@ -24,13 +24,19 @@ def repeated_runs_of(
     suite: str,
     benchmarks: Sequence[Benchmark],
     method: str,
+    slug: str,
     run_pages: RunPages,
     repeated: Mapping[str, Rerun],
 ) -> list[RepeatedRun]:
-    """Return a method's runs on some data sets of a suite that were run again."""
+    """Return a method's runs on some data sets of a suite that were run again.
+
+    `slug` identifies the method in addresses.
+    """
     return [
         RepeatedRun(
-            in_words(one), _title(one), f"{run_pages[suite, b.identity]}#run={run.key[:KEY_DIGITS]}"
+            in_words(one),
+            _title(one),
+            f"{run_pages[suite, b.identity]}#method={slug}&run={run.key[:KEY_DIGITS]}",
         )
         for b in benchmarks
         for run in b.runs[method]

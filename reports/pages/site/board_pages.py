@@ -1,10 +1,11 @@
 """The board: one page per kind of question; the first is also the first page of the site."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bnnbench.reports.pages.drilldown.run_pages import RunPages
-from bnnbench.reports.pages.layout import page
+from bnnbench.reports.pages.layout import LIMIT, PageTooLarge, page
 from bnnbench.reports.pages.site.advice import advice
 from bnnbench.reports.pages.site.data import board_data
 from bnnbench.reports.pages.site.ranking import ranked
@@ -41,12 +42,20 @@ def _board_page(
 ) -> str:
     task = usual(tasks)
     ranking = ranked(task, task.scales[0].name)
-    data = {"kinds": list(kinds.items())} | board_data(tasks, runs) | common
-    return page(
-        *("board.html", address, "bnnbench: which method first?", "Board", data),
-        ranking=ranking,
-        advice=advice(ranking),
-    )
+
+    def written(keyed: bool, most_bytes: float) -> str:
+        data = {"kinds": list(kinds.items())} | board_data(tasks, runs, keyed) | common
+        return page(
+            *("board.html", address, "bnnbench: which method first?", "Board", data),
+            most_bytes=most_bytes,
+            ranking=ranking,
+            advice=advice(ranking),
+        )
+
+    try:
+        return written(keyed=True, most_bytes=LIMIT)
+    except PageTooLarge:  # the keys are on the pages of runs as well
+        return written(keyed=False, most_bytes=math.inf)
 
 
 def usual(tasks: Sequence[Task]) -> Task:

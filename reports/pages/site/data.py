@@ -22,7 +22,7 @@ def board_data(tasks: Sequence[Task], runs: RunPages, keyed: bool = True) -> dic
     """Return the data of the board: its tasks, packed, and constants of the statistics.
 
     `runs` has the addresses of pages of runs. A page that is not `keyed` only knows which runs
-    exist.
+    exist, and how they ended.
     """
     texts: dict[str, int] = {}
     as_data = [task_data(task, runs, texts, keyed) for task in tasks]
@@ -41,7 +41,7 @@ def task_data(
     Tests of the same fits have the same keys: `texts` collects each once, and the task refers to
     them by number.
     """
-    shown = _short if keyed else _is_there
+    shown = _short if keyed else _without_key
     question = task.question
     runs = {column: _all_runs(by_method) for column, by_method in task.keys.items()}
     of_columns = slugs([column.name for column in task.columns])
@@ -125,8 +125,11 @@ def _short(ended: Ended | None) -> str:
     return key if ended.status == "completed" else f"{key} {ended.status}"
 
 
-def _is_there(ended: Ended | None) -> str:
-    return "" if ended is None else "-"
+def _without_key(ended: Ended | None) -> str:
+    """Return "-" in place of the key, with the status unless completed; "" for no run."""
+    if ended is None:
+        return ""
+    return "-" if ended.status == "completed" else f"- {ended.status}"
 
 
 def moments(tasks: Sequence[Task]) -> dict[int, dict[int, tuple[float, float]]]:

@@ -120,3 +120,10 @@ def test_of_two_settings_under_one_name_the_one_chosen_last_counts():
     assert newest([second, elsewhere, first]) == [second, elsewhere]
     again = changed(first, provenance={"finished": "2026-01-01", "chosen": "2026-03-01"})
     assert newest([second, elsewhere, again]) == [again, elsewhere]
+
+
+def test_equal_fields_of_two_records_are_held_once():
+    first, second = (from_json(to_json(changed(RECORD, seed=seed))) for seed in (7, 8))
+    assert first.seed != second.seed
+    assert first.evaluations == second.evaluations
+    assert first.circumstances.facts is second.circumstances.facts

@@ -37,7 +37,7 @@ function runDetails(of, i) {
   return [
     el(of.heading, { id: "chosen" }, `${of.name}, fold ${cellAt(runs.fold, i)}, seed ${cellAt(runs.seed, i)}: ${cellAt(runs.status, i)}`),
     repeating(of.repeatable, runs.key[i]),
-    of.page ? el("p", {}, el("a", { href: `${of.page}#run=${runs.key[i].slice(0, 8)}` }, "This run on its own page")) : null,
+    of.page ? el("p", {}, el("a", { href: `${of.page}#method=${slugOfMethod(of.name)}&run=${runs.key[i].slice(0, 8)}` }, "This run on its own page")) : null,
     error ? el("pre", { tabindex: "0", class: "error" }, error) : null,
     ...titled("Scores", of.shown),
     remarks.length ? el("ul", { class: "note" }, remarks.map((text) => el("li", {}, text))) : null,

@@ -6,19 +6,23 @@ function startRuns(data) {
   draw();
 }
 
-// The page of a run or a method: this one, or a neighbour with the other runs.
+// The page of a run or a method: this one, or a neighbour with the other runs. A method whose runs
+// are on several pages is divided by key.
 function placeOf(data, state) {
+  const named = (name) => slugOfMethod(name) === state.method;
+  const neighbour = (isThere) => data.neighbours.find((one) =>
+    one.methods.some(([name, first, last]) => named(name) && isThere(first, last)));
   if (state.run) {
     for (const method of data.methods) {
       const i = method.runs.key.findIndex((key) => key.startsWith(state.run));
       if (i >= 0) return { method, i };
     }
-    const next = data.neighbours.find((one) => one.keys.some((key) => state.run.startsWith(key)));
+    const start = state.run.slice(0, 8);
+    const next = neighbour((first, last) => first.slice(0, start.length) <= start && start <= last);
     if (next) return { next };
   }
-  const named = (name) => slugOfMethod(name) === state.method;
   const method = data.methods.find((one) => named(one.name));
-  const next = !method && state.method && data.neighbours.find((one) => one.methods.some(named));
+  const next = !method && state.method && neighbour(() => true);
   return next ? { next } : { method: method ?? data.methods[0], i: -1 };
 }
 
@@ -35,7 +39,8 @@ function drawRuns(data) {
 }
 
 function methodSelect(data, chosen) {
-  const names = [...data.methods.map((one) => one.name), ...data.neighbours.flatMap((one) => one.methods)];
+  const elsewhere = data.neighbours.flatMap((one) => one.methods.map(([name]) => name));
+  const names = [...data.methods.map((one) => one.name), ...elsewhere];
   const options = [...new Set(names)].map((name) =>
     el("option", { value: slugOfMethod(name), selected: name === chosen.name }, name));
   const select = el("select", { onchange: (event) => writeState({ method: event.target.value, run: "" }) }, options);
@@ -71,7 +76,7 @@ function sharedTimes({ runs }) {
 
 // A method with very many runs continues on other pages.
 function moreRuns(data, method) {
-  const others = data.neighbours.filter((one) => one.methods.includes(method.name));
+  const others = data.neighbours.filter((one) => one.methods.some(([name]) => name === method.name));
   const links = others.flatMap((one, k) => [
     k ? ", " : "", el("a", { href: `${one.address}#method=${slugOfMethod(method.name)}` }, `page ${k + 1}`)]);
   return links.length ? [el("p", { class: "note" }, "More runs of this method: ", ...links, ".")] : [];

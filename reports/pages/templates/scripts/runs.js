@@ -14,7 +14,8 @@ function openRuns(ranking, open, run) {
   const keys = entriesOf(entriesOf(task.keys[column.id]).get(method));
   const names = inOrder([...keys.keys()]);
   const ends = names.map((name) => keys.get(name).split(" "));
-  const chosen = run && [...keys.values()].some((text) => text.startsWith(run)) ? run : "";
+  const keyed = ends.some(([key]) => key !== "-");
+  const chosen = keyed && run && [...keys.values()].some((text) => text.startsWith(run)) ? run : "";
   dialog.replaceChildren(
     el("button", { class: "tool close", onclick: () => dialog.close() }, "Close"),
     el("h2", { id: "runs-title" }, `${method} on ${column.title}`),
@@ -25,15 +26,17 @@ function openRuns(ranking, open, run) {
       ["seed", names.map((name) => seedOf(column, pairOf(name)[1]))],
       [ranking.scale.title, names.map((name) => (scores.has(name) ? typographic(String(scores.get(name))) : ""))],
       ["status", ends.map(([, status]) => status ?? "completed"), "text"],
-    ], ends.findIndex(([key]) => key === chosen), (key) => writeState({ run: key })),
-    chosen ? chosenRun(chosen, column) : el("p", { class: "note" }, "Select a run to see how to repeat it."));
+    ], ends.findIndex(([key]) => key === chosen), (key) => keyed && writeState({ run: key })),
+    chosen ? chosenRun(chosen, column, method)
+      : keyed ? el("p", { class: "note" }, "Select a run to see how to repeat it.")
+        : el("p", {}, el("a", { href: `${ROOT}${column.page}#method=${methodSlug}` }, "Keys, settings and diagnostics")));
   if (!dialog.open) dialog.showModal();
 }
 
 const seedOf = (column, seed) => (column.seeds > 1 ? `mean of ${column.seeds}` : String(seed));
 
-function chosenRun(key, column) {
+function chosenRun(key, column, method) {
   return el("div", {},
     repeating(column.repeatable, key),
-    el("p", {}, el("a", { href: `${ROOT}${column.page}#run=${key}` }, "Settings, diagnostics and data")));
+    el("p", {}, el("a", { href: `${ROOT}${column.page}#method=${slugOfMethod(method)}&run=${key}` }, "Settings, diagnostics and data")));
 }

@@ -55,7 +55,7 @@ def test_a_bundle_tells_what_was_repeated(tmp_path):
 
 def test_the_page_of_a_method_links_its_repeated_run():
     pages = method_pages({APART.key: APART})
-    told = f'#run={APART.key[:8]}" title="2026-11-26, commit 1234567 on another processor"'
+    told = f'run={APART.key[:8]}" title="2026-11-26, commit 1234567 on another processor"'
     assert f"{told}>0.031 spreads away</a>" in pages["adamw.html"]
     assert "spreads away" not in pages["sgd.html"]
     assert "Repeated" not in pages["sgd.html"]
