@@ -68,7 +68,7 @@ def run_pages(
 
     `examples` is the address of its page of examples; "" if absent.
     """
-    whole = run_data(benchmark, benchmark.runs)
+    whole = run_data(benchmark)
     with contextlib.suppress(PageTooLarge):
         return {address: _page(suite, benchmark, address, whole, common, examples, LIMIT)}
     empty = _page(suite, benchmark, address, whole | {"methods": []}, common, examples)
@@ -82,7 +82,8 @@ def run_pages(
     return {
         part_address: _page(
             *(suite, benchmark, part_address),
-            run_data(benchmark, part)
+            whole
+            | _methods(part)
             | {"neighbours": [_neighbour(a, p) for a, p in all_parts.items() if a != part_address]},
             common,
             examples,
@@ -91,17 +92,13 @@ def run_pages(
     }
 
 
-def run_data(benchmark: Benchmark, runs_of: Mapping[str, Sequence[Record]]) -> Plain:
-    """Return the data that a page's script shows for these runs, from method → its runs."""
-    origins: dict[str, int] = {}
-    methods = [_method(method, runs, origins) for method, runs in runs_of.items()]
+def run_data(benchmark: Benchmark) -> Plain:
+    """Return the data that a page's script shows for the runs of a benchmark."""
     scored = {
         m for r in benchmark.records for by_metric in r.outcome.scores.values() for m in by_metric
     }
     columns = {metric: score_column(benchmark, metric) for metric in sorted(scored, key=_order)}
-    return {
-        "methods": methods,
-        "origins": [json.loads(text) for text in origins],
+    return _methods(benchmark.runs) | {
         "conditions": {
             name: traits.title
             for name, traits in sorted(benchmark.traits.items(), key=lambda item: _place(*item))
@@ -111,6 +108,13 @@ def run_data(benchmark: Benchmark, runs_of: Mapping[str, Sequence[Record]]) -> P
         "costs": {name: labels.metric(name) for name in COSTS},
         "neighbours": [],
     }
+
+
+def _methods(runs_of: Mapping[str, Sequence[Record]]) -> Plain:
+    """Return the methods' columns of runs, and the different provenances to which they refer."""
+    origins: dict[str, int] = {}
+    methods = [_method(method, runs, origins) for method, runs in runs_of.items()]
+    return {"methods": methods, "origins": [json.loads(text) for text in origins]}
 
 
 def _method(method: str, runs: Sequence[Record], origins: dict[str, int]) -> Plain:

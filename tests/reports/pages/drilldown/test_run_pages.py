@@ -75,9 +75,7 @@ def test_a_run_without_its_source_is_not_offered_for_repetition():
     whole = record()
     bare = record("SGD", run={"method": {"type": "sgd"}})
     del bare.run["source"]
-    kept = {
-        b.runs[m][0].method: run_data(b, b.runs) for b in benchmarks([whole, bare]) for m in b.runs
-    }
+    kept = {b.runs[m][0].method: run_data(b) for b in benchmarks([whole, bare]) for m in b.runs}
     assert kept["AdamW"]["methods"][0]["repeatable"]
     assert not kept["SGD"]["methods"][0]["repeatable"]
 
@@ -85,7 +83,7 @@ def test_a_run_without_its_source_is_not_offered_for_repetition():
 def test_reasons_why_there_is_no_score_are_named_once_for_their_metrics():
     unanswered = {"clean": {"crps": "it has intervals alone", "nll": "it has intervals alone"}}
     (benchmark,) = benchmarks([record(unanswered=unanswered, failed_at="fit.py:3, step")])
-    (method,) = run_data(benchmark, benchmark.runs)["methods"]
+    (method,) = run_data(benchmark)["methods"]
     assert method["remarks"] == {
         0: ["raised at fit.py:3, step", "no CRPS or NLL, clean: it has intervals alone"]
     }
