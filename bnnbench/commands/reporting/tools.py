@@ -1,5 +1,6 @@
 """The commands `bnnbench report compare`, `export` and `timing`."""
 
+import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 from bnnbench.commands.terminal.margins import add_margins, margins
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
-from bnnbench.datasets.reading.whole_files import write_whole
+from bnnbench.datasets.reading.whole_files import whole, write_whole
 from bnnbench.engine.records.record import Record
 from bnnbench.reports.pages.exports import runs
 from bnnbench.reports.pages.exports.pairs import pair_table
@@ -99,17 +100,11 @@ def export(arguments: Sequence[str]) -> int:
         if options.format == "parquet":
             runs.needs_parquet()
         suites = list(_results(options.results).values())
-        if options.format == "latex":
-            contents = [content(results, margins(options.margin)) for results in suites]
-            text = latex([table for one in contents for table in one.tables]).encode()
-        elif options.format == "pairs":
-            text = pair_table(suites, margins(options.margin)).encode()
-        elif options.format == "trials":
-            text = trial_table(suites).encode()
+        if options.format == "csv":
+            with whole(out) as file:
+                runs.write_csv(suites, file)
         else:
-            text = runs.written(runs.frame(suites), options.format)
-        out.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(out, text)
+            write_whole(out, _exported(suites, options))
     except (ValueError, OSError) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return MISUSED
@@ -119,6 +114,18 @@ def export(arguments: Sequence[str]) -> int:
     count = counted(sum(len(results.records) for results in suites), "run")
     print(f"{out}: {count} of {counted(len(suites), 'suite')}")
     return DAMAGED if damage else WRITTEN
+
+
+def _exported(suites: Sequence[Results], options: argparse.Namespace) -> bytes:
+    """Return the file in a format other than CSV."""
+    if options.format == "parquet":
+        return runs.parquet(suites)
+    if options.format == "pairs":
+        return pair_table(suites, margins(options.margin)).encode()
+    if options.format == "trials":
+        return trial_table(suites).encode()
+    contents = [content(results, margins(options.margin)) for results in suites]
+    return latex([table for one in contents for table in one.tables]).encode()
 
 
 def _results(paths: Sequence[Path]) -> dict[str, Results]:

@@ -1,9 +1,12 @@
 """Every score as a table, for other tools."""
 
+import csv
 import importlib.util
 import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
+from typing import IO, Any
 
 import pandas as pd
 
@@ -27,37 +30,57 @@ def needs_parquet() -> None:
         )
 
 
-def frame(suites: Iterable[Results]) -> pd.DataFrame:
-    """Return one row per score, with the run's key, cost and provenance.
+SCORE_COLUMNS = ("scored_on", "condition", "metric", "value", "unit")
+COLUMNS = (*RUN_COLUMNS, *SCORE_COLUMNS)
+NUMBERS = frozenset({*COSTS, "value"})
+CONDITION_METRIC = COLUMNS.index("condition"), COLUMNS.index("metric")
+
+Row = tuple[Any, ...]
+
+
+def rows(suites: Iterable[Results]) -> Iterator[Row]:
+    """Yield one row per score, with the run's key, cost and provenance, in the order of names.
 
     Runs without a score (diverged, failed) have one row without condition, metric and value.
     """
-    parts = [_scores(results.records, results.places) for results in suites]
-    return pd.concat(parts, ignore_index=True)
+    for results in suites:
+        for record in sorted(results.records, key=_place):
+            yield from sorted(_scores(record, results.places), key=itemgetter(*CONDITION_METRIC))
 
 
-SCORE_COLUMNS = ("scored_on", "condition", "metric", "value", "unit")
-NUMBERS = (*COSTS, "value")
+def write_csv(suites: Iterable[Results], file: IO[bytes]) -> None:
+    """Write the rows as CSV; numbers that are unknown are empty."""
+    text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows(suites):
+        writer.writerow("" if value != value else cell(value) for value in row)
+    text.detach()
 
 
-def _scores(records: Sequence[Record], places: Mapping[str, str]) -> pd.DataFrame:
-    """Return the rows of one suite, in the order of names."""
-    rows = []
-    for record in records:
-        (run,) = run_rows([record], places)
-        scores = [row[3:5] + row[8:] for row in metric_rows([record])]
-        rows += [(*run, *score) for score in scores or [("", "", "", math.nan, "")]]
-    table = pd.DataFrame(rows, columns=[*RUN_COLUMNS, *SCORE_COLUMNS])
-    for name in NUMBERS:
-        table[name] = [math.nan if value == "" else float(value) for value in table[name]]
-    order = ["profile", "dataset", "origin", "method", "fold", "seed", "key", "condition", "metric"]
-    return table.sort_values(order, kind="stable")
-
-
-def written(table: pd.DataFrame, kind: str) -> bytes:
-    """Return the table as the bytes of a file."""
-    if kind == "csv":
-        return table.map(cell).to_csv(index=False, lineterminator="\n").encode()
+def parquet(suites: Iterable[Results]) -> bytes:
+    """Return the rows as the bytes of a file in the format Parquet."""
     buffer = io.BytesIO()
-    table.to_parquet(buffer, index=False)
+    pd.DataFrame(rows(suites), columns=list(COLUMNS)).to_parquet(buffer, index=False)
     return buffer.getvalue()
+
+
+def _place(record: Record) -> Row:
+    return (
+        *(record.profile, record.dataset, record.circumstances.origin),
+        *(record.method, record.fold, record.seed, record.key),
+    )
+
+
+def _scores(record: Record, places: Mapping[str, str]) -> Iterator[Row]:
+    """Yield the rows of one run."""
+    (run,) = run_rows([record], places)
+    scores = [row[3:5] + row[8:] for row in metric_rows([record])]
+    for score in scores or [("", "", "", math.nan, "")]:
+        yield tuple(map(_value, COLUMNS, (*run, *score)))
+
+
+def _value(column: str, value: Any) -> Any:
+    if column not in NUMBERS:
+        return value
+    return math.nan if value == "" else float(value)
