@@ -4,12 +4,14 @@ import importlib
 import io
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from bnnbench.datasets.reading import npz
 from bnnbench.engine.declare import names
 from bnnbench.methods.predictions import PREDICTIVES
 from bnnbench.methods.predictions.base import Predictive
@@ -125,20 +127,42 @@ def _of_numpy(array: np.ndarray) -> Tensor | None:
         return None
 
 
+@dataclass(frozen=True)
+class Stored:
+    """The stored arrays of a prediction, and its targets; of its class, only the name."""
+
+    kind: str
+    arrays: Mapping[str, np.ndarray]
+    targets: np.ndarray
+
+
+def stored_arrays(content: bytes) -> dict[str, Stored]:
+    """Return condition → arrays, from what `pack` made; raises ValueError for anything else."""
+    fields: dict[str, dict[str, np.ndarray]] = {}
+    targets: dict[str, np.ndarray] = {}
+    kinds: dict[str, str] = {}
+    for path, array in npz.arrays_of(content).items():
+        condition, *names = path.split("/", 2)
+        if names == ["targets"]:
+            targets[condition] = array
+        else:
+            kind, name = names
+            if kinds.setdefault(condition, kind) != kind:
+                raise ValueError(f"predictions of two classes under {condition}")
+            fields.setdefault(condition, {})[name] = array
+    if targets.keys() != fields.keys():
+        raise ValueError("predictions without targets, or targets without predictions")
+    return {c: Stored(kinds[c], fields[c], targets[c]) for c in targets}
+
+
 def unpack(content: bytes) -> Predictions:
     """Return the predictions that `pack` made; raises `NotImported` for a third-party class."""
-    fields: dict[str, dict[str, Tensor]] = {}
-    targets: dict[str, Tensor] = {}
-    kinds: dict[str, str] = {}
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        for path in arrays.files:
-            condition, *names = path.split("/", 2)
-            if names == ["targets"]:
-                targets[condition] = torch.from_numpy(arrays[path])
-            else:
-                kinds[condition], name = names
-                fields.setdefault(condition, {})[name] = torch.from_numpy(arrays[path])
-    return {c: (kind_of(kinds[c]).unpack(fields[c]), targets[c]) for c in targets}
+    predictions: dict[str, tuple[Predictive, Tensor]] = {}
+    for condition, stored in stored_arrays(content).items():
+        arrays = {name: torch.from_numpy(array) for name, array in stored.arrays.items()}
+        prediction = kind_of(stored.kind).unpack(arrays)
+        predictions[condition] = prediction, torch.from_numpy(stored.targets)
+    return predictions
 
 
 def stored_form(prediction: Predictive, conditions: int = 1) -> Predictive:
