@@ -1,0 +1,34 @@
+"""Scores of predictions of third-party classes, computed in a process that imports them."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from bnnbench.engine.store.rescoring.false_scores import false_scores
+from bnnbench.engine.store.store import Store
+from bnnbench.engine.workers.separate import NoAnswer, answer
+
+SECONDS = 3600.0
+"""Maximum time to score the predictions of some runs."""
+
+
+def false_scores_apart(
+    store: Store, keys: Sequence[str], modules: Sequence[str], folder: Path
+) -> dict[str, list[str]]:
+    """Return key → phrases of `false_scores`, from a process that imports modules of a folder.
+
+    Raises `NoAnswer` if it cannot import them or score the predictions.
+    """
+    arguments = _here, str(store.folder.absolute()), list(keys), list(modules)
+    phrases = answer(*arguments, folder=str(folder.absolute()), seconds=SECONDS)
+    if not isinstance(phrases, dict) or list(phrases) != list(keys):
+        raise NoAnswer("its module changed the process that scores it")
+    return phrases
+
+
+def _here(folder: str, keys: list[str], modules: list[str]) -> dict[str, list[str]]:
+    for module in modules:
+        import_module(module)
+    store = Store(Path(folder))
+    records = {key: store.read(key) for key in keys}
+    return {key: false_scores(store, record) for key, record in records.items() if record}
