@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from numpy.lib import format as npy
@@ -105,7 +106,7 @@ def _headers(archive: zipfile.ZipFile, most: int) -> dict[str, Header]:
     return headers
 
 
-def _header(file: io.BufferedIOBase, member: zipfile.ZipInfo) -> Header:
+def _header(file: IO[bytes] | io.BufferedIOBase, member: zipfile.ZipInfo) -> Header:
     version = npy.read_magic(file)
     if version not in _READERS:
         raise ValueError(f"{member.filename!r} is of version {version} of the format")

@@ -19,10 +19,11 @@ def missed(runs: int, repeated: int, forged: int) -> float:
 def sentence(runs: int, repeated: int) -> str:
     """Return the chances that forged runs pass, in words."""
     if repeated == runs:
-        return "every run is re-run: no forged run passes unseen, a chance of 0 %"
+        return "chance that re-runs of all runs miss forged runs: 0 %"
     counts = dict.fromkeys(forged for forged in (*FEW, runs) if forged <= runs)
     chances = [f"{_percent(missed(runs, repeated, forged))} for {forged}" for forged in counts]
-    return f"chance that forged runs are missed: {', '.join(chances)} of {runs}"
+    listed = ", ".join(chances)
+    return f"chance that {repeated} of {runs} re-runs miss forged runs: {listed}"
 
 
 def _percent(share: float) -> str:

@@ -71,8 +71,8 @@ def differing_costs(record: Record, repeated: Record) -> list[str]:
     pairs = {unit: (before.value(unit) or 0.0, now.value(unit) or 0.0) for unit in units}
     work = (unit for unit, pair in pairs.items() if max(pair) > WORK_FACTOR * min(pair))
     return [
-        *(f"the cost {name}, by more than a factor of {FACTOR:g}," for name in times),
-        *(f"the work {unit}, by more than a factor of {WORK_FACTOR:g}," for unit in work),
+        *(f"the cost {name} by more than a factor of {FACTOR:g}" for name in times),
+        *(f"the work {unit} by more than a factor of {WORK_FACTOR:g}" for unit in work),
     ]
 
 

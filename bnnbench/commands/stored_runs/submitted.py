@@ -1,11 +1,14 @@
 """Submitted runs as text: nothing that a record names is imported or constructed here."""
 
+import functools
 import importlib
 import importlib.util
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -103,10 +106,23 @@ def declared_suite(record: Record) -> Suite:
 
 
 def check_modules(modules: Sequence[str]) -> None:
-    """Raise `Refused` for a module whose name another module has, which would be imported."""
+    """Raise `Refused` for a module whose name another module has, or an absent package.
+
+    A process that imports the other, or tries the package, would run the module.
+    """
     for name in modules:
         if name in (*sys.modules, *sys.stdlib_module_names) or importlib.util.find_spec(name):
             raise Refused(f"{name}.py has the name of another module: rename it")
+        if name.casefold() in _optional_packages():
+            raise Refused(f"{name}.py has the name of a package that others use: rename it")
+
+
+@functools.cache
+def _optional_packages() -> frozenset[str]:
+    """Return the names of packages that installed ones may use, whether installed or not."""
+    needs = [need for each in distributions() for need in each.requires or ()]
+    names = (re.match(r"[\w.-]+", need) for need in needs)
+    return frozenset(name[0].replace("-", "_").casefold() for name in names if name)
 
 
 def check_names(records: Sequence[Record], modules: Sequence[str]) -> None:

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from bnnbench.commands import admit, store, submit, suite
 from bnnbench.engine.run.packing import pack, stored_arrays
@@ -117,10 +118,20 @@ def better_score(record, packed):
     return changed(record, scores=scores), packed
 
 
+def other_targets(record, packed):
+    """Return predictions beside the labels that they find likeliest, with their true scores."""
+    made, scores = {}, dict(record.outcome.scores)
+    for name, stored in stored_arrays(packed).items():
+        prediction = CategoricalPredictive(torch.from_numpy(stored.arrays["log_probs"]))
+        made[name] = prediction, torch.from_numpy(stored.targets)
+    prediction, _ = made["clean"]
+    made["clean"] = prediction, prediction.log_probs[0].argmax(-1)
+    scores["clean"] = dict(score(*made["clean"], list(scores["clean"]), None).values)
+    return changed(record, scores=scores), pack(made)
+
+
 def better_predictions(record, packed):
     """Return predictions that are surer of every label than the method's, with their scores."""
-    import torch
-
     made, scores = {}, {}
     sys.path.append(str(Path(os.environ["GUEST"])))
     guest = __import__(MODULE)
@@ -151,6 +162,7 @@ def test_an_honest_class_of_predictions_is_admitted_and_imported_only_elsewhere(
     ("change", "reason"),
     [
         (better_score, "false"),
+        (other_targets, "other targets than the data's"),
         (lambda r, p: (changed(r, diagnostics={"converged": 1.0}), p), "converged"),
         (lambda r, p: (changed(r, method="MAP"), p), "2 kinds"),
         (lambda r, p: (changed(r, dataset="moons"), p), "moons"),

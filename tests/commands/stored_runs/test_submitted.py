@@ -64,7 +64,7 @@ def test_a_record_names_only_this_project_and_the_files_that_come_with_it(parts,
         check_names([named], ["mine"])
 
 
-@pytest.mark.parametrize("name", ["numpy", "json", "bnnbench", "pytest", "__main__"])
+@pytest.mark.parametrize("name", ["numpy", "json", "bnnbench", "pytest", "__main__", "ray"])
 def test_a_file_with_the_name_of_another_module_is_refused(name):
     check_modules(["a_method_of_nobody"])
     with pytest.raises(Refused, match="rename it"):
