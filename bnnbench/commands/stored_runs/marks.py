@@ -13,6 +13,9 @@ FACTOR = 10.0
 SHORT_SECONDS = 0.02
 """Added to both times, as the clock and the first calls decide the ratio of shorter ones."""
 
+SMALL_BYTES = 2**26
+"""Added to recorded memory, which depends on what the process held before."""
+
 WORK_FACTOR = 1.5
 """Largest ratio of counted work, which depends on no machine."""
 
@@ -70,7 +73,9 @@ def differing_costs(record: Record, repeated: Record) -> list[str]:
     units = sorted((before.work or {}).keys() | (now.work or {}).keys())
     pairs = {unit: (before.value(unit) or 0.0, now.value(unit) or 0.0) for unit in units}
     work = (unit for unit, pair in pairs.items() if max(pair) > WORK_FACTOR * min(pair))
+    memory = FACTOR * (before.peak_bytes + SMALL_BYTES) < now.peak_bytes
     return [
+        *(["the cost peak_bytes"] * memory),
         *(f"the cost {name} by more than a factor of {FACTOR:g}" for name in times),
         *(f"the work {unit} by more than a factor of {WORK_FACTOR:g}" for unit in work),
     ]

@@ -14,6 +14,7 @@ from bnnbench.engine.declare.description import canonical_json, describe
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.rebuilding import rebuilt
 from bnnbench.engine.workers.separate import NoAnswer, answer
+from bnnbench.methods.base import BatchedMethod
 from bnnbench.wording import counted
 
 IMPORT_SECONDS = 300.0
@@ -36,6 +37,9 @@ def one_method(submitted: Submitted) -> None:
         raise Refused(counted(failed, "failed run"))
     if any(record.external is not None for record in records):
         raise Refused("predictions of another program, which cannot be made again here")
+    keys = {None, *(record.key for record in records)}
+    if any(record.cost and record.cost.fit_of not in keys for record in records):
+        raise Refused("a fit that is shared with a run that is not among them")
 
 
 def protocol(submitted: Submitted) -> None:
@@ -104,12 +108,25 @@ def constructed(submitted: Submitted) -> None:
         again = answer(*arguments, folder=str(submitted.code), seconds=IMPORT_SECONDS)
     except NoAnswer as error:
         raise Refused(f"its files cannot be imported, or its class constructed: {error}") from error
-    if again != list(methods):
+    pairs = [(method, fits) for method in methods for fits in (True, False)]
+    answered = [pair for pair in pairs if isinstance(again, list) and list(pair) in again]
+    if [text for text, _ in answered] != list(methods):
         raise Refused("its class describes itself otherwise than the records do")
+    together = {text for text, fits_many in answered if fits_many}
+    for record in submitted.records:
+        cost = record.cost
+        most = submitted.suite.fitted_together if _text(record.run["method"]) in together else 1
+        if cost and not 1 <= cost.fitted_together <= most:
+            raise Refused(
+                f"the run {record.key} states that {cost.fitted_together} fits were made together, "
+                f"more than {most}"
+            )
 
 
-def _described_again(methods: list[object], modules: tuple[str, ...]) -> list[str]:
-    """Return the canonical descriptions of methods that are constructed from theirs."""
+def _described_again(methods: list[object], modules: tuple[str, ...]) -> list[tuple[str, bool]]:
+    """Return the canonical descriptions of methods that are constructed from theirs, and whether
+    they fit several problems together."""
     for module in modules:
         import_module(module)
-    return [_text(rebuilt(method, modules)) for method in methods]
+    made = [rebuilt(method, modules) for method in methods]
+    return [(_text(method), isinstance(method, BatchedMethod)) for method in made]

@@ -3,7 +3,7 @@
 import importlib
 import io
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,10 @@ KEPT_RUN_BYTES = 256 * 2**20
 
 KEPT_ROUND_BYTES = 64 * 2**10
 """Maximum size of a regression's draws stored for rounds of active learning before the last."""
+
+
+TARGETS = "targets"
+"""Name of the array of targets under each condition."""
 
 
 class NotImported(ValueError):
@@ -91,7 +95,7 @@ def pack(predictions: Predictions) -> bytes:
     for condition, (prediction, targets) in predictions.items():
         prefix = f"{condition}/{name_of(prediction)}/"
         arrays |= {prefix + name: t.cpu().numpy() for name, t in vars_of(prediction).items()}
-        arrays[f"{condition}/targets"] = targets.cpu().numpy()
+        arrays[f"{condition}/{TARGETS}"] = targets.cpu().numpy()
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     return buffer.getvalue()
@@ -137,22 +141,34 @@ class Stored:
 
 
 def stored_arrays(content: bytes) -> dict[str, Stored]:
-    """Return condition → arrays, from what `pack` made; raises ValueError for anything else."""
-    fields: dict[str, dict[str, np.ndarray]] = {}
-    targets: dict[str, np.ndarray] = {}
-    kinds: dict[str, str] = {}
-    for path, array in npz.arrays_of(content).items():
+    """Return condition → arrays, from what `pack` made; raises ValueError for anything else.
+
+    Names are checked before any array is unpacked.
+    """
+    with npz.opened(content) as file:
+        kinds = _kinds(file.headers)
+        arrays = file.arrays()
+    fields: dict[str, dict[str, np.ndarray]] = {condition: {} for condition in kinds}
+    for path, array in arrays.items():
         condition, *names = path.split("/", 2)
-        if names == ["targets"]:
-            targets[condition] = array
-        else:
-            kind, name = names
-            if kinds.setdefault(condition, kind) != kind:
-                raise ValueError(f"predictions of two classes under {condition}")
-            fields.setdefault(condition, {})[name] = array
-    if targets.keys() != fields.keys():
+        if names != [TARGETS]:
+            fields[condition][names[1]] = array
+    return {c: Stored(kind, fields[c], arrays[f"{c}/{TARGETS}"]) for c, kind in kinds.items()}
+
+
+def _kinds(paths: Iterable[str]) -> dict[str, str]:
+    """Return condition → name of the predictions' class, from the names of all arrays."""
+    kinds: dict[str, str] = {}
+    scored: set[str] = set()
+    for path in paths:
+        condition, *names = path.split("/", 2)
+        if names == [TARGETS]:
+            scored.add(condition)
+        elif len(names) != 2 or kinds.setdefault(condition, names[0]) != names[0]:
+            raise ValueError(f"{path!r} is no array of a prediction")
+    if scored != kinds.keys():
         raise ValueError("predictions without targets, or targets without predictions")
-    return {c: Stored(kinds[c], fields[c], targets[c]) for c in targets}
+    return kinds
 
 
 def unpack(content: bytes) -> Predictions:

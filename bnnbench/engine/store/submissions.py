@@ -10,6 +10,7 @@ import tarfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
+from bnnbench.datasets.reading.bounded import require_size
 from bnnbench.datasets.reading.whole_files import open_regular, write_whole
 from bnnbench.engine.store import archives
 from bnnbench.engine.store.store import PREDICTIONS, RECORD, CorruptRecord, Store
@@ -21,6 +22,9 @@ LARGEST = 2 * 2**30
 
 LARGEST_FILE = 2**29
 """Maximum size in bytes of one file in it."""
+
+LARGEST_TEXT = 2**26
+"""Maximum size in bytes of a record or a file of code."""
 
 ASK_AGAIN = "ask its sender for `bnnbench submit` again"
 
@@ -67,6 +71,8 @@ def unpack(file: Path, folder: Path) -> Store:
             for member in archives.members(archives.Unpacked(packed), LARGEST_FILE, LARGEST):
                 if not any(pattern.fullmatch(member.name) for pattern in (_RUN, _CODE)):
                     raise ValueError(f"{member.name!r} is neither a run's nor a method's file")
+                if not member.name.endswith(PREDICTIONS):
+                    require_size(member.size, LARGEST_TEXT, repr(member.name))
                 target = folder.joinpath(*PurePosixPath(member.name).parts)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with target.open("xb") as unpacked:

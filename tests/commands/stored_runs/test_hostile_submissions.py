@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,10 @@ def better_score(record, packed):
     return changed(record, scores=scores), packed
 
 
+def together(record, count):
+    return changed(record, cost=replace(record.cost, fitted_together=count))
+
+
 def other_targets(record, packed):
     """Return predictions beside the labels that they find likeliest, with their true scores."""
     made, scores = {}, dict(record.outcome.scores)
@@ -162,6 +167,8 @@ def test_an_honest_class_of_predictions_is_admitted_and_imported_only_elsewhere(
     ("change", "reason"),
     [
         (better_score, "false"),
+        (lambda r, p: (together(r, 20), p), "20 fits were made together"),
+        (lambda r, p: (changed(r, cost=replace(r.cost, fit_of="0" * 20)), p), "shared"),
         (other_targets, "other targets than the data's"),
         (lambda r, p: (changed(r, diagnostics={"converged": 1.0}), p), "converged"),
         (lambda r, p: (changed(r, method="MAP"), p), "2 kinds"),

@@ -152,7 +152,7 @@ def test_a_record_names_no_module_as_its_suite(suite):
         mine.suite  # noqa: B018
 
 
-COST = Cost(1.0, 0.5, 1e6, fit_cpu_seconds=1.0, work={"gradient_rows": 1000.0})
+COST = Cost(1.0, 0.5, 2e9, fit_cpu_seconds=1.0, work={"gradient_rows": 1000.0})
 WHOLE = changed(
     record(),
     cost=COST,
@@ -195,6 +195,7 @@ def test_what_was_removed_from_a_record_is_found_in_its_re_run(altered, phrase):
         (costing(fit_cpu_seconds=100.0), "fit_cpu_seconds"),
         (costing(predict_seconds=1e-6), "predict_seconds"),
         (costing(work={}), "gradient_rows"),
+        (costing(peak_bytes=1.0), "peak_bytes"),
         (costing(work={"gradient_rows": 10.0}), "gradient_rows"),
         (changed(WHOLE, cost=None), "cost"),
     ],

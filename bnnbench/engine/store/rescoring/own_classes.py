@@ -21,9 +21,18 @@ def false_scores_apart(
     """
     arguments = _here, str(store.folder.absolute()), list(keys), list(modules)
     phrases = answer(*arguments, folder=str(folder.absolute()), seconds=SECONDS)
-    if not isinstance(phrases, dict) or list(phrases) != list(keys):
+    if not _is_answer(phrases, keys):
         raise NoAnswer("its module changed the process that scores it")
     return phrases
+
+
+def _is_answer(phrases: object, keys: Sequence[str]) -> bool:
+    if not isinstance(phrases, dict) or list(phrases) != list(keys):
+        return False
+    return all(
+        isinstance(of_run, list) and all(isinstance(phrase, str) for phrase in of_run)
+        for of_run in phrases.values()
+    )
 
 
 def _here(folder: str, keys: list[str], modules: list[str]) -> dict[str, list[str]]:
