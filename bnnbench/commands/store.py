@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from bnnbench.commands.stored_runs.own_classes import with_modules
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.records.flat import flattened
@@ -104,7 +105,7 @@ def _verify(options: argparse.Namespace) -> int:
                 f"{store.folder}: {counted(len(drivers), 'command')} running; their unfinished "
                 "files are listed too"
             )
-        inspection = inspect(store, options.rescore, options.allow)
+        inspection = inspect(store, options.rescore, with_modules(options.allow, Path.cwd()))
         for finding in inspection.findings:
             kinds[finding.kind] += 1
             _say(f"{finding.kind}: {finding.path}: {finding.reason}. Remedy: {finding.remedy}")

@@ -96,9 +96,9 @@ def _spec_of(name: str) -> ModuleSpec | None:
     places = outer.submodule_search_locations if outer else None
     if not name or (parent and places is None):
         return None
-    found = (finder.find_spec(name, places) for finder in sys.meta_path)
+    specs = (finder.find_spec(name, places) for finder in sys.meta_path)
     try:
-        return next(filter(None, found), None)
+        return next(filter(None, specs), None)
     except (ImportError, ValueError):
         return None
 

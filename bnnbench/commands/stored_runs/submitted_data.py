@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from bnnbench.commands.stored_runs.own_classes import false_scores_apart
 from bnnbench.commands.stored_runs.submitted import Refused, Submitted
 from bnnbench.datasets.base import Dataset
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.measuring.fingerprint import fingerprint, fingerprint_of_data
 from bnnbench.engine.run.packing import Stored, stored_arrays
 from bnnbench.engine.store.rescoring.false_scores import false_scores
-from bnnbench.engine.store.rescoring.own_classes import false_scores_apart
 from bnnbench.engine.workers.separate import NoAnswer
 
 FEW = 3
@@ -70,7 +70,7 @@ def check_scores(submitted: Submitted) -> None:
     Predictions of this project's classes are scored here. Those of a class that comes with the runs
     are scored in a process of its own, which imports that class.
     """
-    own: list[str] = []
+    of_its_class: list[str] = []
     for record in submitted.records:
         kinds = {stored.kind for stored in stored_of(submitted, record).values()}
         modules = {kind.partition(":")[0] for kind in kinds if ":" in kind}
@@ -80,10 +80,10 @@ def check_scores(submitted: Submitted) -> None:
                 "not come with the runs: put it into the file of the method"
             )
         if modules:
-            own.append(record.key)
+            of_its_class.append(record.key)
         else:
             _refuse_false(record.key, false_scores(submitted.store, record))
-    for key, phrases in _scored_apart(submitted, own).items():
+    for key, phrases in _scored_apart(submitted, of_its_class).items():
         _refuse_false(key, phrases)
 
 

@@ -1,7 +1,7 @@
 """Inspection of a store, file by file: problems and their remedies."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -13,9 +13,7 @@ from bnnbench.engine.run.checkpoints import FOLDER as CHECKPOINTS
 from bnnbench.engine.run.packing import NotImported
 from bnnbench.engine.store.leases import DRIVER_NAME, JOBS, LEASES, Leases
 from bnnbench.engine.store.rescoring.false_scores import false_scores
-from bnnbench.engine.store.rescoring.own_classes import false_scores_apart
 from bnnbench.engine.store.store import PREDICTIONS, RECORD, TEMPORARY_NAME, CorruptRecord, Store
-from bnnbench.engine.workers.separate import NoAnswer
 from bnnbench.methods.checkpoints.files import Damaged as LedgerDamaged
 from bnnbench.methods.checkpoints.files import Ledger, is_own
 
@@ -49,6 +47,9 @@ REMEDIES: dict[Kind, str] = {
     "foreign": "move it elsewhere if it does not belong here; gc leaves it",
 }
 
+
+Rescore = Callable[[Store, Record], list[str]]
+"""A function that returns a phrase for each false score of a run, or raises `NotImported`."""
 
 FEW = 3
 """Maximum number of a run's scores named in a finding."""
@@ -89,11 +90,10 @@ class Inspection:
     """
 
 
-def inspect(store: Store, rescore: bool = False, allow: Sequence[str] = ()) -> Inspection:
+def inspect(store: Store, rescore: bool = False, score: Rescore = false_scores) -> Inspection:
     """Return the problems in a store after reading every file, changing nothing.
 
-    If `rescore`, every score is compared with the score of the stored predictions. Those of a
-    third-party class are scored only by a process that imports the modules of `allow`.
+    If `rescore`, every score is compared by `score` with the score of the stored predictions.
     """
     findings: list[Finding] = []
     records: list[Record] = []
@@ -103,7 +103,7 @@ def inspect(store: Store, rescore: bool = False, allow: Sequence[str] = ()) -> I
             findings += findings_of_run
             if record and not any(f.kind == "damaged" for f in findings_of_run):
                 records.append(record)
-    rescored = list(_rescored(store, records, allow)) if rescore else []
+    rescored = list(_rescored(store, records, score)) if rescore else []
     findings += rescored
     current = {record.key for record in newest(records)}
     findings += [
@@ -117,17 +117,12 @@ def inspect(store: Store, rescore: bool = False, allow: Sequence[str] = ()) -> I
     return Inspection(tuple(findings), len(records) - len(rescored))
 
 
-def _rescored(store: Store, records: Sequence[Record], allow: Sequence[str]) -> Iterator[Finding]:
+def _rescored(store: Store, records: Sequence[Record], score: Rescore) -> Iterator[Finding]:
     """Yield the runs whose scores are false, or cannot be computed from their predictions."""
     for record in records:
         try:
-            try:
-                phrases = false_scores(store, record)
-            except NotImported:
-                if not allow:
-                    raise
-                phrases = false_scores_apart(store, [record.key], allow, Path.cwd())[record.key]
-        except (NotImported, NoAnswer) as reason:
+            phrases = score(store, record)
+        except NotImported as reason:
             yield Finding(store.runs / record.key, "unscored", str(reason))
             continue
         if phrases:

@@ -1,9 +1,11 @@
 """Scores of predictions of third-party classes, computed in a process that imports them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
+from bnnbench.engine.records.record import Record
+from bnnbench.engine.run.packing import NotImported
 from bnnbench.engine.store.rescoring.false_scores import false_scores
 from bnnbench.engine.store.store import Store
 from bnnbench.engine.workers.separate import NoAnswer, answer
@@ -24,6 +26,23 @@ def false_scores_apart(
     if not _is_answer(phrases, keys):
         raise NoAnswer("its module changed the process that scores it")
     return phrases
+
+
+def with_modules(modules: Sequence[str], folder: Path) -> Callable[[Store, Record], list[str]]:
+    """Return `false_scores`, which has the modules imported by another process if it needs them."""
+
+    def score(store: Store, record: Record) -> list[str]:
+        try:
+            return false_scores(store, record)
+        except NotImported:
+            if not modules:
+                raise
+        try:
+            return false_scores_apart(store, [record.key], modules, folder)[record.key]
+        except NoAnswer as error:
+            raise NotImported(f"a process that imports {', '.join(modules)}: {error}") from error
+
+    return score
 
 
 def _is_answer(phrases: object, keys: Sequence[str]) -> bool:
