@@ -8,17 +8,20 @@ from pathlib import Path
 
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
+from bnnbench.engine.records.record import Record
 from bnnbench.engine.store import bundles, submissions
 from bnnbench.engine.store.store import CorruptRecord
 from bnnbench.wording import counted
 
 ABOUT = """\
 Check the runs in a file from `bnnbench submit`, then add them to a bundle. The checks: checksums;
-every score, from the predictions; exactly the runs of the profile; the digest of the code; the
-data; and a random tenth of the fits, re-run and compared bitwise or within rounding.
+exactly the runs of the profile; a label that no other method has; the digest of the code; data and
+targets; every score, from the predictions; and a random tenth of the fits, re-run and compared
+bitwise or within rounding, with their marks, diagnostics and cost. If a headline of the board would
+change, every fit is re-run.
 
-The file's code runs with your permissions. Read it first, and use a machine or container without
-secrets (SECURITY.md).
+The file's code runs with your permissions, in separate processes. Read it first, and use a machine
+or container without secrets (SECURITY.md).
 """
 
 REFUSED = 3
@@ -49,14 +52,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _admit(file: Path, folder: Path, options: argparse.Namespace) -> int:
     from bnnbench.commands.stored_runs.admission import checked
+    from bnnbench.commands.stored_runs.headlines import suites_concerned
+    from bnnbench.commands.stored_runs.labels_taken import plain
     from bnnbench.engine.workers.base import prepare_process
-    from bnnbench.methods import own_files
 
     prepare_process()
     store = submissions.unpack(file, folder)
     code = folder / "code"
-    for path in sorted(code.glob("*.py")):
-        own_files.module_of(path)
     records = list(store.records())
     if not records:
         raise ValueError(f"{file} contains no runs")
@@ -65,8 +67,11 @@ def _admit(file: Path, folder: Path, options: argparse.Namespace) -> int:
     place = bundle / file.name.removesuffix(submissions.SUFFIX).replace(".", "_")
     if place.exists() and not options.check:
         raise ValueError(f"{place} exists; remove it to replace its runs by these")
-    held = (record for place in bundles.folders(bundle) for record in bundles.read(place))
-    others = [record for record in held if record.suite == first.suite]
+    concerned, others = suites_concerned(first), list[Record]()
+    for other in bundles.folders(bundle) if bundle.is_dir() else ():
+        for record in bundles.read(other) if other != place else ():
+            if record.suite in concerned or plain(record.method) == plain(first.method):
+                others.append(record)
     print(legible(f"{counted(len(records))} of {first.method}, {first.suite}, {first.profile}"))
     for finding in checked(store, others, options.share):
         print(legible(f"  {'refused' if finding.problem else 'ok':8}{finding.check}"))

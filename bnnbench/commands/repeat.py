@@ -103,7 +103,7 @@ def _single_run(what: str, results: Path | None, packages: Sequence[str]) -> int
         what, results = folder.name, folder.parents[1]
     store, record = _run_with_key(what, results)
     has_predictions = store is not None and record.outcome.predictions_sha256
-    predictions = store.predictions(record.key) if store and has_predictions else None
+    predictions = store.packed(record.key) if store and has_predictions else None
     result = reproduce(record, predictions, tuple(packages))
     _print(record, result)
     return CODES[result.verdict]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from bnnbench.commands.stored_runs.own_classes import with_modules
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.records.flat import flattened
@@ -29,7 +30,8 @@ merge   copy the runs of several folders into a new one
 
 Exit codes: 0 all runs are valid, including superseded runs. 1 there are, or gc leaves, orphans,
 interrupted runs or foreign files. 2 usage, or a folder that cannot be used. 3 there are, or gc or
-merge leaves, runs that are damaged, have false scores, or are of a later version or in the future.
+merge leaves, runs that are damaged, have false scores, cannot be scored by --rescore, or are of a
+later version or in the future.
 """
 
 
@@ -65,9 +67,14 @@ def _parser() -> Parser:
         parser.set_defaults(act=act)
         return parser
 
-    add("verify", _verify).add_argument(
+    verify = add("verify", _verify)
+    verify.add_argument(
         "--rescore", action="store_true", help="recompute every score from the stored predictions"
     )
+    verify.add_argument(
+        *("--allow",), action="append", default=[], metavar="MODULE",
+        help="import this module, of the present folder, to score its class of predictions",
+    )  # fmt: skip
     gc = add("gc", _gc)
     gc.add_argument(
         "--superseded", action="store_true", help="also remove runs of earlier settings"
@@ -98,11 +105,13 @@ def _verify(options: argparse.Namespace) -> int:
                 f"{store.folder}: {counted(len(drivers), 'command')} running; their unfinished "
                 "files are listed too"
             )
-        inspection = inspect(store, options.rescore)
+        inspection = inspect(store, options.rescore, with_modules(options.allow, Path.cwd()))
         for finding in inspection.findings:
             kinds[finding.kind] += 1
             _say(f"{finding.kind}: {finding.path}: {finding.reason}. Remedy: {finding.remedy}")
-        _say(f"{store.folder}: {counted(inspection.valid, 'valid run')}")
+        unscored = sum(finding.kind == "unscored" for finding in inspection.findings)
+        more = f", {unscored} not scored" * bool(unscored)
+        _say(f"{store.folder}: {counted(inspection.valid, 'valid run')}{more}")
     return _code(kinds)
 
 
@@ -124,7 +133,7 @@ def _gc(options: argparse.Namespace) -> int:
 
 
 def _code(kinds: Counter[str]) -> int:
-    if any(kinds[kind] for kind in ("damaged", "later", "future", "false")):
+    if any(kinds[kind] for kind in ("damaged", "later", "future", "false", "unscored")):
         return UNSOUND
     return LITTER if kinds["orphan"] or kinds["interrupted"] or kinds["foreign"] else SOUND
 

@@ -39,11 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _submit(method: str, results: Path, label: str, out: Path | None) -> int:
-    from bnnbench.commands.stored_runs.admission import packages_in, runs_of
+    from bnnbench.commands.stored_runs.submitted import Submitted, check_names, code_digest
     from bnnbench.engine.declare.names import name_of, names_in
     from bnnbench.engine.method_settings.registry import class_of
-    from bnnbench.engine.store.rebuilding import rebuilt_run
-    from bnnbench.methods.source_code import classes_of, method_digest, own_sources
 
     name = name_of(class_of(method))
     store = _only_store(results)
@@ -57,13 +55,19 @@ def _submit(method: str, results: Path, label: str, out: Path | None) -> int:
         raise ValueError(
             f"{results} has runs labelled {', '.join(labels)}: choose one with --label"
         )
-    rebuilt = rebuilt_run(records[0], packages_in(records)).method
-    files = {file for each in classes_of(rebuilt) for file in own_sources(each.module)}
-    code = {file.name: file.read_bytes() for file in sorted(files)}
-    _check(store, records, method_digest(rebuilt))
+    files = _files(name)
+    check_names(records, [file.stem for file in files])
+    submitted = Submitted(store, tuple(records), files[0].parent if files else store.folder)
+    _check(store, records)
+    for data_set, described in submitted.methods.items():
+        _check_code(
+            [r for r in records if r.dataset == data_set], code_digest(described, submitted.code)
+        )
+    code = {file.name: file.read_bytes() for file in files}
     file = out or Path(f"{_slug(labels[0])}.{records[0].suite}{submissions.SUFFIX}")
     submissions.write(file, store, [r.key for r in records], code)
-    asked, missing = runs_of(records)
+    asked = len(submitted.runs)
+    missing = len(submitted.runs.keys() - {record.key for record in records})
     print(f"{file}: {counted(len(records))} of {labels[0]}, {file.stat().st_size / 1e3:,.0f} kB")
     for name in code:
         print(f"  with {name}")
@@ -83,8 +87,25 @@ def _only_store(folder: Path) -> Store:
     return in_folder[0]
 
 
-def _check(store: Store, records: Sequence["Record"], digest: str) -> None:
-    """Raise ValueError unless all runs are complete, of one profile and of the present code."""
+def _files(name: str) -> list[Path]:
+    """Return the files of the module of a third-party class and of all that it imports.
+
+    Raises ValueError if they are in several folders, since a submission has one.
+    """
+    from bnnbench.methods.source_code import own_sources
+
+    module, colon, _ = name.partition(":")
+    files = sorted(own_sources(module)) if colon else []
+    if "." in module or len({file.parent for file in files}) > 1:
+        raise ValueError(
+            f"{name} is in a package or imports from one: put its files next to each other in one "
+            "folder, name the method by its file, and run it again"
+        )
+    return files
+
+
+def _check(store: Store, records: Sequence["Record"]) -> None:
+    """Raise ValueError unless all runs are complete and of one profile."""
     if len(profiles := sorted({r.profile for r in records})) > 1:
         raise ValueError(f"the runs are of profiles {', '.join(profiles)}; submit one at a time")
     if failed := [r for r in records if r.outcome.status == "failed"]:
@@ -92,6 +113,10 @@ def _check(store: Store, records: Sequence["Record"], digest: str) -> None:
     for record in records:
         if record.outcome.status == "completed":
             store.packed(record.key)  # raises CorruptRecord if predictions are missing
+
+
+def _check_code(records: Sequence["Record"], digest: str) -> None:
+    """Raise ValueError unless the runs were made by the code of this digest."""
     if any(r.circumstances.code_sha256 != digest for r in records):
         raise ValueError(
             "some runs were made by other code than today's; --refit changed re-runs them"

@@ -18,7 +18,7 @@ from bnnbench.datasets.base import Dataset, ImageSource, Table, check_fold
 from bnnbench.datasets.errors import NothingToLearn
 from bnnbench.datasets.official.cifar10 import Cifar10
 from bnnbench.datasets.origins import Origin, least_official
-from bnnbench.datasets.reading import files, tables
+from bnnbench.datasets.reading import files, npz, tables
 from bnnbench.datasets.reading.cache import cached
 from bnnbench.datasets.reading.images import as_inputs, channel_scaling
 from bnnbench.datasets.reading.whole_files import write_whole
@@ -127,8 +127,7 @@ class Features:
 def _read(place: Path) -> dict[str, np.ndarray]:
     """Return a file's arrays; empty if it is missing or damaged, so that they are recomputed."""
     try:
-        with np.load(place, allow_pickle=False) as arrays:
-            return dict(arrays)
+        return npz.arrays_of(place)
     except (OSError, ValueError, EOFError):
         return {}
 

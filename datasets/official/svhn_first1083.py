@@ -1,7 +1,6 @@
 """The first 1,083 images of SVHN's training file, known exactly, without labels."""
 
 import hashlib
-import io
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from bnnbench.datasets.base import Dataset, ImageSource
 from bnnbench.datasets.errors import DataDamaged
 from bnnbench.datasets.origins import Origin, Part
-from bnnbench.datasets.reading import files, images
+from bnnbench.datasets.reading import files, images, npz
 from bnnbench.datasets.reading.cache import cached
 from bnnbench.datasets.reading.images import Labelled
 from bnnbench.datasets.stand_ins import PhotographCrops
@@ -52,8 +51,8 @@ class SvhnFirst1083:
         if not path.is_file():
             raise files.unavailable(self.name, [str(path)], "not in the data folder")
         try:
-            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
-                pixels = arrays["X"]
+            with npz.opened(path) as arrays:
+                pixels = arrays.array("X")
         except Exception as error:  # zipfile, zlib and NumPy each raise their own errors
             raise DataDamaged(f"{path} is truncated or altered: {error}. Remove it.") from error
         if hashlib.sha256(np.ascontiguousarray(pixels).data).hexdigest() != PIXELS_SHA256:

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bnnbench.datasets.oracles.errors import Refused
+from bnnbench.datasets.reading import npz
 from bnnbench.datasets.reading.whole_files import read_regular, write_whole
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "bundle" / "oracles"
@@ -79,8 +80,7 @@ def read(name: str, folder: Path = FOLDER) -> Family:
         present = ", ".join(names(folder)) or "none"
         raise Refused(f"{path}: {error.strerror}; families there: {present}") from error
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            arrays = {key: archive[key] for key in archive.files}
+        arrays = npz.arrays_of(content, [field.name for field in fields(Family)])
         stated = json.loads(str(arrays.pop("stated")))
         family = Family(stated, **arrays)
     except Exception as error:  # zip, NumPy and JSON raise many kinds of errors

@@ -7,16 +7,21 @@ A saved data set is a folder of arrow files, as written by `Dataset.save_to_disk
 """
 
 import hashlib
+import io
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
+from bnnbench.datasets.reading import npz
+from bnnbench.datasets.reading.bounded import PACKED, TooLarge, limit_of, unpacked_text
 from bnnbench.datasets.reading.columns import BadTable, column_of, have_decimal_commas
+from bnnbench.datasets.reading.parquet import joined, table_of
+from bnnbench.datasets.reading.whole_files import read_regular
 
 TARGETS = "target"
 """The target column of a table read from an npz file."""
@@ -24,6 +29,8 @@ SPLITS = "split"
 """The column with the part of each row of a saved `DatasetDict`."""
 SEPARATORS = (",", ";", "\t")
 """The allowed column separators of a csv file."""
+UNREAD = (".zst", ".tar", ".tgz", ".7z")
+"""Endings of packed files that are not read."""
 EXCEL = (".xls", ".xlsx")
 PARTS = "dataset_dict.json"
 STATE = "state.json"
@@ -39,6 +46,8 @@ def read(path: str) -> pd.DataFrame:
         return reader(file)
     except BadTable:
         raise
+    except TooLarge as error:
+        raise BadTable(f"{path}: {error}; save it unpacked, or fewer rows or columns") from error
     except UnicodeDecodeError as error:
         is_excel = file.suffix.lower() in EXCEL
         cure = "an Excel file: save it as csv" if is_excel else "save it as UTF-8"
@@ -72,7 +81,7 @@ def digest(path: str) -> str:
 
 def _reader(file: Path) -> Callable[[Path], pd.DataFrame]:
     if not file.is_dir():
-        return {".parquet": pd.read_parquet, ".npz": _of_arrays}.get(file.suffix, _of_text)
+        return {".parquet": _of_parquet, ".npz": _of_arrays}.get(file.suffix, _of_text)
     if has_parts(str(file)):
         return _of_parts
     if (file / STATE).is_file():
@@ -85,12 +94,10 @@ def _reader(file: Path) -> Callable[[Path], pd.DataFrame]:
 
 def _of_text(file: Path) -> pd.DataFrame:
     """Return a csv file's table, using the separator that gives most columns in the first line."""
-    widths = {
-        mark: len(pd.read_csv(file, sep=mark, nrows=0, encoding="utf-8-sig").columns)
-        for mark in SEPARATORS
-    }
+    read_csv = partial(_csv, file)
+    widths = {mark: len(read_csv(sep=mark, nrows=0).columns) for mark in SEPARATORS}
     separator = max(widths, key=lambda mark: widths[mark])
-    frame = pd.read_csv(file, sep=separator, encoding="utf-8-sig")
+    frame = read_csv(sep=separator)
     for name in frame.columns if separator != "," else ():
         column = column_of(frame, name)
         if not is_numeric_dtype(column) and have_decimal_commas(column):
@@ -98,24 +105,44 @@ def _of_text(file: Path) -> pd.DataFrame:
     return frame
 
 
+def _csv(file: Path, **settings: Any) -> pd.DataFrame:
+    """Return the table of a csv file, which may be packed by gzip, bzip2, xz or zip."""
+    suffix = file.suffix.lower()
+    if suffix in UNREAD:
+        raise BadTable(f"{file} is packed in a way that is not read: unpack it, or use gzip")
+    packed = suffix in PACKED
+    text = io.BytesIO(unpacked_text(read_regular(file), suffix)) if packed else file
+    return pd.read_csv(text, encoding="utf-8-sig", compression=None, **settings)
+
+
+def _of_parquet(file: Path) -> pd.DataFrame:
+    return table_of(file).to_pandas()
+
+
 def _of_arrays(file: Path) -> pd.DataFrame:
-    with np.load(file, allow_pickle=False) as arrays:
-        if lacking := [name for name in ("inputs", "targets") if name not in arrays]:
-            has = ", ".join(arrays) or "none"
-            raise BadTable(f"{file} needs the array {lacking[0]!r}; its arrays are {has}")
-        inputs, targets = arrays["inputs"], arrays["targets"]
-        names = [str(name) for name in arrays["names"]] if "names" in arrays else None
-    if targets.ndim == 2 and targets.shape[1] == 1:
-        targets = targets[:, 0]
-    if inputs.ndim != 2 or targets.shape != (len(inputs),):
+    with npz.opened(file) as arrays:
+        _check_headers(file, arrays.headers)
+        inputs, targets = arrays.array("inputs"), arrays.array("targets").reshape(-1)
+        named = arrays.array("names").tolist() if "names" in arrays.headers else ()
+    names = [str(name) for name in named] or [f"x{place}" for place in range(inputs.shape[1])]
+    return pd.DataFrame(inputs, columns=pd.Index(names)).assign(**{TARGETS: targets})
+
+
+def _check_headers(file: Path, headers: Mapping[str, npz.Header]) -> None:
+    """Raise `BadTable` for arrays that are no table, before any is unpacked."""
+    if lacking := [name for name in ("inputs", "targets") if name not in headers]:
+        has = ", ".join(headers) or "none"
+        raise BadTable(f"{file} needs the array {lacking[0]!r}; its arrays are {has}")
+    inputs, targets = headers["inputs"].shape, headers["targets"].shape
+    if len(inputs) != 2 or targets not in (inputs[:1], (inputs[0], 1)):
         raise BadTable(
             f"{file} needs inputs of rows by features, and one target per row; got shapes "
-            f"{inputs.shape} and {targets.shape}"
+            f"{inputs} and {targets}"
         )
-    names = names or [f"x{place}" for place in range(inputs.shape[1])]
-    if len(names) != inputs.shape[1]:
-        raise BadTable(f"{file} has {len(names)} names for {inputs.shape[1]} features")
-    return pd.DataFrame(inputs, columns=pd.Index(names)).assign(**{TARGETS: targets})
+    names = headers["names"].shape if "names" in headers else inputs[1:]
+    if names != inputs[1:]:
+        given = "x".join(map(str, names))
+        raise BadTable(f"{file} has {given} names for {inputs[1]} features")
 
 
 def _of_parts(folder: Path) -> pd.DataFrame:
@@ -140,7 +167,8 @@ def _of_arrow(folder: Path) -> pd.DataFrame:
     tables = []
     for entry in state["_data_files"]:
         with pa.memory_map(str(folder / Path(entry["filename"]).name)) as source:
-            tables.append(pa.ipc.open_stream(source).read_all())
+            stream = pa.ipc.open_stream(source)
+            tables.append(joined(stream, stream.schema, limit_of(source.size())))
     table = pa.concat_tables(tables)
     return _labelled(table.to_pandas(), (table.schema.metadata or {}).get(b"huggingface", b"{}"))
 

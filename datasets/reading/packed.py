@@ -16,14 +16,15 @@ from typing import Any
 
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.reading import pixels
+from bnnbench.datasets.reading.bounded import limit_of, unxz
 from bnnbench.datasets.reading.whole_files import read_regular, write_whole
 
 ENDING = ".pack"
 LONGEST_HEAD = 300
 """Maximum length of a part's first line, in bytes."""
 
-DECODE: Mapping[str, Callable[[bytes], bytes]] = {"images": pixels.decode, "xz": lzma.decompress}
-"""The name of an encoding in an archive → its decoder."""
+DECODE: Mapping[str, Callable[[bytes, int], bytes]] = {"images": pixels.decode, "xz": unxz}
+"""The name of an encoding in an archive → its decoder, given the maximum size of the content."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def write(files: Mapping[str, Path], folder: Path, largest: int) -> list[Path]:
     for path in sorted(files):
         content = read_regular(files[path])
         coding, coded = _coded(content)
-        assert DECODE[coding](coded) == content, path
+        assert DECODE[coding](coded, len(content)) == content, path
         entries.append(
             {"path": path, "sha256": _digest(content), "coding": coding, "bytes": len(coded)}
         )
@@ -112,12 +113,13 @@ def _part(path: Path) -> _Part:
 def _contents(whole: bytes) -> list[tuple[Mapping[str, Any], bytes]]:
     """Return every entry of an archive with its file's content, verified by its digest."""
     line, _, body = whole.partition(b"\n")
-    entries, start = [], 0
+    entries, start, left = [], 0, limit_of(len(whole))
     try:
         for entry in json.loads(line):
             coded = body[start : start + entry["bytes"]]
             start += entry["bytes"]
-            content = DECODE[entry["coding"]](coded)
+            content = DECODE[entry["coding"]](coded, left)
+            left -= len(content)
             if _digest(content) != entry["sha256"]:
                 raise ValueError(f"{entry['path']} differs after restoring")
             entries.append((entry, content))

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from bnnbench.datasets.reading import pickles
+from bnnbench.datasets.reading.bounded import LARGEST, require_size, unxz
 
 SIDE, CHANNELS = 32, 3
 IN_A_STRIP = 500
@@ -37,16 +38,17 @@ def encode(content: bytes) -> bytes | None:
     return json.dumps(head).encode() + b"\n" + b"".join(strips) + rest
 
 
-def decode(coded: bytes) -> bytes:
-    """Return the content that was encoded; raises ValueError for other bytes."""
+def decode(coded: bytes, most: int = LARGEST) -> bytes:
+    """Return the content that was encoded, of at most `most` bytes; ValueError for other bytes."""
     line, _, body = coded.partition(b"\n")
     try:
         head = json.loads(line)
-        blocks = []
+        blocks: list[bytes] = []
         for length in head["strips"]:
             blocks.append(_seen(body[:length]))
             body = body[length:]
-        rest, at = lzma.decompress(body), head["at"]
+            require_size(sum(map(len, blocks)), most, "it")
+        rest, at = unxz(body, most), head["at"]
         return b"".join([rest[:at], *blocks, rest[at:]])
     except (OSError, KeyError, TypeError, EOFError, lzma.LZMAError) as error:
         raise ValueError(f"not encoded images: {error}") from error
@@ -81,6 +83,8 @@ def _seen(file: bytes) -> bytes:
     from PIL import Image
 
     with Image.open(io.BytesIO(file), formats=["WEBP"]) as image:
+        if image.width != SIDE or image.height > IN_A_STRIP * SIDE:
+            raise ValueError(f"not a strip of images: it has {image.width} x {image.height} pixels")
         strip = np.asarray(image)
     if strip.shape[1:] != (SIDE, CHANNELS) or len(strip) % SIDE:
         raise ValueError(f"not a strip of images: its shape is {strip.shape}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int, UInt8
 
+from bnnbench.datasets.reading import npz
 from bnnbench.datasets.references.errors import Refused
 
 LARGEST_CODE = 65_535
@@ -91,8 +92,7 @@ def unpack(content: bytes) -> FunctionDraws:
     Raises `Refused` for content that `pack` cannot have written.
     """
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+        arrays = npz.arrays_of(content, ARRAYS)
     except Exception as error:  # zip and NumPy raise many kinds of errors
         raise Refused(f"draws.npz cannot be read: {error}") from error
     _check_arrays(arrays)

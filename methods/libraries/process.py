@@ -18,6 +18,7 @@ import psutil
 import torch
 from torch import Tensor
 
+from bnnbench.datasets.reading import npz
 from bnnbench.methods import environments
 from bnnbench.methods.base import InferenceDiverged, PackageMissing, Unsupported
 from bnnbench.methods.fitting import children, progress, work
@@ -95,8 +96,7 @@ class LibraryProcess:
         file, to = self._written("inputs", {"inputs": inputs}), self._path("prediction")
         self._ask({"do": "predict", "inputs": str(file), "to": str(to), "seed": seed})
         try:
-            with np.load(to, allow_pickle=False) as arrays:
-                return {name: torch.from_numpy(arrays[name]) for name in arrays.files}
+            return {name: torch.from_numpy(array) for name, array in npz.arrays_of(to).items()}
         except (OSError, ValueError, TypeError) as error:
             raise LibraryFailed(
                 f"{self.library}: its prediction cannot be read: {error}"

@@ -23,7 +23,7 @@ from bnnbench.methods.source_code.definitions import (
     Imported,
     Sources,
 )
-from bnnbench.methods.source_code.files import PROJECT, counted_file, is_ours, kernels_in
+from bnnbench.methods.source_code.files import PROJECT, counted_file, file_of, is_ours, kernels_in
 from bnnbench.methods.source_code.kernels import digests_of_kernels
 
 SCHEME = "m1:"
@@ -75,6 +75,21 @@ def method_digest(method: object) -> str:
 def digest_of(*classes: Class) -> str:
     """Return the digest of meaning of some classes, computed at the first call in a process."""
     return digest_in(_sources_of(classes), classes)
+
+
+def digest_beside(folder: Path, classes: Iterable[Class]) -> str:
+    """Return the digest of a method whose third-party modules are the files of a folder.
+
+    Nothing is imported, and no other third-party module counts.
+    """
+
+    def find(name: str) -> Path | None:
+        if is_ours(name):
+            return file_of(name)
+        file = folder / f"{name}.py"
+        return file if name.isidentifier() and file.is_file() else None
+
+    return digest_in(Sources(find), dict.fromkeys([*classes, *CONTRACT]))
 
 
 def is_other_code(recorded: str | None, today: str) -> bool:

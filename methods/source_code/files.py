@@ -3,10 +3,10 @@
 import ast
 import functools
 import importlib.metadata
-import importlib.util
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import bnnbench
@@ -76,20 +76,31 @@ def kernels_in(folder: Path) -> tuple[Path, ...]:
 def file_of(name: str) -> Path | None:
     """Return the file of a module; None if it is built in or missing.
 
-    Modules of this project are found without importing their parent packages, which may need
-    packages that this machine lacks.
+    It is found without importing its parent packages: they may need packages that this machine
+    lacks, and naming a module must not run it.
     """
     if is_ours(name):
         return next(filter(None, (file_in(Path(p), name) for p in bnnbench.__path__)), None)
     loaded = sys.modules.get(name)
     origin = getattr(loaded, "__file__", None)
     if loaded is None:
-        try:
-            spec = importlib.util.find_spec(name)
-        except (ImportError, ValueError):
-            return None
+        spec = _spec_of(name)
         origin = spec.origin if spec else None
     return Path(origin).resolve() if origin and origin.endswith(".py") else None
+
+
+def _spec_of(name: str) -> ModuleSpec | None:
+    """Return a module's spec without importing it or its parents; None if it is missing."""
+    parent, _, _ = name.rpartition(".")
+    outer = _spec_of(parent) if parent else None
+    places = outer.submodule_search_locations if outer else None
+    if not name or (parent and places is None):
+        return None
+    specs = (finder.find_spec(name, places) for finder in sys.meta_path)
+    try:
+        return next(filter(None, specs), None)
+    except (ImportError, ValueError):
+        return None
 
 
 def file_in(folder: Path, name: str) -> Path | None:

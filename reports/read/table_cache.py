@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bnnbench.datasets.reading import npz
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.store import bundles
@@ -66,10 +67,10 @@ def _folder() -> Path | None:
 def _read(file: Path) -> pd.DataFrame | None:
     """Return the table in a file; None if it is absent or cannot be read."""
     try:
-        with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as arrays:
-            kinds = json.loads(arrays["kinds"].tobytes())
-            columns = {name: _column(arrays, i, kinds[name]) for i, name in enumerate(kinds)}
-            table = pd.DataFrame(columns)
+        arrays = npz.arrays_of(file)
+        kinds = json.loads(arrays["kinds"].tobytes())
+        columns = {name: _column(arrays, i, kinds[name]) for i, name in enumerate(kinds)}
+        table = pd.DataFrame(columns)
     except Exception:
         return None
     with contextlib.suppress(OSError):  # the folder may be somebody else's

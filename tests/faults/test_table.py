@@ -15,5 +15,6 @@ def test_every_case_has_its_test():
     named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", text)
     assert len(named) == len(rows) > 20
     for file, name in named:
-        tree = ast.parse((ROOT / "tests" / "faults" / file).read_text())
-        assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, name
+        paths = (ROOT / "tests").rglob(file)
+        nodes = [node for path in paths for node in ast.parse(path.read_text()).body]
+        assert name in {node.name for node in nodes if isinstance(node, ast.FunctionDef)}, name

@@ -13,11 +13,9 @@ from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.devices import AUTO, gpus_here
 from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.measuring.provenance import UNKNOWN, code_of
-from bnnbench.engine.run.packing import Predictions, unpack, vars_of
+from bnnbench.engine.run.packing import Stored, stored_arrays
 from bnnbench.engine.run.task import RunResult, Task
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_evaluations, rebuilt_run
-from bnnbench.engine.workers import Limits
-from bnnbench.engine.workers.worker import Worker
 from bnnbench.metrics import CERTIFIED, DISTANCES, FAR
 
 
@@ -74,19 +72,13 @@ class Reproduction:
 
 
 def reproduce(
-    record: Record,
-    predictions: Predictions | None,
-    packages: Sequence[str] = (),
-    *,
-    apart: bool = False,
+    record: Record, predictions: bytes | None, packages: Sequence[str] = ()
 ) -> Reproduction:
-    """Re-run only this record's run, and compare; if `apart`, in a separate process.
+    """Re-run only this record's run, and compare.
 
-    Raises `NotRepeatable` if the run cannot be rebuilt from its record, its device is missing, or
-    its process ends.
+    Raises `NotRepeatable` if the run cannot be rebuilt from its record, or its device is missing.
     """
-    task = task_of(record, packages)
-    (outcome,) = _executed_apart(task) if apart else execute(task)
+    (outcome,) = execute(task_of(record, packages))
     return compare(record, predictions, outcome)
 
 
@@ -97,22 +89,11 @@ def task_of(record: Record, packages: Sequence[str] = ()) -> Task:
     """
     run = rebuilt_run(record, packages)
     code = code_of(run.method)
-    return Task((run,), rebuilt_evaluations(record, packages), _device(record), code=code)
+    return Task((run,), rebuilt_evaluations(record, packages), device_of(record), code=code)
 
 
-def _executed_apart(task: Task) -> list[RunResult]:
-    worker = Worker(Limits())
-    try:
-        *_, (event, content) = worker.messages(task)
-    finally:
-        worker.dismiss()
-    if event != "done":
-        raise NotRepeatable(f"the process of the re-run ended: {content}")
-    return content
-
-
-def compare(record: Record, predictions: Predictions | None, outcome: RunResult) -> Reproduction:
-    """Return the comparison of a record and its predictions with an outcome."""
+def compare(record: Record, predictions: bytes | None, outcome: RunResult) -> Reproduction:
+    """Return the comparison of a record and its packed predictions with an outcome."""
     repeated = outcome.record
     results = [_exact("status", record.outcome.status, repeated.outcome.status)]
     results.append(
@@ -133,13 +114,14 @@ def compare(record: Record, predictions: Predictions | None, outcome: RunResult)
         results.append(_exact(f"data of {name}", recorded, now))
     results += _scores(record, repeated, missing)
     if predictions is not None and outcome.predictions is not None:
-        results += _predictions(predictions, unpack(outcome.predictions))
+        results += _predictions(stored_arrays(predictions), stored_arrays(outcome.predictions))
     elif record.outcome.status == "completed":
         missing.append("predictions, which are not stored")
     return Reproduction(tuple(results), tuple(_circumstances(record, repeated)), tuple(missing))
 
 
-def _device(record: Record) -> str:
+def device_of(record: Record) -> str:
+    """Return the device for a re-run; raises `NoGpuHere` if it was a GPU and there is none."""
     name = record.circumstances.provenance.get("device", "cpu")
     if name == UNKNOWN:
         return AUTO
@@ -174,7 +156,9 @@ def _close(recorded: float, repeated: float) -> Verdict:
     return "within rounding" if near else "differs"
 
 
-def _predictions(recorded: Predictions, repeated: Predictions) -> list[Comparison]:
+def _predictions(
+    recorded: Mapping[str, Stored], repeated: Mapping[str, Stored]
+) -> list[Comparison]:
     comparisons = []
     for condition in sorted(recorded.keys() | repeated.keys()):
         if not (condition in recorded and condition in repeated):
@@ -183,6 +167,9 @@ def _predictions(recorded: Predictions, repeated: Predictions) -> list[Compariso
                 Comparison(title, condition in recorded, condition in repeated, "differs")
             )
             continue
+        kinds = recorded[condition].kind, repeated[condition].kind
+        if kinds[0] != kinds[1]:
+            comparisons.append(Comparison(f"class of {condition}", *kinds, "differs"))
         before, now = _arrays(recorded, condition), _arrays(repeated, condition)
         for name in sorted(before.keys() | now.keys()):
             title = f"predictions of {condition}, {name}"
@@ -190,9 +177,10 @@ def _predictions(recorded: Predictions, repeated: Predictions) -> list[Compariso
     return comparisons
 
 
-def _arrays(predictions: Predictions, condition: str) -> dict[str, Tensor]:
-    prediction, targets = predictions[condition]
-    return {**vars_of(prediction), "targets": targets}
+def _arrays(predictions: Mapping[str, Stored], condition: str) -> dict[str, Tensor]:
+    stored = predictions[condition]
+    arrays = {**stored.arrays, "targets": stored.targets}
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
 def _tensors(name: str, recorded: Tensor | None, repeated: Tensor | None) -> Comparison:

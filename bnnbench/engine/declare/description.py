@@ -5,6 +5,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from bnnbench.engine.declare.names import name_of
@@ -13,11 +14,26 @@ NEWER = ("later", "earlier")
 """Metadata of fields added after some runs were stored (`methods.fitting.settings`)."""
 
 
+@dataclass(frozen=True)
+class Described:
+    """A value of which only the description is known, as a record has it.
+
+    It stands for the value wherever descriptions and keys are computed.
+    """
+
+    description: Mapping[str, object]
+
+    def __hash__(self) -> int:
+        return hash(digest(self.description))
+
+
 def describe(value: object) -> object:
     """Return plain data that determines `value`; a dataclass is described by its registered name.
 
     Raises TypeError for values without a canonical form, such as functions.
     """
+    if isinstance(value, Described):
+        return describe(value.description)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         included = [f for f in dataclasses.fields(value) if not _left_out(f, value)]
         fields = {f.name: describe(getattr(value, f.name)) for f in included}

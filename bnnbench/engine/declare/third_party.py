@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Run
+from bnnbench.engine.declare.names import path_of
+from bnnbench.methods.names import FACTORIES
 from bnnbench.methods.networks.architectures import modules_in
 
 OURS = ("__main__", "bnnbench", "torch")
@@ -22,6 +24,21 @@ def has_third_party_code(run: Run) -> bool:
     """Return whether a run's method, or a module of its network, is third-party."""
     places = (layer.source_module.partition(".")[0] for layer in modules_in(run.architecture))
     return is_third_party(run.method) or any(place not in OURS for place in places)
+
+
+def third_party_names(description: object) -> set[str]:
+    """Return the names in a description of classes and factories that are not of this project."""
+    if isinstance(description, Mapping):
+        inner = set().union(*map(third_party_names, description.values()))
+        if "type" not in description:
+            return inner
+        name, factory = str(description["type"]), str(description.get("factory"))
+        if name == "torch_module" and factory not in FACTORIES:
+            inner.add(factory)
+        return inner | ({name} if path_of(name) == name else set())
+    if isinstance(description, list | tuple):
+        return set().union(*map(third_party_names, description))
+    return set()
 
 
 def _unregistered(description: object) -> list[str]:

@@ -1,8 +1,8 @@
 """The accepted forms of external predictions: arrays by name, checked without torch."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -35,9 +35,15 @@ def checked(arrays: Mapping[str, Any]) -> Prediction:
 
     Raises BadPredictions.
     """
-    for names, form in FORMS.items():
-        if set(names) == arrays.keys():
-            return form(*(_numbers(name, arrays[name]) for name in names))
+    form = FORMS[form_of(arrays)]
+    return form(*(_numbers(name, arrays[name]) for name in form_of(arrays)))
+
+
+def form_of(arrays: Collection[str]) -> tuple[str, ...]:
+    """Return the names of the form that some arrays have; raises BadPredictions if it is none."""
+    for names in FORMS:
+        if set(names) == set(arrays):
+            return names
     listed = "; ".join(" and ".join(names) for names in FORMS)
     known = sorted({name for names in FORMS for name in names})
     if strangers := [name for name in arrays if name not in known]:
@@ -48,6 +54,40 @@ def checked(arrays: Mapping[str, Any]) -> Prediction:
         )
     got = " and ".join(arrays) or "nothing"
     raise BadPredictions(f"cannot make a prediction from {got}: give one of: {listed}")
+
+
+def require_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Raise BadPredictions for shapes that do not fit together, before their data are read."""
+    for name, shape in shapes.items():
+        if len(shape) > 3:
+            raise BadPredictions(f"{name} has shape {shape}: give at most three axes")
+    if {"means", "variances"} <= shapes.keys():
+        _require_variances(shapes["means"], shapes["variances"])
+    if {"low", "high"} <= shapes.keys():
+        _require_ends(shapes["low"], shapes["high"])
+    if "levels" in shapes and shapes["levels"] != shapes["quantiles"][-1:]:
+        _refuse_levels(shapes["levels"], shapes["quantiles"])
+
+
+def _require_variances(means: tuple[int, ...], variances: tuple[int, ...]) -> None:
+    if means != variances:
+        raise BadPredictions(
+            f"means have shape {means}, and variances {variances}: give a variance for each mean "
+            "(numpy.broadcast_to repeats one)"
+        )
+
+
+def _require_ends(low: tuple[int, ...], high: tuple[int, ...]) -> None:
+    if low != high:
+        raise BadPredictions(
+            f"low ends have shape {low}, and high ends {high}: give both for each point"
+        )
+
+
+def _refuse_levels(levels: tuple[int, ...], quantiles: tuple[int, ...]) -> NoReturn:
+    raise BadPredictions(
+        f"levels have shape {levels}, and quantiles {quantiles}: give quantiles as points x levels"
+    )
 
 
 def _probabilities(values: np.ndarray) -> Prediction:
@@ -83,11 +123,7 @@ def _categorical(log_probs: np.ndarray) -> Prediction:
 
 
 def _gaussian(means: np.ndarray, variances: np.ndarray) -> Prediction:
-    if means.shape != variances.shape:
-        raise BadPredictions(
-            f"means have shape {means.shape}, and variances {variances.shape}: give a variance for "
-            "each mean (numpy.broadcast_to repeats one)"
-        )
+    _require_variances(means.shape, variances.shape)
     means, variances = _draws("means", means), _draws("variances", variances)
     _require_finite("means", means)
     _require_finite("variances", variances)
@@ -117,10 +153,7 @@ def _quantiles(levels: np.ndarray, quantiles: np.ndarray) -> Prediction:
     if quantiles.ndim == 2:
         quantiles = quantiles[:, None]
     if levels.ndim != 1 or quantiles.ndim != 3 or quantiles.shape[2] != len(levels):
-        raise BadPredictions(
-            f"levels have shape {levels.shape}, and quantiles {quantiles.shape}: give quantiles as "
-            "points x levels"
-        )
+        _refuse_levels(levels.shape, quantiles.shape)
     _refuse(
         ~((levels > 0) & (levels < 1)),
         "levels",
@@ -146,10 +179,7 @@ def _quantiles(levels: np.ndarray, quantiles: np.ndarray) -> Prediction:
 
 
 def _interval(level: np.ndarray, low: np.ndarray, high: np.ndarray) -> Prediction:
-    if low.shape != high.shape:
-        raise BadPredictions(
-            f"low ends have shape {low.shape}, and high ends {high.shape}: give both for each point"
-        )
+    _require_ends(low.shape, high.shape)
     ends = {"low": _outputs("low", low), "high": _outputs("high", high)}
     for name, end in ends.items():
         _refuse(np.isnan(end), name, end, _MISSING, ("point", "output"))

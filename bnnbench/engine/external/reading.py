@@ -4,7 +4,7 @@ Nothing here needs torch, and nothing in a file is executed.
 """
 
 import io
-import zipfile
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +12,34 @@ from typing import Any
 
 import numpy as np
 
+from bnnbench.datasets.reading import npz
+from bnnbench.datasets.reading.bounded import TooLarge, limit_of, require_size
+from bnnbench.datasets.reading.parquet import table_of
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.datasets.reading.whole_files import read_regular
-from bnnbench.engine.external.forms import BadPredictions, Prediction, checked
+from bnnbench.engine.external.forms import (
+    BadPredictions,
+    Prediction,
+    checked,
+    form_of,
+    require_shapes,
+)
 from bnnbench.engine.external.tables import Arrays, parts_of
 from bnnbench.engine.store.store import sha256
 
 SUFFIXES = (".npz", ".csv", ".parquet")
+
+PLACES = ("fold", "seed", "rows_sha256")
+"""Arrays of one value beside a prediction."""
+
+MOST_PLACES = 100
+"""Values of such an array that are still read, to be shown in a message."""
+
+ROWS = "row"
+"""The array with the names of the rows."""
+
+IT = "in double precision, it"
+CURE_OF_SIZE = "fewer draws, or one file for each fold and seed"
 
 STDIN = "standard input"
 
@@ -69,6 +90,8 @@ def read_content(content: bytes, title: str) -> list[HandedIn]:
     """Return the predictions in a file's bytes; the format is detected from the first bytes."""
     try:
         return list(_parts(content, title))
+    except TooLarge as error:
+        raise BadPredictions(f"{legible(title)}: {error}; hand in {CURE_OF_SIZE}") from error
     except BadPredictions as error:
         raise BadPredictions(f"{legible(title)}: {error}") from error
 
@@ -76,8 +99,8 @@ def read_content(content: bytes, title: str) -> list[HandedIn]:
 def _parts(content: bytes, title: str) -> Iterator[HandedIn]:
     digest = sha256(content)
     for arrays, rows in _arrays_of(content):
-        fold, seed = (_whole(arrays.pop(name, None), name) for name in ("fold", "seed"))
-        inputs = arrays.pop("rows_sha256", None)
+        fold, seed, inputs = (arrays.pop(name, None) for name in PLACES)
+        fold, seed = _whole(fold, "fold"), _whole(seed, "seed")
         prediction = checked(arrays)
         if rows:
             _check_names(rows, prediction.points)
@@ -88,7 +111,7 @@ def _parts(content: bytes, title: str) -> Iterator[HandedIn]:
 def _arrays_of(content: bytes) -> Iterator[tuple[Arrays, tuple[str, ...]]]:
     if content.startswith(b"PK"):
         arrays = _npz(content)
-        rows = arrays.pop("row", None)
+        rows = arrays.pop(ROWS, None)
         yield arrays, () if rows is None else tuple(map(str, np.asarray(rows).reshape(-1).tolist()))
     elif content.startswith(b"PAR1"):
         yield from parts_of(_parquet(content))
@@ -103,13 +126,27 @@ def _arrays_of(content: bytes) -> Iterator[tuple[Arrays, tuple[str, ...]]]:
 
 def _npz(content: bytes) -> Arrays:
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            return dict(arrays)
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        with npz.opened(content) as file:
+            _check_headers(file.headers, len(content))
+            return file.arrays()
+    except (BadPredictions, TooLarge):
+        raise
+    except (ValueError, OSError) as error:
         raise BadPredictions(
             f"not a complete npz file of plain arrays ({error}): write it again with numpy.savez, "
             "without arrays of objects"
         ) from error
+
+
+def _check_headers(headers: Mapping[str, npz.Header], packed_bytes: int) -> None:
+    """Raise an error for arrays that are no prediction, before any is unpacked."""
+    for name in PLACES:
+        if name in headers and math.prod(headers[name].shape) > MOST_PLACES:
+            raise BadPredictions(f"{name} has shape {headers[name].shape}: give one value")
+    arrays = {n: header.shape for n, header in headers.items() if n not in (*PLACES, ROWS)}
+    form_of(arrays)
+    require_shapes(arrays)
+    require_size(sum(8 * math.prod(shape) for shape in arrays.values()), limit_of(packed_bytes), IT)
 
 
 def _csv(content: bytes) -> Any:
@@ -130,13 +167,12 @@ def _parquet(content: bytes) -> Any:
 
     try:
         import pyarrow
-        import pyarrow.parquet
     except ImportError as error:
         raise BadPredictions(
             "parquet needs pyarrow: pip install 'bnnbench[parquet]', or give csv or npz"
         ) from error
     try:
-        table = pyarrow.parquet.read_table(io.BytesIO(content))
+        table = table_of(content)
         columns = {name: table[name].to_numpy() for name in table.column_names}
     except (pyarrow.ArrowException, OSError) as error:
         raise BadPredictions(f"not a complete parquet file ({error}): write it again") from error

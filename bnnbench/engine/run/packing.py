@@ -3,13 +3,15 @@
 import importlib
 import io
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from bnnbench.datasets.reading import npz
 from bnnbench.engine.declare import names
 from bnnbench.methods.predictions import PREDICTIVES
 from bnnbench.methods.predictions.base import Predictive
@@ -25,6 +27,10 @@ KEPT_RUN_BYTES = 256 * 2**20
 
 KEPT_ROUND_BYTES = 64 * 2**10
 """Maximum size of a regression's draws stored for rounds of active learning before the last."""
+
+
+TARGETS = "targets"
+"""Name of the array of targets under each condition."""
 
 
 class NotImported(ValueError):
@@ -89,7 +95,7 @@ def pack(predictions: Predictions) -> bytes:
     for condition, (prediction, targets) in predictions.items():
         prefix = f"{condition}/{name_of(prediction)}/"
         arrays |= {prefix + name: t.cpu().numpy() for name, t in vars_of(prediction).items()}
-        arrays[f"{condition}/targets"] = targets.cpu().numpy()
+        arrays[f"{condition}/{TARGETS}"] = targets.cpu().numpy()
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     return buffer.getvalue()
@@ -125,20 +131,54 @@ def _of_numpy(array: np.ndarray) -> Tensor | None:
         return None
 
 
+@dataclass(frozen=True)
+class Stored:
+    """The stored arrays of a prediction, and its targets; of its class, only the name."""
+
+    kind: str
+    arrays: Mapping[str, np.ndarray]
+    targets: np.ndarray
+
+
+def stored_arrays(content: bytes) -> dict[str, Stored]:
+    """Return condition → arrays, from what `pack` made; raises ValueError for anything else.
+
+    Names are checked before any array is unpacked.
+    """
+    with npz.opened(content) as file:
+        kinds = _kinds(file.headers)
+        arrays = file.arrays()
+    fields: dict[str, dict[str, np.ndarray]] = {condition: {} for condition in kinds}
+    for path, array in arrays.items():
+        condition, *names = path.split("/", 2)
+        if names != [TARGETS]:
+            fields[condition][names[1]] = array
+    return {c: Stored(kind, fields[c], arrays[f"{c}/{TARGETS}"]) for c, kind in kinds.items()}
+
+
+def _kinds(paths: Iterable[str]) -> dict[str, str]:
+    """Return condition → name of the predictions' class, from the names of all arrays."""
+    kinds: dict[str, str] = {}
+    scored: set[str] = set()
+    for path in paths:
+        condition, *names = path.split("/", 2)
+        if names == [TARGETS]:
+            scored.add(condition)
+        elif len(names) != 2 or kinds.setdefault(condition, names[0]) != names[0]:
+            raise ValueError(f"{path!r} is no array of a prediction")
+    if scored != kinds.keys():
+        raise ValueError("predictions without targets, or targets without predictions")
+    return kinds
+
+
 def unpack(content: bytes) -> Predictions:
     """Return the predictions that `pack` made; raises `NotImported` for a third-party class."""
-    fields: dict[str, dict[str, Tensor]] = {}
-    targets: dict[str, Tensor] = {}
-    kinds: dict[str, str] = {}
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        for path in arrays.files:
-            condition, *names = path.split("/", 2)
-            if names == ["targets"]:
-                targets[condition] = torch.from_numpy(arrays[path])
-            else:
-                kinds[condition], name = names
-                fields.setdefault(condition, {})[name] = torch.from_numpy(arrays[path])
-    return {c: (kind_of(kinds[c]).unpack(fields[c]), targets[c]) for c in targets}
+    predictions: dict[str, tuple[Predictive, Tensor]] = {}
+    for condition, stored in stored_arrays(content).items():
+        arrays = {name: torch.from_numpy(array) for name, array in stored.arrays.items()}
+        prediction = kind_of(stored.kind).unpack(arrays)
+        predictions[condition] = prediction, torch.from_numpy(stored.targets)
+    return predictions
 
 
 def stored_form(prediction: Predictive, conditions: int = 1) -> Predictive:

@@ -6,12 +6,14 @@ It is a store's folder `runs` as a tar archive: `tar xf runs.tar.xz` makes a sto
 import io
 import lzma
 import tarfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path, PurePosixPath
 
-from bnnbench.datasets.reading.whole_files import whole
+from bnnbench.datasets.reading.whole_files import open_regular, whole
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.records.record_json import LaterSchema, check_identity, from_json, to_json
+from bnnbench.engine.store import archives
 from bnnbench.engine.store.store import PREDICTIONS, RECORD, CorruptRecord
 
 NAME = "runs.tar.xz"
@@ -20,6 +22,12 @@ FILTERS = [
     {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 2**23},
 ]
 """Compression that needs 100 MB of memory instead of the preset's 700."""
+
+LARGEST = 2**32
+"""Maximum size in bytes of all records together, unpacked."""
+
+LARGEST_RECORD = 2**26
+"""Maximum size in bytes of a record."""
 
 COPY_AGAIN = "get the file from the repository again"
 
@@ -81,16 +89,7 @@ def read(folder: Path, start: str = "") -> tuple[Record, ...]:
 
     Raises `CorruptRecord` if the file or one of its records is altered or truncated.
     """
-    path = folder / NAME
-    try:
-        content = lzma.decompress(
-            path.read_bytes()
-        )  # read completely, so that its checksums are verified
-        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-            entries = [entry for entry in archive if entry.isfile()]
-            return tuple(_record(archive, e) for e in entries if _key(e).startswith(start))
-    except (OSError, EOFError, lzma.LZMAError, tarfile.TarError, ValueError) as error:
-        raise CorruptRecord(path, error, COPY_AGAIN) from error
+    return tuple(_records(folder / NAME, start))
 
 
 def suite_of(folder: Path) -> str:
@@ -99,28 +98,35 @@ def suite_of(folder: Path) -> str:
     Raises `CorruptRecord` if it cannot be read.
     """
     path = folder / NAME
+    with closing(_records(path)) as records:
+        first = next(records, None)
+    if first is None:
+        raise CorruptRecord(path, "it has no record", COPY_AGAIN)
+    return first.suite
+
+
+def _records(path: Path, start: str = "") -> Generator[Record, None, None]:
+    """Yield the records whose keys begin with `start`; the file is unpacked as they are read."""
     try:
-        with tarfile.open(path, "r:xz") as archive:
-            return next(_record(archive, entry).suite for entry in archive if entry.isfile())
+        with open_regular(path) as file:
+            for member in archives.members(archives.Unpacked(file), LARGEST_RECORD, LARGEST):
+                if _key(member).startswith(start):
+                    yield _record(member)
     except (OSError, EOFError, lzma.LZMAError, tarfile.TarError, ValueError) as error:
         raise CorruptRecord(path, error, COPY_AGAIN) from error
-    except StopIteration:
-        raise CorruptRecord(path, "it has no record", COPY_AGAIN) from None
 
 
-def _key(entry: tarfile.TarInfo) -> str:
+def _key(member: archives.Member) -> str:
     """Return the key of a record from its folder; "" without one."""
-    return PurePosixPath(entry.name).parent.name
+    return PurePosixPath(member.name).parent.name
 
 
-def _record(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> Record:
-    file = archive.extractfile(entry)
-    assert file is not None, "directories and links are skipped"
+def _record(member: archives.Member) -> Record:
     try:
-        record = from_json(file.read().decode())
-        check_identity(record, _key(entry))
+        record = from_json(member.read().decode())
+        check_identity(record, _key(member))
     except LaterSchema:
         raise  # its remedy differs from that of corruption
     except ValueError as error:
-        raise ValueError(f"{entry.name}: {error}") from error
+        raise ValueError(f"{member.name}: {error}") from error
     return record

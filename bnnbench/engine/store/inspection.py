@@ -1,18 +1,16 @@
 """Inspection of a store, file by file: problems and their remedies."""
 
-import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
-from bnnbench.datasets.reading.whole_files import read_regular
+from bnnbench.datasets.reading import npz
 from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.records.record_json import FutureTimestamp, LaterSchema
 from bnnbench.engine.run.checkpoints import FOLDER as CHECKPOINTS
+from bnnbench.engine.run.packing import NotImported
 from bnnbench.engine.store.leases import DRIVER_NAME, JOBS, LEASES, Leases
 from bnnbench.engine.store.rescoring.false_scores import false_scores
 from bnnbench.engine.store.store import PREDICTIONS, RECORD, TEMPORARY_NAME, CorruptRecord, Store
@@ -20,11 +18,20 @@ from bnnbench.methods.checkpoints.files import Damaged as LedgerDamaged
 from bnnbench.methods.checkpoints.files import Ledger, is_own
 
 Kind = Literal[
-    "damaged", "later", "future", "false", "interrupted", "orphan", "superseded", "foreign"
+    "damaged",
+    "later",
+    "future",
+    "false",
+    "unscored",
+    "interrupted",
+    "orphan",
+    "superseded",
+    "foreign",
 ]
 """`damaged`: truncated or altered, a copy under another name, or a part is missing. `later`: from a
 later version of this program. `future`: with a date in the future. `false`: with scores that
-do not follow from its predictions. `interrupted`: a complete run that a dead process was moving.
+do not follow from its predictions. `unscored`: predictions of a third-party class, which are not
+scored, since its code would run. `interrupted`: a complete run that a dead process was moving.
 `orphan`: a useless file of a dead process. `superseded`: complete, but other settings
 were run under the same names later. `foreign`: not made by this program."""
 
@@ -33,12 +40,16 @@ REMEDIES: dict[Kind, str] = {
     "later": "update this program; gc leaves it",
     "future": f"{FutureTimestamp.remedy}; gc leaves it",
     "false": "remove the run to run it again; gc leaves it",
+    "unscored": "--allow MODULE scores it in a process that imports its class",
     "interrupted": "gc restores it",
     "orphan": "gc removes it",
     "superseded": "gc --superseded removes it",
     "foreign": "move it elsewhere if it does not belong here; gc leaves it",
 }
 
+
+Rescore = Callable[[Store, Record], list[str]]
+"""A function that returns a phrase for each false score of a run, or raises `NotImported`."""
 
 FEW = 3
 """Maximum number of a run's scores named in a finding."""
@@ -75,13 +86,14 @@ class Inspection:
 
     findings: tuple[Finding, ...]
     valid: int
-    """Number of valid runs, including superseded ones."""
+    """Number of valid runs, including superseded ones, whose scores were found right if computed.
+    """
 
 
-def inspect(store: Store, rescore: bool = False) -> Inspection:
+def inspect(store: Store, rescore: bool = False, score: Rescore = false_scores) -> Inspection:
     """Return the problems in a store after reading every file, changing nothing.
 
-    If `rescore`, every score is compared with the score of the stored predictions.
+    If `rescore`, every score is compared by `score` with the score of the stored predictions.
     """
     findings: list[Finding] = []
     records: list[Record] = []
@@ -91,12 +103,8 @@ def inspect(store: Store, rescore: bool = False) -> Inspection:
             findings += findings_of_run
             if record and not any(f.kind == "damaged" for f in findings_of_run):
                 records.append(record)
-    for record in records if rescore else ():
-        if phrases := false_scores(store, record):
-            more = f" and {len(phrases) - FEW} more" * (len(phrases) > FEW)
-            findings.append(
-                Finding(store.runs / record.key, "false", "; ".join(phrases[:FEW]) + more)
-            )
+    rescored = list(_rescored(store, records, score)) if rescore else []
+    findings += rescored
     current = {record.key for record in newest(records)}
     findings += [
         Finding(store.runs / record.key, "superseded", _names(record))
@@ -106,7 +114,21 @@ def inspect(store: Store, rescore: bool = False) -> Inspection:
     findings += [*inspect_curves(store), *_temporary(store.folder)]
     findings += [*_checkpoints(store, records), *_dead(store)]
     findings = [replace(f, linked=_is_linked(store.folder, f.path)) for f in findings]
-    return Inspection(tuple(findings), len(records))
+    return Inspection(tuple(findings), len(records) - len(rescored))
+
+
+def _rescored(store: Store, records: Sequence[Record], score: Rescore) -> Iterator[Finding]:
+    """Yield the runs whose scores are false, or cannot be computed from their predictions."""
+    for record in records:
+        try:
+            phrases = score(store, record)
+        except NotImported as reason:
+            yield Finding(store.runs / record.key, "unscored", str(reason))
+            continue
+        if phrases:
+            more = f" and {len(phrases) - FEW} more" * (len(phrases) > FEW)
+            reason = "; ".join(phrases[:FEW]) + more
+            yield Finding(store.runs / record.key, "false", reason)
 
 
 def _is_linked(folder: Path, path: Path) -> bool:
@@ -210,8 +232,7 @@ def inspect_curves(store: Store) -> Iterator[Finding]:
             yield Finding(path, "foreign", "not a file of curves")
         else:
             try:
-                with np.load(io.BytesIO(read_regular(path)), allow_pickle=False) as arrays:
-                    dict(arrays)
+                npz.arrays_of(path)
             except Exception as error:
                 yield Finding(path, "damaged", repr(error))
 

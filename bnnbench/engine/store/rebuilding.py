@@ -3,13 +3,17 @@
 import dataclasses
 import typing
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import torch
 
 from bnnbench.engine.declare.case import Case
-from bnnbench.engine.declare.description import describe, implied_by
+from bnnbench.engine.declare.description import Described, describe, implied_by
 from bnnbench.engine.declare.grid import Evaluation, Run
 from bnnbench.engine.declare.names import kind_of, path_of
 from bnnbench.engine.records.record import Record
+from bnnbench.methods.base import Problem
 from bnnbench.methods.names import FACTORIES
 from bnnbench.methods.networks.torch_module import TorchModule
 from bnnbench.metrics import METRICS
@@ -17,6 +21,23 @@ from bnnbench.metrics import METRICS
 
 class NotRepeatable(ValueError):
     """The run of a record cannot be rebuilt; the message names the reason and a possible remedy."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sent(Described):
+    """A described value that is constructed by the process to which it is sent.
+
+    The process that sends it neither imports nor constructs it.
+    """
+
+    packages: tuple[str, ...] = ()
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> NoReturn:
+        """Raise TypeError: it is no method here."""
+        raise TypeError(f"{self.description.get('type')} is only described in this process")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return rebuilt, (self.description, self.packages)
 
 
 def rebuilt_run(record: Record, packages: Sequence[str] = ()) -> Run:

@@ -10,13 +10,23 @@ import tarfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from bnnbench.datasets.reading.whole_files import write_whole
+from bnnbench.datasets.reading.bounded import require_size
+from bnnbench.datasets.reading.whole_files import open_regular, write_whole
+from bnnbench.engine.store import archives
 from bnnbench.engine.store.store import PREDICTIONS, RECORD, CorruptRecord, Store
 
 SUFFIX = ".submission.tar.xz"
 
 LARGEST = 2 * 2**30
 """Maximum size in bytes of a submission's content."""
+
+LARGEST_FILE = 2**29
+"""Maximum size in bytes of one file in it."""
+
+LARGEST_TEXT = 2**26
+"""Maximum size in bytes of a record or a file of code."""
+
+ASK_AGAIN = "ask its sender for `bnnbench submit` again"
 
 _RUN = re.compile(rf"runs/[0-9a-f]{{20}}/({re.escape(RECORD)}|{re.escape(PREDICTIONS)})")
 _CODE = re.compile(r"code/[A-Za-z_]\w*\.(py|c|h|cu|cuh)")
@@ -57,19 +67,18 @@ def unpack(file: Path, folder: Path) -> Store:
     Raises `CorruptRecord` for a file that is truncated, or contains anything but runs and code.
     """
     try:
-        with lzma.open(file) as stream:
-            content = stream.read(LARGEST + 1)
-        if len(content) > LARGEST:
-            raise ValueError(f"more than {LARGEST / 2**30:.0f} GiB of content")
-        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-            for entry in archive:
-                if not entry.isfile() or not any(p.fullmatch(entry.name) for p in (_RUN, _CODE)):
-                    raise ValueError(f"{entry.name!r} is neither a run's nor a method's file")
-                extracted = archive.extractfile(entry)
-                assert extracted is not None
-                target = folder.joinpath(*PurePosixPath(entry.name).parts)
+        with open_regular(file) as packed:
+            for member in archives.members(archives.Unpacked(packed), LARGEST_FILE, LARGEST):
+                if not any(pattern.fullmatch(member.name) for pattern in (_RUN, _CODE)):
+                    raise ValueError(f"{member.name!r} is neither a run's nor a method's file")
+                if not member.name.endswith(PREDICTIONS):
+                    require_size(member.size, LARGEST_TEXT, repr(member.name))
+                target = folder.joinpath(*PurePosixPath(member.name).parts)
                 target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(extracted.read())
+                with target.open("xb") as unpacked:
+                    unpacked.write(member.read())
+    except FileExistsError as error:
+        raise CorruptRecord(file, f"{error.filename} is in it twice", ASK_AGAIN) from error
     except (OSError, EOFError, lzma.LZMAError, tarfile.TarError, ValueError) as error:
-        raise CorruptRecord(file, error, "ask its sender for `bnnbench submit` again") from error
+        raise CorruptRecord(file, error, ASK_AGAIN) from error
     return Store(folder)

@@ -89,10 +89,10 @@ def versions() -> tuple[str, ...]:
 def _read_block(path: Path, shape: tuple[int, ...]) -> Images | None:
     """Return a block whose checksum matches its name; remove the file otherwise."""
     try:
-        content = np.load(path, allow_pickle=False)
+        content = np.load(path, mmap_mode="r", allow_pickle=False)
         if content.shape == shape and official.md5(content) == path.stem[-32:]:
             os.utime(path)
-            return content
+            return np.array(content)
     except (OSError, ValueError, EOFError):
         pass
     path.unlink(missing_ok=True)

@@ -3,11 +3,14 @@
 They are read in place, one run at a time, without unpacking.
 """
 
+import os
 import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bnnbench.datasets.reading.whole_files import open_regular
+from bnnbench.engine.store import archives
 from bnnbench.engine.store.store import PREDICTIONS, CorruptRecord, Store, sha256
 from bnnbench.reports.read.load import Results
 
@@ -64,20 +67,28 @@ def spans_in(archives: Sequence[Path]) -> dict[str, Span]:
     spans: dict[str, Span] = {}
     for path in archives:
         try:
-            with tarfile.open(path, "r:") as archive:
-                in_archive = {
-                    Path(entry.name).parts[-2]: Span(path, entry.offset_data, entry.size)
-                    for entry in archive
-                    if entry.isreg() and Path(entry.name).parts[-1:] == (PREDICTIONS,)
-                    and len(Path(entry.name).parts) > 1
-                }  # fmt: skip
-        except (OSError, tarfile.TarError) as error:
+            in_archive = _spans(path)
+        except (OSError, EOFError, tarfile.TarError, ValueError) as error:
             raise ValueError(f"{path} is not an archive of predictions: {error}") from error
         if not in_archive:
             raise ValueError(
                 f"{path} has no predictions; `bnnbench bundle RESULTS --predictions` writes some"
             )
         spans = in_archive | spans
+    return spans
+
+
+def _spans(path: Path) -> dict[str, Span]:
+    """Return key → location of its predictions in one archive, whose headers alone are read."""
+    spans: dict[str, Span] = {}
+    with open_regular(path) as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        for member in archives.members(file, size, size):
+            *_, folder, name = "", *Path(member.name).parts
+            if name == PREDICTIONS and folder:
+                spans[folder] = Span(path, file.tell(), member.size)
+            member.content.pass_over(file)
     return spans
 
 

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from bnnbench.datasets.reading.whole_files import read_regular, write_whole
+from bnnbench.datasets.reading import npz
+from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.engine.declare.description import canonical_json, describe, digest
 from bnnbench.engine.declare.streams import stream
 from bnnbench.methods.checkpoints.checkpoint import checkpointing
@@ -113,8 +114,8 @@ def kept_run(model: Model, sampler: Hmc, seed: int, folder: Path) -> Traces:
     identity = {**described, "data": dict(model.checksums)}
     path = folder / f"run-{digest(identity)}.npz"
     if path.exists():
-        with np.load(io.BytesIO(read_regular(path)), allow_pickle=False) as arrays:
-            return Traces(**{f.name: _plain(arrays[f.name]) for f in fields(Traces)})
+        arrays = npz.arrays_of(path, [field.name for field in fields(Traces)])
+        return Traces(**{name: _plain(array) for name, array in arrays.items()})
     with checkpointing(folder / path.stem, {"run": canonical_json(identity)}) as checkpoints:
         traces = sample(model, sampler, seed)
     buffer = io.BytesIO()

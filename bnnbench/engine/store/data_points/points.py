@@ -1,12 +1,14 @@
 """Files of data points for figures, one for each fold of a source."""
 
 import io
+from dataclasses import fields
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from bnnbench.datasets.reading.whole_files import read_regular, write_whole
+from bnnbench.datasets.reading import npz
+from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.engine.declare.description import digest
 from bnnbench.engine.store.store import CorruptRecord, Store
 
@@ -36,8 +38,8 @@ def read_points(path: Path, kind: type[Points]) -> Points | None:
     if not path.exists():
         return None
     try:
-        with np.load(io.BytesIO(read_regular(path)), allow_pickle=False) as arrays:
-            return kind(**dict(arrays))
+        dataclass: Any = kind
+        return kind(**npz.arrays_of(path, [field.name for field in fields(dataclass)]))
     except OSError as error:
         raise CorruptRecord(path, error, "make it readable, or remove it") from error
     except MemoryError:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bnnbench.engine.records.record import Record
-from bnnbench.engine.run.packing import NotImported, Predictions
+from bnnbench.engine.run.packing import Predictions
 from bnnbench.engine.run.score import score
 from bnnbench.engine.store.rescoring.distances import named_truths
 from bnnbench.engine.store.store import Store
@@ -18,14 +18,12 @@ ROUNDING = 1e-4
 def false_scores(store: Store, record: Record) -> list[str]:
     """Return a phrase for each score that differs from the score of the stored predictions.
 
-    Not checked: scores of probes and attacks, which need the posterior; of earlier rounds of active
-    learning, stored as summaries if at all; and of predictions of a third-party class. Raises
-    `CorruptRecord` if predictions are missing or incomplete.
+    Not checked: scores of probes and attacks, which need the posterior, and of earlier rounds of
+    active learning, stored as summaries if at all. Raises `NotImported` if the predictions are of a
+    third-party class that this process has not imported, and `CorruptRecord` if they are missing or
+    incomplete.
     """
-    try:
-        predictions = store.predictions(record.key) if record.outcome.predictions_sha256 else {}
-    except NotImported:
-        return []
+    predictions = store.predictions(record.key) if record.outcome.predictions_sha256 else {}
     try:
         computed = _computed(record, predictions)
         for truth in named_truths(record, store) if predictions else ():
