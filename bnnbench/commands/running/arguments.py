@@ -133,8 +133,8 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     parser = Parser(
         prog=f"bnnbench {name}",
         description=suite.title,
-        epilog="Exit codes: 0 all runs completed, 1 the report could not be written, 2 usage, "
-        "3 some runs failed or diverged.",
+        epilog="Exit codes: 0 all runs completed or diverged, 1 the report could not be written, "
+        "2 usage, or damaged records, 3 some runs failed or are missing.",
     )
     add = parser.add_argument
     add(
