@@ -36,6 +36,7 @@ from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Suite
 from bnnbench.engine.declare.probe import has_samples
 from bnnbench.engine.records.record import Record, newest
+from bnnbench.engine.records.round_trip import NotReadable
 from bnnbench.engine.run.checkpoints import seconds_between
 from bnnbench.engine.run.devices import NoSuchDevice
 from bnnbench.engine.store.data_points.curves import keep_curves
@@ -99,7 +100,9 @@ def run(suites: Mapping[str, Suite], options: Options) -> int:
     try:
         with ending_cleanly():
             return _carry_out(suites[options.profile], options, console, suites)
-    except MISTAKES as error:
+    except BrokenPipeError:
+        raise  # the command ends quietly
+    except (*MISTAKES, NotReadable, OSError) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return MISUSED
     except KeyboardInterrupt as interrupt:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bnnbench.datasets.reading.third_party_text import shortened
+from bnnbench.datasets.reading.third_party_text import legible, shortened
 from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.store.folders import real, stores_in
 from bnnbench.engine.store.store import Store
@@ -71,7 +71,7 @@ def suite_folders(results: Path) -> list[Path]:
 def store_names(results: Sequence[Path]) -> list[str]:
     """Return a name for each folder of results: the shortest unique end of its path."""
     for length in range(1, max(len(real(path).parts) for path in results) + 1):
-        names = ["/".join(real(path).parts[-length:]) for path in results]
+        names = [legible("/".join(real(path).parts[-length:])) for path in results]
         if len(set(names)) == len(names):
             return names
     raise ValueError(

@@ -4,6 +4,7 @@ Nothing here needs torch, and nothing in a file is executed.
 """
 
 import io
+import os
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bnnbench.datasets.reading.third_party_text import legible
+from bnnbench.datasets.reading.third_party_text import legible, shortened
 from bnnbench.datasets.reading.whole_files import read_regular
 from bnnbench.engine.external.forms import BadPredictions, Prediction, checked
 from bnnbench.engine.external.tables import Arrays, parts_of
@@ -42,8 +43,14 @@ def read(path: Path) -> list[HandedIn]:
 
     Raises BadPredictions with the file, the cause and the remedy.
     """
-    if not path.exists():
-        raise BadPredictions(f"{path} does not exist: give a file, a folder, or - for a table")
+    try:
+        os.stat(path)
+    except FileNotFoundError as error:
+        hint = "give a file, a folder, or - for a table"
+        raise BadPredictions(f"{path} does not exist: {hint}") from error
+    except OSError as error:  # a loop of links, or a name that is too long
+        name = shortened(str(path), 200)
+        raise BadPredictions(f"{name} cannot be read: {error.strerror}") from error
     if not path.is_dir():
         return _read_file(path)
     files = sorted(file for file in path.iterdir() if not file.name.startswith("."))
@@ -105,7 +112,7 @@ def _npz(content: bytes) -> Arrays:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             return dict(arrays)
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, MemoryError, zipfile.BadZipFile) as error:
         raise BadPredictions(
             f"not a complete npz file of plain arrays ({error}): write it again with numpy.savez, "
             "without arrays of objects"

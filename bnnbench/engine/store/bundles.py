@@ -82,7 +82,7 @@ def read(folder: Path, start: str = "") -> tuple[Record, ...]:
             path.read_bytes()
         )  # read completely, so that its checksums are verified
         with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-            entries = [entry for entry in archive if entry.isfile()]
+            entries = _entries(archive, content)
             return tuple(_record(archive, e) for e in entries if _key(e).startswith(start))
     except (OSError, EOFError, lzma.LZMAError, tarfile.TarError, ValueError) as error:
         raise CorruptRecord(path, error, COPY_AGAIN) from error
@@ -101,6 +101,21 @@ def suite_of(folder: Path) -> str:
         raise CorruptRecord(path, error, COPY_AGAIN) from error
     except StopIteration:
         raise CorruptRecord(path, "it has no record", COPY_AGAIN) from None
+
+
+def _entries(archive: tarfile.TarFile, content: bytes) -> list[tarfile.TarInfo]:
+    """Return the records' entries. Raises ValueError if the archive has anything else.
+
+    At a damaged header, `tarfile` ends as if there were no more entries.
+    """
+    entries = [entry for entry in archive if not entry.isdir()]
+    if content[archive.offset :].strip(b"\0"):
+        raise ValueError("a header is altered: entries follow the end of the archive")
+    if odd := [entry.name for entry in entries if not entry.isfile()]:
+        raise ValueError(f"{odd[0]} is no file")
+    if len({entry.name for entry in entries}) < len(entries):
+        raise ValueError("a record occurs twice")
+    return entries
 
 
 def _key(entry: tarfile.TarInfo) -> str:

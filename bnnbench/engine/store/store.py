@@ -93,7 +93,7 @@ class Store:
         """Store several runs, waiting for the disk about as long as for one; see `write`."""
         temporary: list[tuple[Path, Record]] = []
         try:
-            with self._writing():
+            with self.writing():
                 self.runs.mkdir(parents=True, exist_ok=True)
                 for record, predictions in runs:
                     stamped = self._stamped(record, predictions)
@@ -131,7 +131,7 @@ class Store:
 
         A run that another process has replaced meanwhile is left unchanged. Raises `Unwritable`.
         """
-        with self._writing():
+        with self.writing():
             at_once(self._rewrite, list(records))
 
     def _rewrite(self, record: Record) -> None:
@@ -146,7 +146,8 @@ class Store:
             change(self.runs / record.key, RECORD, changed)
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def writing(self) -> Iterator[None]:
+        """Raise `Unwritable` in place of an OSError of the block, which writes to the store."""
         try:
             yield
         except OSError as error:

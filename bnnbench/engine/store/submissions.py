@@ -10,7 +10,7 @@ import tarfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from bnnbench.datasets.reading.whole_files import write_whole
+from bnnbench.datasets.reading.whole_files import open_regular, write_whole
 from bnnbench.engine.store.store import PREDICTIONS, RECORD, CorruptRecord, Store
 
 SUFFIX = ".submission.tar.xz"
@@ -57,7 +57,7 @@ def unpack(file: Path, folder: Path) -> Store:
     Raises `CorruptRecord` for a file that is truncated, or contains anything but runs and code.
     """
     try:
-        with lzma.open(file) as stream:
+        with open_regular(file) as packed, lzma.open(packed) as stream:
             content = stream.read(LARGEST + 1)
         if len(content) > LARGEST:
             raise ValueError(f"more than {LARGEST / 2**30:.0f} GiB of content")

@@ -31,11 +31,14 @@ def write_tables(store: Store) -> None:
     atomically.
     """
     records = newest(store.readable()[0])
-    store.folder.mkdir(parents=True, exist_ok=True)
-    write_whole(
-        store.folder / "metrics.csv", csv_text(METRIC_COLUMNS, metric_rows(records)).encode()
-    )
-    write_whole(store.folder / "costs.csv", csv_text(COST_COLUMNS, cost_rows(records)).encode())
+    tables = {
+        "metrics.csv": csv_text(METRIC_COLUMNS, metric_rows(records)),
+        "costs.csv": csv_text(COST_COLUMNS, cost_rows(records)),
+    }
+    with store.writing():
+        store.folder.mkdir(parents=True, exist_ok=True)
+        for name, text in tables.items():
+            write_whole(store.folder / name, text.encode())
 
 
 def metric_rows(records: Iterable[Record]) -> list[Row]:

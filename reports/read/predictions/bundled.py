@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bnnbench.datasets.reading.whole_files import open_regular
 from bnnbench.engine.store.store import PREDICTIONS, CorruptRecord, Store, sha256
 from bnnbench.reports.read.load import Results
 
@@ -64,13 +65,16 @@ def spans_in(archives: Sequence[Path]) -> dict[str, Span]:
     spans: dict[str, Span] = {}
     for path in archives:
         try:
-            with tarfile.open(path, "r:") as archive:
+            with open_regular(path) as file, tarfile.open(fileobj=file, mode="r:") as archive:
                 in_archive = {
                     Path(entry.name).parts[-2]: Span(path, entry.offset_data, entry.size)
                     for entry in archive
                     if entry.isreg() and Path(entry.name).parts[-1:] == (PREDICTIONS,)
                     and len(Path(entry.name).parts) > 1
                 }  # fmt: skip
+                file.seek(archive.offset)
+                if file.read(tarfile.RECORDSIZE).strip(b"\0"):
+                    raise tarfile.ReadError("a header is altered")
         except (OSError, tarfile.TarError) as error:
             raise ValueError(f"{path} is not an archive of predictions: {error}") from error
         if not in_archive:
