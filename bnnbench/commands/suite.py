@@ -115,10 +115,10 @@ def run(suites: Mapping[str, Suite], options: Options) -> int:
 
 def typed() -> str:
     """Return this process's command line as it was typed, quoted for a shell."""
-    words = list(sys.orig_argv)
-    if len(words) > 1 and Path(words[1]).name == SCRIPT:
-        return shlex.join([SCRIPT, *words[2:]])
-    return shlex.join(["python", *words[1:]])
+    program, *arguments = sys.orig_argv[1:] or [SCRIPT]
+    if Path(program).name == SCRIPT:
+        return shlex.join([SCRIPT, *arguments])
+    return shlex.join(["python", program, *arguments])
 
 
 def _carry_out(

@@ -1,6 +1,6 @@
 """Profiles for the user's data: every suitable method, tuned by an equal budget."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
@@ -33,8 +33,8 @@ FEW_OF_IMAGES = (
 )
 """Methods of the quick profile, the fastest of each family; `all` has the others."""
 
-# Eight trials of up to 200 epochs, the better half of them at each longer length.
-TABLES = {"trials": 8, "updates": 1_500, "halving": True}
+# Few rows: at most 200 epochs, and the better half of the trials at each longer length.
+TABLES = {"updates": 1_500, "halving": True}
 
 
 def suites_of(source: OwnTable | OwnImages) -> dict[str, Suite]:
@@ -53,15 +53,16 @@ def suites_of(source: OwnTable | OwnImages) -> dict[str, Suite]:
     else:
         network = mlp([50], outputs=1)
         methods, few, metrics = TUNED_QUICK.methods, FEW, REGRESSION
+    methods = _shortened(methods)
     return {
-        "quick": _suite(source, "quick", network, _shortened(methods, few), metrics),
+        "quick": _suite(source, "quick", network, {name: methods[name] for name in few}, metrics),
         "all": _suite(source, "all", network, methods, metrics),
     }
 
 
-def _shortened(methods: Mapping[str, Method], labels: Sequence[str]) -> dict[str, Method]:
-    """Return the methods of these labels with short searches, for few rows and a first look."""
-    return {label: replace(cast(Tuned, methods[label]), **TABLES) for label in labels}
+def _shortened(methods: Mapping[str, Method]) -> dict[str, Method]:
+    """Return the methods with short searches."""
+    return {label: replace(cast(Tuned, method), **TABLES) for label, method in methods.items()}
 
 
 def _suite(
