@@ -57,8 +57,14 @@ VERBS: Mapping[str, Sequence[str]] = {"truth": ("make", "verify", "sbc", "list")
 OTHER_NAMES: Mapping[str, str] = {"own": "compare", "rented": "short-gpu", "reproduce": "repeat"}
 """Second name of a command → its name."""
 
+MISUSED = 2
+"""Exit code for a file or folder that cannot be used."""
+
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells report it."""
+
+
+LONGEST_ERROR = 500
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -71,9 +77,19 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except BrokenPipeError:  # the reader of our output, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except (OSError, MemoryError) as error:  # of a file that the user named, or of a full disk
+        print(f"error: {_in_words(error)}", file=sys.stderr)
+        sys.exit(MISUSED)
     except KeyboardInterrupt:  # Ctrl-C in a command that has nothing to save
         print("interrupted", file=sys.stderr)
         sys.exit(INTERRUPTED)
+
+
+def _in_words(error: OSError | MemoryError) -> str:
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this"
+    text = ascii(str(error)).strip("'\"")
+    return text if len(text) <= LONGEST_ERROR else f"{text[:LONGEST_ERROR]}..."
 
 
 def _carry_out(arguments: Sequence[str] | None) -> NoReturn:

@@ -2,7 +2,6 @@
 
 import difflib
 import functools
-import importlib
 import importlib.metadata
 from collections.abc import Mapping
 
@@ -95,12 +94,13 @@ def plug_ins() -> Mapping[str, str]:
 def method_type(path: str) -> type:
     """Return the class that a "module:Class" path names.
 
-    Raises ImportError if the module or the class is missing, ValueError for another form of path.
+    Raises ImportError if the module or the class is missing, or if the module calls `sys.exit`, and
+    ValueError for another form of path.
     """
     module, _, name = path.partition(":")
     if not (module and name):
         raise ValueError(f"needed a method's path of the form module:Class; got {path!r}")
-    members = vars(importlib.import_module(module))
+    members = vars(own_files.imported(module))
     attribute = members.get(name)
     if not isinstance(attribute, type):
         classes = {

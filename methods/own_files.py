@@ -9,6 +9,7 @@ equal size, saved within the same second, Python would use the old bytecode.
 import importlib.util
 import os
 import sys
+import traceback
 from importlib.machinery import (
     EXTENSION_SUFFIXES,
     SOURCE_SUFFIXES,
@@ -17,7 +18,7 @@ from importlib.machinery import (
     SourceFileLoader,
 )
 from pathlib import Path
-from types import CodeType
+from types import CodeType, ModuleType
 
 VARIABLE = "BNNBENCH_METHOD_FOLDERS"
 """Environment variable with the folders that workers search too."""
@@ -40,6 +41,27 @@ def module_of(file: Path) -> str:
     if origin != file.resolve():
         raise ValueError(f"{file.name} has the name of another module, {origin}: rename it")
     return name
+
+
+class ExitedWhileImporting(ImportError):
+    """A module that ended the process while it was imported; the message says which and how."""
+
+
+def imported(name: str) -> ModuleType:
+    """Return the module of a name; it may be third-party code.
+
+    Raises `ExitedWhileImporting` if it, or a module that it imports, calls `sys.exit`.
+    """
+    try:
+        return importlib.import_module(name)
+    except SystemExit as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        code = [frame for frame in frames if "importlib" not in frame.filename]
+        place = f"{code[-1].filename}, line {code[-1].lineno}: " if code else ""
+        raise ExitedWhileImporting(
+            f"module {name} exited while it was imported, by {place}sys.exit({error.code!r}); "
+            'move such calls under `if __name__ == "__main__":`'
+        ) from error
 
 
 def folders() -> list[str]:

@@ -11,6 +11,7 @@ from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.method_settings.labels import differences, with_differences
 from bnnbench.engine.method_settings.requested import method_of
+from bnnbench.engine.workers.base import prepare_small_fits
 from bnnbench.methods.card import PROBLEMS
 from bnnbench.suites.check.results import Result, Results, checked
 from bnnbench.suites.check.small import quick
@@ -42,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     console = Console(highlight=False, markup=False, soft_wrap=True)
+    prepare_small_fits()
     try:
         methods = {name: method_of(name) for name in options.methods}
     except UsageError as error:

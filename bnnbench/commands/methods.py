@@ -52,7 +52,7 @@ def print_methods(console: Console) -> None:
     for name, path in known_methods().items():
         try:
             summary = _summary(method_type(path))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             summary = f"cannot be imported: {error!r}"
         rows.append((name, path.partition(":")[2], summary))
     print_table(console, "Methods", ("--methods", "class", "summary"), rows)

@@ -17,6 +17,7 @@ from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.store import bundles
+from bnnbench.engine.store.folders import real, stores_in
 from bnnbench.engine.store.inspection import stores
 from bnnbench.engine.store.rebuilding import NotRepeatable
 from bnnbench.engine.store.store import RECORD, CorruptRecord, Store
@@ -99,7 +100,7 @@ def _bundle(options: Any) -> int:
 
 def _single_run(what: str, results: Path | None, packages: Sequence[str]) -> int:
     if (Path(what) / RECORD).is_file():
-        folder = Path(what).resolve()
+        folder = real(Path(what))
         what, results = folder.name, folder.parents[1]
     store, record = _run_with_key(what, results)
     has_predictions = store is not None and record.outcome.predictions_sha256
@@ -136,7 +137,7 @@ def _run_with_key(start: str, results: Path | None) -> tuple[Store | None, Recor
 
 def _holds_runs(place: Path) -> bool:
     """Return whether a folder is a bundle or has results."""
-    return bool(bundles.folders(place)) or (place / "runs").is_dir() or any(place.glob("*/runs"))
+    return bool(bundles.folders(place) or stores_in(place))
 
 
 def _matches(start: str, place: Path) -> Iterator[tuple[Store | None, Record]]:

@@ -9,6 +9,8 @@ from pathlib import Path
 from bnnbench.commands.terminal.margins import add_margins
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
+from bnnbench.engine.store import bundles
+from bnnbench.engine.store.folders import has_runs, real, stores_in
 from bnnbench.reports.pages.site import state
 
 ABOUT = """Rebuild the report of every suite from its stored results, without fitting:
@@ -50,12 +52,28 @@ def main(arguments: Sequence[str]) -> int:
         return _error("several folders are merged into a site; give its folder with --out FOLDER")
     if options.out is None:
         return _written(options)
+    if reason := _overlap(options.out, options.results):
+        return _error(f"{reason}; choose another folder with --out")
     inputs = state.inputs([*options.results, *options.predictions], map(str, options.margin))
     built = state.read(options.out)
     if built.digest == inputs.digest and built.is_whole(options.out):
         print(f"{options.out / 'index.html'}: nothing has changed")
         return 0
     return _written(options, inputs, built)
+
+
+def _overlap(out: Path, sources: Sequence[Path]) -> str:
+    """Return the reason why a site would get mixed up with runs, which it reads; "" if none."""
+    place = real(out)
+    for folder in (place, *place.parents):
+        if has_runs(folder) or (folder / bundles.NAME).exists():
+            return f"--out {out} lies in {folder}, which has the runs of a suite"
+    if any(map(has_runs, stores_in(place))) or bundles.folders(place):
+        return f"--out {out} has folders with runs of suites"
+    for source in map(real, sources):
+        if bundles.folders(source) and place.is_relative_to(source):
+            return f"--out {out} lies in the bundle {source}"
+    return ""
 
 
 def _written(options: argparse.Namespace, *of_site: state.Inputs | state.State) -> int:

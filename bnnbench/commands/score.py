@@ -239,7 +239,7 @@ def _check_label(label: str, suite: "Suite", store: "Store") -> None:
     from bnnbench.methods import METHODS
 
     taken = {name.casefold() for name in (*suite.methods, *METHODS)}
-    in_store = {r.method.casefold() for r in store.records() if r.external is None}
+    in_store = {r.method.casefold() for r in store.readable()[0] if r.external is None}
     if label.casefold() in taken | in_store:
         raise BadPredictions(
             f"--method: {label!r} is the name of a method of this program; give another, such as "
@@ -279,9 +279,14 @@ def _print(suite: "Suite", case: "Case", store: "Store") -> None:
     from bnnbench.commands.suite import belongs
     from bnnbench.commands.terminal.terminal import console_of
     from bnnbench.engine.declare.description import describe
+    from bnnbench.engine.records.record import newest
 
     source = {case.name: describe(case.source)}
-    print_tables(suite, [r for r in store.current() if belongs(r, suite, source)], console_of())
+    readable, damaged = store.readable()
+    for error in damaged:
+        print(f"damaged: {legible(error)}", file=sys.stderr)
+    records = [r for r in newest(readable) if belongs(r, suite, source)]
+    print_tables(suite, records, console_of())
 
 
 if __name__ == "__main__":

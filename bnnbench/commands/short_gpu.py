@@ -40,9 +40,9 @@ network. Repeat the same command until it ends with code 0: the data are unpacke
 written by `bnnbench data pack`, the gates are passed once, and fits continue after their last
 epoch. DIR/back is small and has everything to take away: the outcomes of the gates, and finished
 runs as a bundle for `bnnbench site`."""
-CODES = """Exit codes: 0 all runs completed, 2 usage, 3 some runs failed or diverged, 4 repeat the
-command (the time is up, or parts are missing), 5 a gate failed. All other options are passed to
-the suite."""
+CODES = """Exit codes: 0 all runs completed or diverged, 2 usage, 3 some runs failed or are missing,
+4 repeat the command (the time is up, or parts are missing), 5 a gate failed. All other options are
+passed to the suite."""
 
 MISUSED, AGAIN, GATE_FAILED = 2, 4, 5
 LAUNCH = (sys.executable, "-m", "bnnbench")
@@ -201,7 +201,9 @@ def _carry_out(suite: str, flags: Sequence[str], seconds: float) -> int:
 
 def _collect(store: Store, back: Path) -> None:
     """Write finished runs and their predictions as a bundle."""
-    records = list(store.records()) if store.folder.is_dir() else []
+    records, damaged = store.readable()
+    for error in damaged:
+        print(f"damaged: {legible(error)}", file=sys.stderr)
     if records:
         bundles.write(back, records)
         completed = [record.key for record in records if record.outcome.predictions_sha256]

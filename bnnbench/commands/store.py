@@ -6,13 +6,13 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, get_args
 
 from bnnbench.commands.stored_runs.own_classes import with_modules
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.records.flat import flattened
-from bnnbench.engine.records.record import Record, time_chosen
+from bnnbench.engine.records.record import Record, Status, time_chosen
 from bnnbench.engine.store.cleaning import Busy, collect, living
 from bnnbench.engine.store.inspection import inspect, stores
 from bnnbench.engine.store.merging import merge
@@ -83,8 +83,9 @@ def _parser() -> Parser:
         "--dry-run", action="store_true", help="print what would be done; change nothing"
     )
     lister = add("list", _list)
-    for name in ("method", "dataset", "status"):
+    for name in ("method", "dataset"):
         lister.add_argument(f"--{name}", metavar=name.upper())
+    lister.add_argument("--status", type=str.casefold, choices=get_args(Status))
     lister.add_argument("--json", action="store_true", help="print a JSON array")
     add("merge", _merge).add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="new folder for the runs"
@@ -154,10 +155,16 @@ def _list(options: argparse.Namespace) -> int:
     if options.json:
         print("[" + ",\n ".join(json.dumps(row) for row in rows) + "]")
         return UNSOUND if bad else SOUND
+    if not rows:
+        print("no run" + " with these names" * _is_filtered(options), file=sys.stderr)
     widths = {name: max((len(str(row[name])) for row in rows), default=0) for name in _COLUMNS}
     for row in rows:
         _say("  ".join(f"{row[name]!s:{widths[name]}}" for name in _COLUMNS).rstrip())
     return UNSOUND if bad else SOUND
+
+
+def _is_filtered(options: argparse.Namespace) -> bool:
+    return any(getattr(options, name) for name in ("method", "dataset", "status"))
 
 
 _COLUMNS = ("key", "suite", "profile", "dataset", "method", "fold", "seed", "status", "fit_seconds")

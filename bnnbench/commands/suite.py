@@ -6,7 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -30,11 +31,12 @@ from bnnbench.commands.terminal.interrupts import Terminated, ending_cleanly
 from bnnbench.commands.terminal.terminal import console_of, say
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable, NothingToLearn, PoolTooSmall
 from bnnbench.datasets.reading import files
-from bnnbench.datasets.reading.third_party_text import legible
+from bnnbench.datasets.reading.third_party_text import legible, shortened
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Suite
 from bnnbench.engine.declare.probe import has_samples
-from bnnbench.engine.records.record import Record
+from bnnbench.engine.records.record import Record, newest
+from bnnbench.engine.records.round_trip import NotReadable
 from bnnbench.engine.run.checkpoints import seconds_between
 from bnnbench.engine.run.devices import NoSuchDevice
 from bnnbench.engine.store.data_points.curves import keep_curves
@@ -48,9 +50,13 @@ from bnnbench.suites import Entry
 from bnnbench.wording import UsageError, counted
 
 COMPLETED, NO_REPORT, MISUSED, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 128
-"""Exit codes. NO_REPORT: every run was completed, but the report could not be written. INTERRUPTED
-is added to the signal's number: 130 for Ctrl-C, 143 for SIGTERM.
+"""Exit codes. NO_REPORT: every run was completed, but the report could not be written. MISUSED also
+if only runs with damaged records are missing. INTERRUPTED is added to the signal's number: 130 for
+Ctrl-C, 143 for SIGTERM.
 """
+
+LONGEST_LABEL = 200
+"""Maximum number of characters of a label in a line about runs that are not done."""
 
 WHERE = {
     "serial": "this process",
@@ -58,6 +64,9 @@ WHERE = {
     "ray": "Ray, {} at once",
     "slurm": "Slurm, {} at once",
 }
+
+SCRIPT = "bnnbench"
+"""Name of the installed command."""
 
 REPORT = (sys.executable, "-m", "bnnbench", "report")
 """The command that writes a report."""
@@ -91,15 +100,25 @@ def run(suites: Mapping[str, Suite], options: Options) -> int:
     try:
         with ending_cleanly():
             return _carry_out(suites[options.profile], options, console, suites)
-    except MISTAKES as error:
+    except BrokenPipeError:
+        raise  # the command ends quietly
+    except (*MISTAKES, NotReadable, OSError) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return MISUSED
     except KeyboardInterrupt as interrupt:
         console.print()
         say(console, "Interrupted. Finished runs are stored. To continue, repeat the command:")
-        say(console, f"  {shlex.join(['python', *sys.orig_argv[1:]])}")
+        say(console, f"  {typed()}")
         number = interrupt.number if isinstance(interrupt, Terminated) else signal.SIGINT
         return INTERRUPTED + number
+
+
+def typed() -> str:
+    """Return this process's command line as it was typed, quoted for a shell."""
+    program, *arguments = sys.orig_argv[1:] or [SCRIPT]
+    if Path(program).name == SCRIPT:
+        return shlex.join([SCRIPT, *arguments])
+    return shlex.join(["python", program, *arguments])
 
 
 def _carry_out(
@@ -140,7 +159,7 @@ def _carry_out(
             return COMPLETED
         with upkeep():
             tell = functools.partial(say, console)
-            for line in add_distances(suite, store, now_and_then(tell)):
+            for line in add_distances(suite, store, now_and_then(tell), _tell_of_damage):
                 tell(line)
             keep_curves(suite, store)
             keep_planes(suite, store)
@@ -160,7 +179,7 @@ def _dry_run(
     _announce(planned, options, console)
     _, settings = options.placement(len(planned.tasks))
     dry_run(planned, rows, settings, console)
-    return COMPLETED
+    return SOME_FAILED if planned.not_storable else COMPLETED
 
 
 def _introduce(
@@ -205,11 +224,35 @@ def _announce(planned: Plan, options: Options, console: Console) -> None:
     where = WHERE[name].format(settings.workers)
     where += f", {settings.gpus:g} GPU each (--gpus)" if name == "ray" else ""
     where += f" on {counted(len(settings.devices), 'GPU')}" if settings.devices else ""
-    already_finished = len(planned.runs) - planned.left
+    undone = {*planned.not_storable, *(error.path.parent.name for error in planned.damaged)}
+    already_finished = len(planned.runs) - planned.left - len(undone & planned.keys)
     finished = f"{already_finished} finished earlier, " if already_finished else ""
     for change in planned.changes:
         say(console, f"  {change}")
+    for line in _left_undone(planned):
+        _complain(line)
     say(console, f"{counted(len(planned.runs))}: {finished}{planned.left} to do ({where})")
+
+
+def _complain(line: str) -> None:
+    print(legible(line), file=sys.stderr, flush=True)
+
+
+def _tell_of_damage(error: CorruptRecord) -> None:
+    _complain(f"damaged: {error}")
+
+
+def _left_undone(planned: Plan) -> Iterator[str]:
+    """Yield a line for each damaged record, and for runs of which no record could be stored."""
+    yield from (f"damaged: {error}" for error in planned.damaged)
+    reasons = Counter(
+        (run.label, run.case.name, planned.not_storable[run.key])
+        for run in planned.runs
+        if run.key in planned.not_storable
+    )
+    for (label, case, reason), count in reasons.items():
+        label = shortened(label, LONGEST_LABEL)
+        yield f"not done: {label} on {case}, {counted(count)}: {reason}"
 
 
 def _run(
@@ -251,15 +294,28 @@ def _conclude(suite: Suite, planned: Plan, store: Store, console: Console, not_t
 
     sources = {case.name: describe(case.source) for case in suite.cases}
     console.print()
-    current = [r for r in store.current() if belongs(r, suite, sources)]
-    print_tables(suite, current, console)
-    records = [record for run in planned.runs if (record := store.read(run.key))]
+    readable = {record.key: record for record in store.readable()[0]}
+    print_tables(
+        suite, [r for r in newest(readable.values()) if belongs(r, suite, sources)], console
+    )
+    records = [readable[run.key] for run in planned.runs if run.key in readable]
     print_failures(records, console)
-    failed = sum(record.outcome.status != "completed" for record in records)
-    completed = f"{len(records) - failed} of {len(planned.runs)} runs completed"
-    completed += f", {not_tried} not tried" if not_tried else ""
-    say(console, f"{completed}: {store.folder}")
-    return SOME_FAILED if failed else COMPLETED
+    say(console, f"{_counts(records, len(planned.runs), not_tried)}: {store.folder}")
+    missing = planned.keys - readable.keys()
+    damaged = {error.path.parent.name for error in planned.damaged}
+    if any(r.outcome.status == "failed" for r in records) or missing - damaged:
+        return SOME_FAILED
+    return MISUSED if missing else COMPLETED
+
+
+def _counts(records: Sequence[Record], planned: int, not_tried: int) -> str:
+    """Return how many of the planned runs ended in which way."""
+    statuses = Counter(record.outcome.status for record in records)
+    missing = planned - len(records) - not_tried
+    ended = {name: statuses[name] for name in ("diverged", "failed")}
+    counts = {"not tried": not_tried, **ended, "missing": missing}
+    others = "".join(f", {count} {name}" for name, count in counts.items() if count > 0)
+    return f"{statuses['completed']} of {planned} runs completed{others}"
 
 
 def belongs(record: Record, suite: Suite, sources: Mapping[str, object]) -> bool:

@@ -129,6 +129,8 @@ def _folder(kind: Truths, options: argparse.Namespace) -> Path:
 def _verify(options: argparse.Namespace) -> int:
     code = SOUND
     kinds = {name: kind for kind in KINDS for name in kind.names(_folder(kind, options))}
+    if not kinds:
+        raise ValueError(f"{options.folder} has neither references nor oracles: nothing to verify")
     for name in options.names or kinds:
         try:
             if name not in kinds:

@@ -14,7 +14,7 @@ from typing import Any
 
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
-from bnnbench.engine.records.record import Record
+from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.metrics.base import NO_MARGINS
 from bnnbench.reports.judge.columns import samples_of, score_under
@@ -78,7 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if code not in (0, 3) or "--dry-run" in rest:
         return code
     store = Store(options.out / options.suite)
-    new_runs = [record for record in store.current() if record.profile == profile]
+    readable, _ = store.readable()  # the suite has named the others
+    new_runs = [record for record in newest(readable) if record.profile == profile]
     records = beside(new_runs, others)
     everyone = Results(store, (*records, *new_runs), (), ())
     for line in written_report(Order(everyone, NO_MARGINS)).lines:
@@ -121,8 +122,10 @@ def _of_arm(labels: set[str], arm: str) -> set[str]:
 
 def _check_predictions(methods: Mapping[str, Any], kinds: Sequence[str]) -> None:
     """Raise ValueError for a method whose predictions on small problems cannot be scored."""
+    from bnnbench.engine.workers.base import prepare_small_fits
     from bnnbench.suites.check.predictions import first_fault  # this imports torch
 
+    prepare_small_fits()
     for name, method in methods.items():
         print(f"Checking {name} on a small problem", flush=True)
         if fault := first_fault(method, kinds):

@@ -3,6 +3,7 @@
 A folder may instead have the parts train and test (or val), each with a sub-folder per class.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,7 +110,7 @@ def own_images(path: str) -> OwnImages:
 
     Raises `BadTable` with cause and remedy.
     """
-    full = Path(path).resolve()
+    full = Path(os.path.realpath(path))
     train, test = _parts(full)
     labels = tuple(sorted(label for label, files in train.items() if files))
     if len(labels) < 2:
@@ -136,10 +137,14 @@ def _parts(folder: Path) -> tuple[Pictures, Pictures | None]:
 
 def _pictures(folder: Path) -> Pictures:
     return {
-        inner.name: sorted(file for file in inner.iterdir() if file.suffix.lower() in ENDINGS)
+        inner.name: sorted(file for file in inner.iterdir() if _is_picture(file))
         for inner in sorted(folder.iterdir())
         if inner.is_dir()
     }
+
+
+def _is_picture(file: Path) -> bool:
+    return file.suffix.lower() in ENDINGS and file.is_file()
 
 
 def _read(pictures: Pictures, labels: tuple[str, ...]) -> Labelled:

@@ -21,7 +21,8 @@ from bnnbench.datasets.reading import npz
 from bnnbench.datasets.reading.bounded import PACKED, TooLarge, limit_of, unpacked_text
 from bnnbench.datasets.reading.columns import BadTable, column_of, have_decimal_commas
 from bnnbench.datasets.reading.parquet import joined, table_of
-from bnnbench.datasets.reading.whole_files import read_regular
+from bnnbench.datasets.reading.third_party_text import shortened
+from bnnbench.datasets.reading.whole_files import open_regular, read_regular
 
 TARGETS = "target"
 """The target column of a table read from an npz file."""
@@ -39,8 +40,14 @@ STATE = "state.json"
 def read(path: str) -> pd.DataFrame:
     """Return the table of a file or folder; raises `BadTable` if it cannot be read."""
     file = Path(path)
-    if not file.exists():
-        raise BadTable(f"there is no file {path}")
+    try:
+        if not file.is_dir():
+            open_regular(file).close()
+    except FileNotFoundError as error:
+        raise BadTable(f"there is no file {path}") from error
+    except OSError as error:  # a device, a FIFO, a loop of links, or a name that is too long
+        reason = f"{error.strerror}: {shortened(path, 200)}"
+        raise BadTable(f"the data cannot be read: {reason}") from error
     reader = _reader(file)
     try:
         return reader(file)

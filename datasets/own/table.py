@@ -1,6 +1,7 @@
 """A user's table, from a file or a folder, as a source of folds."""
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -161,7 +162,7 @@ def own_table(
     If `task` is None, the target determines it. Files that name their target or split need no
     `target` or `split`. Raises `BadTable` with cause and remedy.
     """
-    full = str(Path(path).resolve())
+    full = os.path.realpath(path)
     frame = read(full)
     target = target or _target_of(full, frame)
     if has_parts(full) and SPLITS in frame.columns and not (split or groups):

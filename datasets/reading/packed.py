@@ -7,12 +7,12 @@ and in any order.
 """
 
 import hashlib
+import itertools
 import json
 import lzma
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.reading import pixels
@@ -20,6 +20,9 @@ from bnnbench.datasets.reading.bounded import limit_of, unxz
 from bnnbench.datasets.reading.whole_files import read_regular, write_whole
 
 ENDING = ".pack"
+MOST_PARTS, MOST_NAMED = 10_000, 20
+"""Maximum number of an archive's parts, and of missing parts that a message names."""
+
 LONGEST_HEAD = 300
 """Maximum length of a part's first line, in bytes."""
 
@@ -81,17 +84,17 @@ def read(parts: Iterable[Path], folder: Path) -> list[Path]:
         raise DataDamaged(f"parts of several archives: {', '.join(str(p.path) for p in contents)}")
     by_number = {part.number: part for part in contents}
     count = contents[0].count
-    if lacking := [str(n) for n in range(1, count + 1) if n not in by_number]:
-        raise DataUnavailable(f"of {count} parts, these are missing: {', '.join(lacking)}")
+    numbers = (n for n in range(1, count + 1) if n not in by_number)
+    if lacking := [str(n) for n in itertools.islice(numbers, MOST_NAMED)]:
+        more = ", ..." * (count - len(by_number) > len(lacking))
+        raise DataUnavailable(f"of {count} parts, these are missing: {', '.join(lacking)}{more}")
     whole = b"".join(by_number[number].content for number in range(1, count + 1))
     if _digest(whole) != contents[0].archive:
         raise DataDamaged("the parts together do not match the digest of their archive")
-    written = []
-    for entry, content in _contents(whole):
-        place = folder.joinpath(*_inside(entry["path"]))
+    files = {folder.joinpath(*_inside(path)): content for path, content in _contents(whole)}
+    for place, content in files.items():
         write_whole(place, content)
-        written.append(place)
-    return written
+    return list(files)
 
 
 def _coded(content: bytes) -> tuple[str, bytes]:
@@ -105,13 +108,16 @@ def _part(path: Path) -> _Part:
         head = json.loads(line)
         if head["sha256"] != _digest(content):
             raise ValueError("its digest does not match")
-        return _Part(path, str(head["archive"]), int(head["part"]), int(head["of"]), content)
-    except (ValueError, KeyError, TypeError) as error:
+        number, count = int(head["part"]), int(head["of"])
+        if not 1 <= number <= count <= MOST_PARTS:
+            raise ValueError(f"part {number} of {count}")
+        return _Part(path, str(head["archive"]), number, count, content)
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise DataDamaged(f"{path} is truncated, altered or not a part: {error}") from error
 
 
-def _contents(whole: bytes) -> list[tuple[Mapping[str, Any], bytes]]:
-    """Return every entry of an archive with its file's content, verified by its digest."""
+def _contents(whole: bytes) -> list[tuple[str, bytes]]:
+    """Return the path of every file of an archive, and its content, verified by its digest."""
     line, _, body = whole.partition(b"\n")
     entries, start, left = [], 0, limit_of(len(whole))
     try:
@@ -122,8 +128,10 @@ def _contents(whole: bytes) -> list[tuple[Mapping[str, Any], bytes]]:
             left -= len(content)
             if _digest(content) != entry["sha256"]:
                 raise ValueError(f"{entry['path']} differs after restoring")
-            entries.append((entry, content))
-    except (ValueError, KeyError, TypeError, EOFError, lzma.LZMAError) as error:
+            if not isinstance(entry["path"], str):
+                raise TypeError(f"{entry['path']!r} is no path")
+            entries.append((entry["path"], content))
+    except Exception as error:  # decoders raise all kinds of errors for other bytes
         raise DataDamaged(f"not an archive of data files: {error}") from error
     return entries
 
@@ -131,8 +139,9 @@ def _contents(whole: bytes) -> list[tuple[Mapping[str, Any], bytes]]:
 def _inside(path: str) -> Sequence[str]:
     """Return the components of a path; raises DataDamaged if it leads out of its folder."""
     pieces = PurePosixPath(path).parts
-    if not pieces or PurePosixPath(path).is_absolute() or ".." in pieces:
-        raise DataDamaged(f"{path!r} leads out of the data folder")
+    outside = not pieces or PurePosixPath(path).is_absolute() or ".." in pieces
+    if outside or not path.isprintable():
+        raise DataDamaged(f"{path!r} leads out of the data folder, or is no name of a file")
     return pieces
 
 

@@ -21,6 +21,9 @@ DEEPEST = 40
 
 LARGEST_INT = 2**64
 
+LONGEST_PLACE = 40
+"""Maximum number of characters of a name or text quoted in a message."""
+
 Message = Annotated[str, "of any length"]
 """A text for people, such as a traceback."""
 
@@ -57,6 +60,30 @@ def _fields(kind: type) -> tuple[dict[str, Check], frozenset[str]]:
     else:
         required = kind.__required_keys__
     return {name: _check(hint) for name, hint in hints.items()}, frozenset(required)
+
+
+def misfits(value: object, place: str, level: int = 0) -> Iterator[str]:
+    """Yield place and reason for the parts of plain data that no file may have."""
+    if isinstance(value, str):
+        yield from (f"{place}: {reason}" for reason in _misfits_of_text(value))
+    elif isinstance(value, int) and abs(value) > LARGEST_INT:
+        yield f"{place}: a whole number of {value.bit_length()} bits, larger than 2**64"
+    elif isinstance(value, (Mapping, list, tuple)) and level == DEEPEST:
+        yield f"{place}: nested more than {DEEPEST} levels deep"
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from (f"{place}: its name is {r}" for r in _misfits_of_text(str(name)))
+            yield from misfits(item, f"{place}.{str(name)[:LONGEST_PLACE]}", level + 1)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from misfits(item, place, level + 1)
+
+
+def _misfits_of_text(text: str) -> Iterator[str]:
+    if len(text) > LONGEST_TEXT:
+        yield f"a text of {len(text):,} characters, more than {LONGEST_TEXT:,}"
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        yield f"text with half a character (a lone surrogate), {text[:LONGEST_PLACE]!a}"
 
 
 def _described(kind: type) -> Check:

@@ -203,7 +203,7 @@ def _compared(
             len(values),
             departures,
             differs,
-            sum(r.outcome.diagnostics.get("converged") == 0 for r in followers),
+            sum(r.outcome.unconverged for r in followers),
             summary(np.array(values)).std if standard_error(values) is not None else None,
             _title(condition, followers[0]),
             ours(followers),

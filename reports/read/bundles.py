@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.store import bundles, repetitions
+from bnnbench.engine.store.folders import real
 from bnnbench.engine.store.repetitions import Rerun
 from bnnbench.engine.store.store import Store
 from bnnbench.reports.read.load import Results, read, suite_folders
@@ -67,7 +68,7 @@ def results_of(path: Path) -> dict[str, Results]:
     """
     if holds_bundle(path):
         return read_bundle(path)
-    return {folder.resolve().name: read(folder) for folder in suite_folders(path)}
+    return {real(folder).name: read(folder) for folder in suite_folders(path)}
 
 
 def records_of(folder: Path) -> tuple[Record, ...]:

@@ -17,7 +17,4 @@ def unfinished(runs: Sequence[Record]) -> int:
 
 def unconverged(runs: Sequence[Record]) -> int:
     """Return the number of completed runs that did not converge, by their diagnostics."""
-    return sum(
-        r.outcome.status == "completed" and r.outcome.diagnostics.get("converged") == 0
-        for r in runs
-    )
+    return sum(r.outcome.status == "completed" and r.outcome.unconverged for r in runs)

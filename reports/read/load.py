@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bnnbench.datasets.reading.third_party_text import shortened
+from bnnbench.datasets.reading.third_party_text import legible, shortened
 from bnnbench.engine.records.record import Record, newest
+from bnnbench.engine.store.folders import real, stores_in
 from bnnbench.engine.store.store import Store
 
 LONGEST_MESSAGE = 10_000
@@ -49,7 +50,7 @@ class Results:
     @property
     def suite(self) -> str:
         """The suite's name, taken from the folder."""
-        return self.store.folder.resolve().name
+        return real(self.store.folder).name
 
 
 def suite_folders(results: Path) -> list[Path]:
@@ -61,10 +62,7 @@ def suite_folders(results: Path) -> list[Path]:
         raise ValueError(
             f"{results} is not a folder; give the folder that was passed to the suite as --out"
         )
-    if _is_store(results):
-        return [results]
-    folders = sorted(runs.parent for runs in results.glob("*/runs") if _is_store(runs.parent))
-    if not folders:
+    if not (folders := stores_in(results)):
         raise ValueError(
             f"{results} holds no results: there is no {results}/<suite>/runs. "
             f"`python -m suites.cifar10 --out {results}` makes some"
@@ -72,16 +70,10 @@ def suite_folders(results: Path) -> list[Path]:
     return folders
 
 
-def _is_store(folder: Path) -> bool:
-    """Return whether a folder has runs, unlike a site's folders, which hold pages."""
-    runs = folder / "runs"
-    return runs.is_dir() and not any(runs.glob("*.html"))
-
-
 def store_names(results: Sequence[Path]) -> list[str]:
     """Return a name for each folder of results: the shortest unique end of its path."""
-    for length in range(1, max(len(path.resolve().parts) for path in results) + 1):
-        names = ["/".join(path.resolve().parts[-length:]) for path in results]
+    for length in range(1, max(len(real(path).parts) for path in results) + 1):
+        names = [legible("/".join(real(path).parts[-length:])) for path in results]
         if len(set(names)) == len(names):
             return names
     raise ValueError(

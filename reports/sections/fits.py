@@ -55,7 +55,7 @@ def panels(
     for k, method in enumerate(sorted(bands, key=lambda method: method != truth)):
         reference = bands[truth] if truth and method != truth else None
         caption = "the reference" if method == truth else _distances(runs[method])
-        if not runs[method].outcome.diagnostics.get("converged", 1.0):
+        if runs[method].outcome.unconverged:
             caption = ", ".join(filter(None, [caption, "not converged"]))
         drawings.append(
             draw_band(

@@ -53,7 +53,7 @@ def has_settings_of_their_types(method: Any) -> None:
             try:
                 configured(method, {path: value})
                 whole = isinstance(setting(method, path), int)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raise Broken(f"its space has {path} = {value!r}, which fails: {error}") from error
             cure = f"its space has {path} = {value!r}, not an integer: use Integers or Choice"
             require(not (whole and isinstance(value, float)), cure)

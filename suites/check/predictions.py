@@ -36,7 +36,7 @@ def first_fault(method: Any, kinds: Sequence[str]) -> str:
                 refusals.append(str(error))
             except PackageMissing:
                 return ""
-            except Exception as error:  # a method may raise anything
+            except (Exception, SystemExit) as error:  # a method may raise anything
                 faults.append(explained(error))
             else:
                 if not fault:

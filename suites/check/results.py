@@ -54,7 +54,7 @@ def checked(method: Any, report: Callable[[str], None] = lambda title: None) -> 
             one.posterior.predict(one.inputs, stream(2))
         except Unsupported as error:
             refused[kind] = str(error)
-        except Exception as error:  # a method may raise anything
+        except (Exception, SystemExit) as error:  # a method may raise anything
             failed[kind] = f"{explained(error)}; {CURE}"
     taken = tuple(kind for kind in fits if kind not in {*refused, *failed})
     results = [Result(FITS, tuple(fits), failed)]
@@ -91,12 +91,12 @@ def failure(check: Check, value: Any) -> str:
     """Return the fault that a check found; "" if none."""
     try:
         check.run(value)
-    except Exception as error:  # a method may raise anything
+    except (Exception, SystemExit) as error:  # a method may raise anything
         return explained(error)
     return ""
 
 
-def explained(error: Exception) -> str:
+def explained(error: BaseException) -> str:
     """Return an error in one line, with the place where it was raised."""
     if isinstance(error, Broken | PackageMissing):
         return str(error)

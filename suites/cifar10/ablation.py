@@ -22,6 +22,7 @@ ABLATION = replace(
     QUICK,
     title="CIFAR-10: assumptions of message passing",
     profile="ablation",
+    own_settings={},
     cases=(Case(Limited(Cifar10(), train=4096, test=2000), NARROW),),
     methods={
         "MP": MP,

@@ -27,6 +27,7 @@ INFORMED = replace(ON_DIGITS, prior=InformedPrior(ADAMW))
 TUNED_QUICK = replace(
     QUICK,
     profile="tuned_quick",
+    own_settings={},
     title="CIFAR-10 with equal tuning: accuracy, calibration and out-of-distribution detection",
     methods={label: replace(HALVED, method=QUICK.methods[label]) for label in LABELS}
     | {

@@ -20,6 +20,7 @@ from bnnbench.methods.mfvi import Mfvi
 from bnnbench.methods.networks.catalogue import cnn_000
 from bnnbench.metrics import DIRICHLET
 from bnnbench.suites.cifar10 import settings as cifar10
+from bnnbench.suites.cifar10.quick import ON_DIGITS
 from bnnbench.suites.cifar10.quick import QUICK as CIFAR10_QUICK
 from bnnbench.suites.cifar10_shift.paper import PAPER
 from bnnbench.suites.cifar10_shift.settings import ATTACKS, CORRUPTED, EPSILONS, METRICS
@@ -42,6 +43,7 @@ QUICK = replace(
     PAPER,
     profile="quick",
     cases=(Case(Limited(Cifar10(), train=3000, test=2000), cifar10.NARROW),),
+    own_settings={"digits_as_cifar10": {"SGD": ON_DIGITS["SGD"]}},
     methods={
         "Class frequency": Marginal(),
         "MAP": cifar10.ADAMW,
@@ -72,6 +74,7 @@ QUICK = replace(
 CNN_100 = cnn_000(channels=(8, 8, 16, 16), hidden=64, classes=100)
 CIFAR_100 = replace(
     QUICK,
+    own_settings={},
     profile="cifar100",
     cases=(Case(Limited(Cifar100(), train=10_000, test=2000), CNN_100),),
     evaluations=(

@@ -1,6 +1,8 @@
 """Profiles for the user's data: every suitable method, tuned by an equal budget."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import cast
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.own.images import OwnImages
@@ -10,6 +12,7 @@ from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.base import Method
 from bnnbench.methods.networks.architectures import Architecture
 from bnnbench.methods.networks.catalogue import lenet_000, mlp
+from bnnbench.methods.tuning.method import Tuned
 from bnnbench.metrics import IMBALANCED, REGRESSION
 from bnnbench.suites.cifar10.tuned import TUNED_QUICK as TUNED_IMAGES
 from bnnbench.suites.uci.tuned import TUNED_QUICK
@@ -30,6 +33,9 @@ FEW_OF_IMAGES = (
 )
 """Methods of the quick profile, the fastest of each family; `all` has the others."""
 
+# Few rows: at most 200 epochs, and the better half of the trials at each longer length.
+TABLES = {"updates": 1_500, "halving": True}
+
 
 def suites_of(source: OwnTable | OwnImages) -> dict[str, Suite]:
     """Return the profiles for the user's data: a few methods with equal tuning, and all of them."""
@@ -47,10 +53,16 @@ def suites_of(source: OwnTable | OwnImages) -> dict[str, Suite]:
     else:
         network = mlp([50], outputs=1)
         methods, few, metrics = TUNED_QUICK.methods, FEW, REGRESSION
+    methods = _shortened(methods)
     return {
         "quick": _suite(source, "quick", network, {name: methods[name] for name in few}, metrics),
         "all": _suite(source, "all", network, methods, metrics),
     }
+
+
+def _shortened(methods: Mapping[str, Method]) -> dict[str, Method]:
+    """Return the methods with short searches."""
+    return {label: replace(cast(Tuned, method), **TABLES) for label, method in methods.items()}
 
 
 def _suite(

@@ -2,6 +2,9 @@
 
 import json
 
+import pytest
+
+from bnnbench.commands import truth
 from tests.suites.small_store import OUTCOMES, RUNS, call, truncate
 
 
@@ -27,3 +30,17 @@ def test_a_damaged_record_does_not_end_the_list(store, capsys):
     assert code == 3
     assert f"damaged: {store.runs / RUNS[1].key}" in told
     assert len(told.splitlines()) == 4
+
+
+def test_a_status_that_no_run_can_have_is_refused_and_none_found_is_said(store, capsys):
+    with pytest.raises(SystemExit) as ended:
+        call(capsys, "list", "--status", "nope", store.folder)
+    assert ended.value.code == 2
+    assert "'completed', 'diverged', 'failed'" in capsys.readouterr().err
+    code, told = call(capsys, "list", "--method", "nope", store.folder)
+    assert (code, told.strip()) == (0, "no run with these names")
+
+
+def test_nothing_to_verify_is_said(tmp_path, capsys):
+    assert truth.main(["verify", "--folder", str(tmp_path / "missing")]) == 2
+    assert "nothing to verify" in capsys.readouterr().err

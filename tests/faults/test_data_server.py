@@ -82,6 +82,7 @@ def test_a_crash_says_where(name):
     (lost,) = results(name, task("crash"))
     assert isinstance(lost, Lost)
     assert "SIGSEGV" in lost.reason
+    assert "read-only" not in lost.reason
     assert lost.place in lost.reason
     assert "ctypes" in lost.place or line_of("the crash") in lost.place
 

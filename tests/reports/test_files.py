@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from bnnbench.commands.report import main
+from bnnbench.engine.store import bundles
+from bnnbench.engine.store.inspection import stores
 from bnnbench.reports.figures.evidence import FALSE_POSITIVE_RATES, roc
 from bnnbench.reports.pages.exports.tables import latex, markdown, tidy
 from bnnbench.reports.read.benchmarks import benchmarks
@@ -285,3 +287,30 @@ def test_the_command_works_without_the_hook_of_the_tests(tmp_path, project):
         cwd=project, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "place", [".", "cifar10", "cifar10/runs", "cifar10/site", "link", "loop/x"]
+)
+def test_a_site_inside_a_store_is_refused(tmp_path, capsys, place):
+    results = tmp_path / "results"
+    keep(results / "cifar10", [record()])
+    (results / "link").symlink_to("cifar10")
+    (results / "loop").symlink_to(tmp_path / "results" / "cifar10")
+    before = sorted(results.rglob("*"))
+    assert main([str(results), "--out", str(results / place)]) == 2
+    assert "runs of" in capsys.readouterr().err
+    assert sorted(results.rglob("*")) == before
+
+
+def test_a_site_inside_a_bundle_is_refused(tmp_path, capsys):
+    bundles.write(tmp_path / "bundle" / "cifar10", [record()])
+    for place in ("bundle", "bundle/site", "bundle/cifar10", "bundle/cifar10/site"):
+        assert main([str(tmp_path / "bundle"), "--out", str(tmp_path / place)]) == 2
+    assert len([*tmp_path.rglob("*")]) == 3
+
+
+def test_a_site_beside_the_stores_is_no_store(tmp_path):
+    keep(tmp_path / "cifar10", [record()])
+    assert main([str(tmp_path), "--out", str(tmp_path / "site")]) == 0
+    assert [store.folder.name for store in stores(tmp_path)] == ["cifar10"]

@@ -16,6 +16,9 @@ LONG = 60.0
 
 Clock = Callable[[], float]
 
+Typical = Callable[[Iterable[float]], float]
+"""A function that takes the seconds of a run of each method."""
+
 
 @dataclass
 class _Running:
@@ -28,14 +31,20 @@ class Forecast:
     """The remaining seconds, updated as tasks start, progress and end."""
 
     def __init__(
-        self, estimates: Mapping[str, float | None], workers: int, clock: Clock = time.monotonic
+        self,
+        estimates: Mapping[str, float | None],
+        workers: int,
+        clock: Clock = time.monotonic,
+        labels: Mapping[str, str] | None = None,
     ) -> None:
-        """Take key → estimated seconds, None if unknown, for all runs to be done."""
+        """Take key → estimated seconds, None if unknown, for all runs, and key → method."""
         self._estimates, self._workers, self._clock = estimates, workers, clock
+        self._labels = labels or {}
         self._left = set(estimates)
         self._running: dict[int, _Running] = {}
         self._estimated = self._taken = WEIGHT_OF_ESTIMATES
-        self._runs_without, self._taken_without = 0, 0.0
+        self._without: dict[str, tuple[int, float]] = {}
+        """Method → number and seconds of its finished runs without an estimate."""
 
     def started(self, task: Task) -> None:
         """Note that a task has started."""
@@ -62,8 +71,9 @@ class Forecast:
         taken = self._clock() - running.start
         estimated, without = self._estimated_seconds(run.key for run in task.runs)
         if without:
-            self._runs_without += len(task.runs)
-            self._taken_without += taken
+            label = self._label(without[0])
+            runs, seconds = self._without.get(label, (0, 0.0))
+            self._without[label] = runs + len(task.runs), seconds + taken
         else:
             self._estimated += estimated
             self._taken += taken
@@ -72,12 +82,19 @@ class Forecast:
     def seconds(self) -> float | None:
         """The remaining seconds; None if unknown.
 
-        Runs without an estimate are assumed to take as long as finished runs without an estimate.
+        Runs without an estimate are assumed to take as long as finished runs without an estimate,
+        of the same method if there are any.
+        """
+        return self._seconds(self._mean)
+
+    def _seconds(self, typical: Typical) -> float | None:
+        """Return the remaining seconds; `typical` gives those of a run of a method that no finished
+        run has, from the seconds of a run of each other method.
         """
         now = self._clock()
-        running = [self._remaining(task, now) for task in self._running.values()]
+        running = [self._remaining(task, now, typical) for task in self._running.values()]
         at_work = {run.key for task in self._running.values() for run in task.runs}
-        waiting = self._expected(self._left - at_work)
+        waiting = self._expected(self._left - at_work, typical)
         known = [seconds for seconds in running if seconds is not None]
         if waiting is None or len(known) < len(running):
             return None
@@ -85,32 +102,62 @@ class Forecast:
 
     @property
     def in_words(self) -> str:
-        """Text for the end of a line: "about 12 min left"; "" if unknown or below a second."""
-        seconds = self.seconds if self._left else None
-        return f"about {in_words(seconds)} left" if seconds and seconds >= 1 else ""
+        """Text for the end of a line: "about 12 min left"; "" if unknown or below a second.
 
-    def _remaining(self, task: _Running, now: float) -> float | None:
+        While methods wait that are without an estimate and without a finished run, it is a range,
+        from the fastest to the slowest method so far; "" while there are not two.
+        """
+        seconds = self.seconds if self._left else None
+        if not seconds or seconds < 1:
+            return ""
+        if not self._unseen:
+            return f"about {in_words(seconds)} left"
+        least, most = self._seconds(min), self._seconds(max)
+        if len(self._without) < 2 or least is None or most is None:
+            return ""
+        return f"{in_words(least)} to {in_words(most)} left"
+
+    @property
+    def _unseen(self) -> bool:
+        """Whether methods wait of which neither a run's estimate nor its duration is known."""
+        at_work = {run.key for task in self._running.values() for run in task.runs}
+        _, without = self._estimated_seconds(self._left - at_work)
+        return any(self._label(key) not in self._without for key in without)
+
+    def _label(self, key: str) -> str:
+        return self._labels.get(key, "")
+
+    def _remaining(self, task: _Running, now: float, typical: Typical) -> float | None:
         """Return the remaining seconds of a running task; once overdue, from its progress only."""
         elapsed = now - task.start
-        total = self._expected({run.key for run in task.runs})
+        total = self._expected({run.key for run in task.runs}, typical)
         if total is not None and (elapsed <= total or not task.share):
             return max(total - elapsed, 0.0)
         return elapsed * (1 / task.share - 1) if task.share else None
 
-    def _expected(self, keys: Iterable[str]) -> float | None:
+    def _expected(self, keys: Iterable[str], typical: Typical) -> float | None:
         estimated, without = self._estimated_seconds(keys)
         expected = estimated * self._taken / self._estimated
-        if without:
-            if not self._runs_without:
-                return None
-            expected += without * self._taken_without / self._runs_without
-        return expected
+        if without and not self._without:
+            return None
+        return expected + sum(self._of_one(self._label(key), typical) for key in without)
 
-    def _estimated_seconds(self, keys: Iterable[str]) -> tuple[float, int]:
-        """Return the sum of the estimates, and the number of runs without one."""
-        seconds = [self._estimates.get(key) for key in keys]
-        known = [one for one in seconds if one is not None]
-        return sum(known), len(seconds) - len(known)
+    def _of_one(self, label: str, typical: Typical) -> float:
+        """Return the seconds of a run without an estimate."""
+        if label in self._without:
+            runs, seconds = self._without[label]
+            return seconds / runs
+        return typical(seconds / runs for runs, seconds in self._without.values())
+
+    def _mean(self, _: Iterable[float]) -> float:
+        runs, seconds = map(sum, zip(*self._without.values(), strict=True))
+        return seconds / runs
+
+    def _estimated_seconds(self, keys: Iterable[str]) -> tuple[float, list[str]]:
+        """Return the sum of the estimates, and the runs without one."""
+        seconds = {key: self._estimates.get(key) for key in keys}
+        known = [one for one in seconds.values() if one is not None]
+        return sum(known), [key for key, one in seconds.items() if one is None]
 
 
 def forecast(
@@ -133,4 +180,5 @@ def forecast(
             for key, cost in costs.items()
         },
         workers,
+        labels={run.key: run.label for run in runs},
     )

@@ -1,21 +1,24 @@
 """The runs of a command: those to be done and those already finished."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
 from bnnbench.commands.planning.budget import Experience
 from bnnbench.commands.planning.changes import changes_since
 from bnnbench.commands.running.arguments import Refit
+from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Evaluation, Run, Suite, after_each_fit, grouped
 from bnnbench.engine.records.record import Record, newest
+from bnnbench.engine.records.round_trip import NotReadable
 from bnnbench.engine.run.checkpoints import FOLDER, discard
 from bnnbench.engine.run.measuring.provenance import code_of
+from bnnbench.engine.run.outcomes import check_planned
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.store.rescoring.rescore import rescore
-from bnnbench.engine.store.store import Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,15 @@ class Plan:
     """A sentence for each kind of change since runs were recorded."""
     experience: Experience = field(default_factory=Experience)
     """The costs of the store's runs."""
+    not_storable: Mapping[str, str] = field(default_factory=dict)
+    """Key of a run that is not done, because no record of it could be read back → the reason."""
+    damaged: tuple[CorruptRecord, ...] = ()
+    """The store's records that cannot be read; their runs are not done."""
+
+    @property
+    def keys(self) -> set[str]:
+        """Keys of all runs."""
+        return {run.key for run in self.runs}
 
     @property
     def left(self) -> int:
@@ -44,12 +56,17 @@ def plan(
 
     A run is finished if it completed or diverged under every condition of the suite, on the
     present data and, if its method comes from outside this project, with the present code; a
-    failed run is repeated. Raises `CorruptRecord` for a record that cannot be read.
+    failed run is repeated. Runs whose records are damaged, or could not be read back, are left out.
     """
-    runs = {run.key: run for run in suite.runs()}
+    planned = tuple({run.key: run for run in suite.runs()}.values())
+    settings = suite.evaluations, device, suite.reproduces, store.folder / FOLDER
+    not_storable = _not_storable(planned, Task((), *settings))
+    readable, damaged = store.readable()
+    unusable = {*not_storable, *(error.path.parent.name for error in damaged)}
+    runs = {run.key: run for run in planned if run.key not in unusable}
     if refit == "all" and writing:
         discard(store.folder / FOLDER, runs)
-    records = {record.key: record for record in store.records()}
+    records = {record.key: record for record in readable}
     finished = {} if refit == "all" else _finished(suite, runs, records)
     changed = changes_since(finished, runs)
     for key in changed.outdated | (changed.other_code if refit == "changed" else set()):
@@ -59,16 +76,37 @@ def plan(
         _adopt(suite, runs, finished, current, store)
         scored = chain.from_iterable(_scored(suite, run) for run in runs.values())
         metrics = {evaluation.condition.name: evaluation.metrics for evaluation in scored}
-        rescore(store, metrics, finished.keys())
+        rescore(store, metrics, finished.keys(), damaged.append)
     unfinished = (run for key, run in runs.items() if key not in finished)
     remaining = grouped(unfinished, suite.fitted_together)
-    settings = suite.evaluations, device, suite.reproduces, store.folder / FOLDER
     tasks = [Task(together, *settings, code_of(together[0].method)) for together in remaining]
     repeated = records.keys() & runs.keys() - finished.keys()
     before = {key: records[key].circumstances.provenance.get("finished") for key in repeated}
     lines = changed.sentences(refit)
     experience = Experience(records.values() if tasks else ())
-    return Plan(tuple(runs.values()), tuple(tasks), before, lines, experience)
+    return Plan(planned, tuple(tasks), before, lines, experience, not_storable, tuple(damaged))
+
+
+def _not_storable(runs: Iterable[Run], task: Task) -> dict[str, str]:
+    """Return key → reason, for runs of which no record could be read back."""
+    reasons: dict[tuple[str, Case], str] = {}
+    refused: dict[str, str] = {}
+    for run in runs:
+        kind = run.label, run.case  # folds and seeds make no difference
+        if kind not in reasons:
+            reasons[kind] = _reason(run, task)
+        if reasons[kind]:
+            refused[run.key] = reasons[kind]
+    return refused
+
+
+def _reason(run: Run, task: Task) -> str:
+    """Return the reason why no record of a run could be read back; "" if it could."""
+    try:
+        check_planned(run, task)
+    except NotReadable as error:
+        return str(error)
+    return ""
 
 
 def _finished(

@@ -10,6 +10,7 @@ from bnnbench.commands.terminal.margins import margins
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.engine.store import code_digests
+from bnnbench.engine.store.folders import real
 from bnnbench.reports.pages.drilldown.run_pages import RunPages, run_addresses
 from bnnbench.reports.pages.report import folder_site, timing_page
 from bnnbench.reports.pages.report.content import judged_benchmarks
@@ -178,7 +179,7 @@ def _suites(
                 by_suite.setdefault(suite, {})[name] = with_predictions(bundled, spans)
             continue
         for folder in suite_folders(path):
-            by_suite.setdefault(folder.resolve().name, {})[name] = folder
+            by_suite.setdefault(real(folder).name, {})[name] = folder
     every = [source.store for of in by_suite.values() for source in of.values()
              if isinstance(source, Results)]  # fmt: skip
     if spans and not any(isinstance(store, BundledStore) for store in every):

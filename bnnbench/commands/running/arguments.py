@@ -11,6 +11,7 @@ from typing import Literal, get_args
 from bnnbench.commands.running import clusters, values
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets import Policy
+from bnnbench.datasets.reading.third_party_text import shortened
 from bnnbench.engine.run.devices import AUTO, NoSuchDevice, decided, gpus_here
 from bnnbench.engine.workers import (
     EXECUTORS,
@@ -26,6 +27,9 @@ from bnnbench.suites import Entry
 
 WORKERS_ELSEWHERE = 16
 """Default number of workers on a cluster."""
+
+MOST_SEEDS = 100_000
+"""Maximum number of seeds per fold; every run is planned in memory."""
 
 Refit = Literal["missing", "changed", "all"]
 """Runs to be done: those without a result, also those recorded with other code, or all."""
@@ -133,8 +137,8 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     parser = Parser(
         prog=f"bnnbench {name}",
         description=suite.title,
-        epilog="Exit codes: 0 all runs completed, 1 the report could not be written, 2 usage, "
-        "3 some runs failed or diverged.",
+        epilog="Exit codes: 0 all runs completed or diverged, 1 the report could not be written, "
+        "2 usage, or damaged records, 3 some runs failed or are missing.",
     )
     add = parser.add_argument
     add(
@@ -181,7 +185,7 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     )
     add(
         "--seeds",
-        type=values.count(),
+        type=values.count(most=MOST_SEEDS),
         metavar="N",
         help="number of seeds per fold; default: set by the profile",
     )
@@ -269,8 +273,11 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     options = Options(**vars(parser.parse_args(arguments)))
     if reason := _contradiction(options):
         parser.error(reason)
-    if options.out.exists() and not options.out.is_dir():
-        parser.error(f"--out: {options.out} is a file; give a folder")
+    try:
+        if options.out.exists() and not options.out.is_dir():
+            parser.error(f"--out: {options.out} is a file; give a folder")
+    except OSError as error:  # its name is too long, or a folder above it cannot be read
+        parser.error(f"--out: {error.strerror}: {shortened(str(options.out), 200)}")
     if options.elsewhere:
         given = options.gpus or asks_for_gpus(dict(options.slurm))
         return replace(options, device="cuda") if given else options

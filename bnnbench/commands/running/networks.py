@@ -1,6 +1,5 @@
 """A custom network from the command line, in place of a suite's networks."""
 
-import importlib
 import inspect
 from dataclasses import replace
 from typing import Any
@@ -12,6 +11,7 @@ from bnnbench.engine.declare.grid import Suite
 from bnnbench.methods.networks.architectures import Linear, TorchModule
 from bnnbench.methods.networks.modules.building import built
 from bnnbench.methods.networks.torch_module import name_of_factory
+from bnnbench.methods.own_files import imported
 from bnnbench.wording import UsageError
 
 
@@ -24,14 +24,14 @@ def with_network(suite: Suite, factory: str) -> Suite:
     try:
         name = name_of_factory(factory)
         place, _, function = name.partition(":")
-        made = getattr(importlib.import_module(place), function)
+        made: Any = getattr(imported(place), function)
         if isinstance(made, nn.Module):
             raise TypeError(
                 f"needed a function that returns a network; {function} is itself a network"
             )
         asked = inspect.signature(made).parameters
-    except (ValueError, TypeError, ImportError, AttributeError) as error:
-        raise UsageError(f"--network: {factory}: {error}") from error
+    except Exception as error:  # importing a module may raise anything
+        raise UsageError(f"--network: {factory}: {error or type(error).__name__}") from error
     cases = tuple(replace(case, network=_network(case, name, {*asked})) for case in suite.cases)
     return replace(suite, cases=cases, own_architectures={})
 
@@ -52,7 +52,7 @@ def _network(case: Case, factory: str, asked: set[str]) -> tuple[TorchModule]:
     layer = TorchModule(factory, last.outputs, arguments=arguments)
     try:
         built(layer, 0)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         kind = type(error).__name__
         raise UsageError(f"--network: {factory}{arguments or ''} fails: {kind}: {error}") from error
     return (layer,)

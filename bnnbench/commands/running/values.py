@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 
+from bnnbench.datasets.reading.third_party_text import shortened
 from bnnbench.engine.method_settings.expressions import Misspelt, parts
 from bnnbench.engine.workers import slurm_option
 from bnnbench.methods import environments
@@ -83,15 +84,20 @@ def names(text: str, pieces: Sequence[str] | None = None) -> tuple[str, ...]:
     return names
 
 
-def count(others: str = "") -> Callable[[str], int]:
+LONGEST_NUMBER = 1000
+"""Maximum number of digits; Python converts no more than 4,300."""
+
+
+def count(others: str = "", most: int | None = None) -> Callable[[str], int]:
     """Return a parser of whole numbers from 1; its message also names the alternatives."""
+    limit = f" to {most:,}" if most else ", 1 or more"
+    needed = f"needs a whole number{' from 1' if most else ''}{limit}{others}"
 
     def read(text: str) -> int:
-        number = int(text) if text.isascii() and text.isdigit() else 0
-        if number < 1:
-            raise argparse.ArgumentTypeError(
-                f"needs a whole number, 1 or more{others}; got {text!r}"
-            )
+        is_number = text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER
+        number = int(text) if is_number else 0
+        if number < 1 or (most and number > most):
+            raise argparse.ArgumentTypeError(f"{needed}; got {shortened(text, 60)!r}")
         return number
 
     return read

@@ -5,7 +5,6 @@ path in a table, and no number.
 """
 
 import functools
-import importlib
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from bnnbench.datasets.names import KINDS
 from bnnbench.methods import METHODS
 from bnnbench.methods.names import LAYERS, SETTINGS
+from bnnbench.methods.own_files import imported
 
 ENGINE: Mapping[str, str] = {
     "evaluation": "bnnbench.engine.declare.grid:Evaluation",
@@ -65,7 +65,7 @@ def kind_of(name: str) -> type:
     Raises ImportError if there is no such class.
     """
     module, _, attribute = path_of(name).partition(":")
-    result = getattr(importlib.import_module(module), attribute, None) if attribute else None
+    result = getattr(imported(module), attribute, None) if attribute else None
     if not isinstance(result, type):
         raise ImportError(f"there is no class {name}")
     return result

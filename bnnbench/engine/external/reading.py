@@ -5,6 +5,7 @@ Nothing here needs torch, and nothing in a file is executed.
 
 import io
 import math
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 from bnnbench.datasets.reading import npz
 from bnnbench.datasets.reading.bounded import TooLarge, limit_of, require_size
 from bnnbench.datasets.reading.parquet import table_of
-from bnnbench.datasets.reading.third_party_text import legible
+from bnnbench.datasets.reading.third_party_text import legible, shortened
 from bnnbench.datasets.reading.whole_files import read_regular
 from bnnbench.engine.external.forms import (
     BadPredictions,
@@ -63,8 +64,14 @@ def read(path: Path) -> list[HandedIn]:
 
     Raises BadPredictions with the file, the cause and the remedy.
     """
-    if not path.exists():
-        raise BadPredictions(f"{path} does not exist: give a file, a folder, or - for a table")
+    try:
+        os.stat(path)
+    except FileNotFoundError as error:
+        hint = "give a file, a folder, or - for a table"
+        raise BadPredictions(f"{path} does not exist: {hint}") from error
+    except OSError as error:  # a loop of links, or a name that is too long
+        name = shortened(str(path), 200)
+        raise BadPredictions(f"{name} cannot be read: {error.strerror}") from error
     if not path.is_dir():
         return _read_file(path)
     files = sorted(file for file in path.iterdir() if not file.name.startswith("."))

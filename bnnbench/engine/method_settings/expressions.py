@@ -16,6 +16,9 @@ from bnnbench.wording import UsageError
 OPENING, CLOSING = "([{", ")]}"
 QUOTES = "'\""
 
+DEEPEST = 100
+"""Maximum nesting of brackets."""
+
 NUMBERS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 """Numbers that Python has no literals for."""
 
@@ -49,7 +52,7 @@ def parsed(text: str) -> Spelled:
 
     Raises `Misspelt`.
     """
-    parts(text)  # raises for unbalanced brackets
+    _check_brackets(text)
     name, inside = _name_and_inside(text.strip())
     settings: dict[str, Any] = {}
     for part in parts(inside, ",;", inside=True):
@@ -99,6 +102,12 @@ def _opening(text: str) -> int | None:
     """Return the position of the bracket that the last character of a text closes."""
     places = [i for i, depth in _depths(text) if depth == 1 and text[i] in OPENING]
     return places[-1] if places and text[-1] in CLOSING else None
+
+
+def _check_brackets(text: str) -> None:
+    """Raise `Misspelt` for unbalanced or too deeply nested brackets."""
+    if max((depth for _, depth in _depths(text)), default=0) > DEEPEST:
+        raise Misspelt(f"{text[:40]}...: brackets are nested more than {DEEPEST} levels deep")
 
 
 def _depths(text: str, inside: bool = False) -> Iterator[tuple[int, int]]:

@@ -17,18 +17,24 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from bnnbench.datasets.reading.whole_files import read_regular
 from bnnbench.engine.method_settings.expressions import Misspelt, Spelled
 
 
 def read(file: Path) -> tuple[Spelled, ...]:
     """Return the methods of a file in order. Raises `Misspelt` or OSError."""
     try:
-        content = tomllib.loads(file.read_text())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        content = tomllib.loads(read_regular(file).decode())
+        methods = tuple(Spelled(*pair) for pair in _pairs(content, file))
+    except Misspelt:
+        raise
+    except RecursionError as error:
+        raise Misspelt(f"{file}: its values are nested too deeply") from error
+    except ValueError as error:  # also for text in another encoding and numbers of many digits
         raise Misspelt(f"{file} is not TOML: {error}") from error
-    if not content:
+    if not methods:
         raise Misspelt(f"{file} names no method; write, for example, [ivon]")
-    return tuple(Spelled(*pair) for pair in _pairs(content, file))
+    return methods
 
 
 def _pairs(content: Mapping[str, Any], file: Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bnnbench.methods import METHODS, method_type, plug_ins
 from bnnbench.methods.names import LAYERS, SETTINGS
-from bnnbench.methods.own_files import module_of
+from bnnbench.methods.own_files import ExitedWhileImporting, module_of
 from bnnbench.wording import UsageError, nearest
 
 
@@ -46,5 +46,7 @@ def class_of(name: str) -> type:
     path = class_path(name)
     try:
         return method_type(path)
+    except ExitedWhileImporting as error:
+        raise UsageError(f"cannot construct {path}: {error}") from error
     except Exception as error:  # importing a module may raise anything
         raise UsageError(f"cannot construct {path}: {type(error).__name__}: {error}") from error

@@ -123,7 +123,7 @@ def _check_name(kind: type, name: str) -> None:
 def _called(kind: type, settings: Mapping[str, Any]) -> Any:
     try:
         return kind(**settings)
-    except Exception as error:  # a class may raise anything for its settings
+    except (Exception, SystemExit) as error:  # a class may raise anything for its settings
         reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise UsageError(f"cannot construct {_name(kind)}: {reason}") from error
 

@@ -1,5 +1,6 @@
 """The record of a run: its identity, outcome, cost and circumstances."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
@@ -79,6 +80,15 @@ class Outcome:
     never saw."""
     predictions_sha256: str | None = None
     """Checksum of predictions.npz; None if none are stored."""
+
+    @property
+    def unconverged(self) -> bool:
+        """True if the fit reports that it did not converge.
+
+        NaN and infinities do not say that it converged.
+        """
+        reported = self.diagnostics.get("converged", 1.0)
+        return not (math.isfinite(reported) and reported > 0)
 
     @property
     def last_line(self) -> str:

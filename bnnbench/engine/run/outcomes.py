@@ -13,26 +13,35 @@ from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Run
 from bnnbench.engine.records.cost import Cost
 from bnnbench.engine.records.record import Circumstances, Outcome, Record
-from bnnbench.engine.records.record_json import to_json
+from bnnbench.engine.records.round_trip import readable_json
+from bnnbench.engine.run.error_texts import message, place
 from bnnbench.engine.run.measuring.fingerprint import fingerprint_of_data
 from bnnbench.engine.run.measuring.provenance import of_modules, provenance
-from bnnbench.engine.run.states import ConditionResult, Failed, Fits, PredictCost, State, tried
+from bnnbench.engine.run.states import (
+    ConditionResult,
+    Failed,
+    Fits,
+    PredictCost,
+    State,
+    tried,
+)
 from bnnbench.engine.run.task import Packed, RunResult, Task
 
 
 def outcome_of(packed: Packed, task: Task, device: torch.device) -> RunResult:
-    """Return the outcome. A record that cannot be written is the method's failure."""
-
-    def written() -> Record:
-        record = _record(packed.state, task, device)
-        to_json(record)
-        return record
-
-    record = tried(written)
+    """Return the outcome. A record that could not be read back is the method's failure."""
+    record = tried(partial(_readable, packed.state, task, device))
     if isinstance(record, Record):
         return RunResult(record, packed.predictions)
-    failed = _record(Failed.by(record, packed.state), task, device)
-    return RunResult(failed.with_outcome(diagnostics={}, own_network=None), None)
+    outcome = Outcome("failed", message(record), {}, {}, failed_at=place(record))
+    return RunResult(_bare(packed.state.loaded.run, task, outcome, device), None)
+
+
+def _readable(state: State, task: Task, device: torch.device) -> Record:
+    """Return the record of a state. Raises `NotReadable`."""
+    record = _record(state, task, device)
+    readable_json(record)
+    return record
 
 
 def _record(state: State, task: Task, device: torch.device) -> Record:
@@ -110,19 +119,28 @@ def lost(task: Task, reason: str, place: str | None = None) -> list[RunResult]:
     The device is unknown, unless it was the CPU.
     """
     device = torch.device("cpu") if task.device == "cpu" else None
-    first = task.runs[0]
-    record = partial(
-        Record,
-        outcome=Outcome("failed", reason, scores={}, diagnostics={}, failed_at=place),
-        cost=None,
-        circumstances=Circumstances(
-            origin=first.source.origin,
-            facts={},
-            provenance=provenance(device, first.method, task.code),
-            condition_origins={},
-        ),
+    outcome = Outcome("failed", reason, scores={}, diagnostics={}, failed_at=place)
+    return [RunResult(_bare(run, task, outcome, device), None) for run in task.runs]
+
+
+def check_planned(run: Run, task: Task) -> None:
+    """Raise `NotReadable` if no record of a planned run could be read back."""
+    outcome = Outcome("failed", "", scores={}, diagnostics={})
+    circumstances = Circumstances(run.source.origin, {}, {}, {})
+    readable_json(
+        Record(**_identity(run, task), outcome=outcome, cost=None, circumstances=circumstances)
     )
-    return [RunResult(record(**_identity(run, task)), None) for run in task.runs]
+
+
+def _bare(run: Run, task: Task, outcome: Outcome, device: torch.device | None) -> Record:
+    """Return a record without cost and without facts of data."""
+    circumstances = Circumstances(
+        origin=run.source.origin,
+        facts={},
+        provenance=provenance(device, run.method, task.code),
+        condition_origins={},
+    )
+    return Record(**_identity(run, task), outcome=outcome, cost=None, circumstances=circumstances)
 
 
 def _identity(run: Run, task: Task) -> dict[str, Any]:

@@ -161,14 +161,17 @@ def _inputs(
 
 
 def _diagnosed(fitted: Fitted, earlier: Mapping[str, float]) -> Mapping[str, float]:
-    """Return the last fit's diagnostics, with the minimum of `converged` over all fits."""
+    """Return the last fit's diagnostics, with the minimum of `converged` over all fits.
+
+    NaN is no convergence.
+    """
     given = fitted.posterior.diagnostics
     if odd := [type(name).__name__ for name in given if not isinstance(name, str)]:
         raise TypeError(f"needed names of diagnostics as text; got a {odd[0]}")
     diagnostics = {name: _number(value) for name, value in given.items()}
     if "converged" in diagnostics:
-        converged = min(earlier.get("converged", math.inf), diagnostics["converged"])
-        diagnostics["converged"] = converged
+        both = diagnostics["converged"], earlier.get("converged", math.inf)
+        diagnostics["converged"] = 0.0 if any(map(math.isnan, both)) else min(both)
     return diagnostics
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from multiprocessing import parent_process
 from typing import TypeVar
 
 import torch
@@ -240,12 +241,17 @@ def advanced(state: Begun, steps: Iterable[Begun]) -> Begun | Failed:
 def tried(call: Callable[[], Result]) -> Result | BaseException:
     """Return the result of a call of third-party code, or the error that it raised.
 
-    Ctrl-C is raised, and so is an error that leaves the device unusable for this process.
+    Ctrl-C is raised, and so is an error that leaves the device unusable for this process. Workers
+    receive no Ctrl-C: an interrupt there comes from the called code.
     """
     try:
         return call()
-    except (KeyboardInterrupt, AcceleratorError):
+    except AcceleratorError:
         raise
+    except KeyboardInterrupt as interrupt:
+        if parent_process() is None:
+            raise
+        return interrupt
     except BaseException as error:
         return error
 

@@ -1,6 +1,7 @@
 """Table next to bundles: code digests (of meaning) for runs recorded with digests of files."""
 
 import csv
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -25,7 +26,7 @@ def read(bundles: Path) -> Mapping[tuple[str, str], str]:
 
     It is empty if neither the folder nor the one around it has a table.
     """
-    for path in (bundles / FILE, bundles.resolve().parent / FILE):
+    for path in (bundles / FILE, Path(os.path.realpath(bundles)).parent / FILE):
         if path.is_file():
             with path.open(newline="") as file:
                 return {(row["old"], row["classes"]): row["new"] for row in csv.DictReader(file)}

@@ -11,6 +11,7 @@ from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.records.record_json import FutureTimestamp, LaterSchema
 from bnnbench.engine.run.checkpoints import FOLDER as CHECKPOINTS
 from bnnbench.engine.run.packing import NotImported
+from bnnbench.engine.store.folders import KEY, stores_in
 from bnnbench.engine.store.leases import DRIVER_NAME, JOBS, LEASES, Leases
 from bnnbench.engine.store.rescoring.false_scores import false_scores
 from bnnbench.engine.store.store import PREDICTIONS, RECORD, TEMPORARY_NAME, CorruptRecord, Store
@@ -56,8 +57,6 @@ FEW = 3
 
 OUTPUT_NAME = re.compile(r"[a-z_0-9]+\.(html|md|tex|csv|csv\.gz|md\.gz|tex\.gz)")
 """A table or page next to the runs."""
-
-_KEY = re.compile(r"[0-9a-f]{20}")
 
 
 @dataclass(frozen=True)
@@ -145,14 +144,14 @@ def inspect_run(store: Store, path: Path) -> tuple[list[Finding], Record | None]
     if not path.is_dir():
         is_there = path.exists() or path.is_symlink()  # a living driver may have renamed a folder
         return [Finding(path, "foreign", "a file among the folders of runs")] * is_there, None
-    if (name := TEMPORARY_NAME.fullmatch(path.name)) and _KEY.match(name[1]):
+    if (name := TEMPORARY_NAME.fullmatch(path.name)) and KEY.match(name[1]):
         return [_temporary_run(store, path, name[1])], None
     try:
         names = {entry.name for entry in path.iterdir()}
     except FileNotFoundError:  # superseded or removed since the folder was listed
         return [], None
     if not names & {RECORD, PREDICTIONS}:
-        if _KEY.fullmatch(path.name) and all(map(belongs_to_run, path.iterdir())):
+        if KEY.fullmatch(path.name) and all(map(belongs_to_run, path.iterdir())):
             return [Finding(path, "orphan", "an empty folder of a run")], None
         return [Finding(path, "foreign", "a folder without a run")], None
     findings = [
@@ -228,7 +227,7 @@ def inspect_curves(store: Store) -> Iterator[Finding]:
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if TEMPORARY_NAME.fullmatch(path.name) and path.is_file():
             yield Finding(path, "orphan", "a file that was being written")
-        elif path.suffix != ".npz" or not _KEY.fullmatch(path.stem) or not path.is_file():
+        elif path.suffix != ".npz" or not KEY.fullmatch(path.stem) or not path.is_file():
             yield Finding(path, "foreign", "not a file of curves")
         else:
             try:
@@ -249,7 +248,7 @@ def _checkpoints(store: Store, records: Sequence[Record]) -> Iterator[Finding]:
     finished = {record.key for record in records if record.outcome.status != "failed"}
     folder = store.folder / CHECKPOINTS
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if not (_KEY.fullmatch(path.name) and path.is_dir() and all(map(is_own, path.iterdir()))):
+        if not (KEY.fullmatch(path.name) and path.is_dir() and all(map(is_own, path.iterdir()))):
             yield Finding(path, "foreign", "not a folder of only checkpoints")
             continue
         try:
@@ -285,9 +284,7 @@ def stores(folder: Path) -> list[Store]:
 
     Raises ValueError if there is none.
     """
-    if (folder / "runs").is_dir():
-        return [Store(folder)]
-    folders = sorted(runs.parent for runs in folder.glob("*/runs") if runs.is_dir())
+    folders = stores_in(folder)
     if not folders:
         raise ValueError(f"{folder} has no results: there is no {folder}/<suite>/runs")
     return [Store(store_folder) for store_folder in folders]

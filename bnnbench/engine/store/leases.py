@@ -113,7 +113,8 @@ class Leases:
             self.release(name)
         with suppress(OSError):  # saves the next driver this work
             self._reap_dead()
-        self.heartbeat.unlink(missing_ok=True)
+        with suppress(OSError):
+            self.heartbeat.unlink(missing_ok=True)
 
     def acquire(self, name: str) -> bool:
         """Return whether this driver now has the lease, taking it from a dead driver if needed."""
@@ -131,8 +132,9 @@ class Leases:
 
     def release(self, name: str) -> None:
         """Release the lease."""
-        if self.holds(name):
-            self._path(name).unlink(missing_ok=True)
+        with suppress(OSError):  # what stays is removed once this driver has ended
+            if self.holds(name):
+                self._path(name).unlink(missing_ok=True)
         self._held.discard(name)  # only now: Ctrl-C may come at any moment
 
     @contextmanager
@@ -214,6 +216,12 @@ class Leases:
         except FileNotFoundError:  # others considered us dead and removed the file
             self._register()
             return self._make(name)
+        except OSError as error:
+            self._held.discard(name)
+            raise Unwritable(
+                f"cannot lease runs in {self._folder}: {error.strerror or error}. All stored runs "
+                "are complete; repeat the command, or choose another folder with --out"
+            ) from error
         return True
 
     def _link(self, name: str) -> None:
@@ -266,7 +274,8 @@ class Leases:
         """Remove a lease without a readable driver that has not been renewed for long."""
         path = self._path(name)
         if path.is_file() and not self._heartbeats.setdefault(path.name, Heartbeat(path)).beats():
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
 
     def _reap(self, driver: str) -> bool:
         """Return whether this driver removed all leases of a dead driver.
@@ -277,14 +286,20 @@ class Leases:
         heir = f"heir-of-{driver}"
         if not self.acquire(heir):
             return False
-        (self._folder / f"{driver}.driver").unlink(
-            missing_ok=True
-        )  # no lease can be made from now on
+        try:
+            self._remove_files_of(driver)
+        except OSError:
+            return False
+        finally:
+            self.release(heir)
+        return True
+
+    def _remove_files_of(self, driver: str) -> None:
+        """Remove a dead driver's file, after which it can make no lease, and then its leases."""
+        (self._folder / f"{driver}.driver").unlink(missing_ok=True)
         for path in self._folder.glob("*.claim"):
             if self._holder(path.name.removesuffix(".claim")) == driver:
                 path.unlink(missing_ok=True)
-        self.release(heir)
-        return True
 
 
 def _is_here(identity: Mapping[str, Any]) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bnnbench.engine.records.record import Record, preference, time_chosen
 from bnnbench.engine.store.durable import sync
+from bnnbench.engine.store.folders import real
 from bnnbench.engine.store.inspection import inspect_curves, inspect_run, stores
 from bnnbench.engine.store.store import PREDICTIONS, RECORD, Store
 from bnnbench.engine.store.tables import write_tables
@@ -41,7 +42,7 @@ def merge(folders: Sequence[Path], out: Path) -> Merge:
     suites: dict[str, list[Store]] = {}
     for folder in folders:
         for store in stores(folder):
-            suites.setdefault(store.folder.resolve().name, []).append(store)
+            suites.setdefault(real(store.folder).name, []).append(store)
     out.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:

@@ -4,9 +4,10 @@ import contextlib
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING
 from bnnbench.datasets.reading.whole_files import open_regular, read_regular
 from bnnbench.engine.records.clock import Clock
 from bnnbench.engine.records.record import Record, newest, time_chosen
-from bnnbench.engine.records.record_json import check_identity, from_json, to_json
+from bnnbench.engine.records.record_json import check_identity, from_json
+from bnnbench.engine.records.round_trip import readable_json
 from bnnbench.engine.store.durable import at_once, change, put, sync
 
 if TYPE_CHECKING:
@@ -38,8 +40,18 @@ class CorruptRecord(ValueError):
 
     def __init__(self, path: Path, reason: object, remedy: str = "") -> None:
         self.path, self.reason = path, str(reason)
-        usual = remedy or f"remove {path.parent} to run it again"
-        super().__init__(f"{path}: {reason}; {getattr(reason, 'remedy', usual)}")
+        drop = shlex.join(["bnnbench", "store", "gc", str(path.parent.parent.parent)])
+        usual = f"remove {path.parent} to run it again; `{drop}` drops all damaged runs"
+        super().__init__(f"{path}: {reason}; {getattr(reason, 'remedy', remedy or usual)}")
+
+
+class CorruptRecords(CorruptRecord):
+    """Several records of a store that cannot be read; the message names all of them."""
+
+    def __init__(self, damaged: Sequence[CorruptRecord]) -> None:
+        self.damaged = damaged
+        super().__init__(damaged[0].path, damaged[0].reason)
+        self.args = ("\n".join(map(str, damaged)),)
 
 
 class Unwritable(OSError):
@@ -71,7 +83,8 @@ class Store:
     def write(self, record: Record, predictions: bytes | None) -> Record:
         """Store a run and its packed predictions, replacing an earlier attempt.
 
-        Returns the record with its time and checksum. Raises `Unwritable`.
+        Returns the record with its time and checksum. Raises `Unwritable`, and `NotReadable` for a
+        record that could not be read back.
         """
         (stored,) = self.write_all([(record, predictions)])
         return stored
@@ -80,7 +93,7 @@ class Store:
         """Store several runs, waiting for the disk about as long as for one; see `write`."""
         temporary: list[tuple[Path, Record]] = []
         try:
-            with self._writing():
+            with self.writing():
                 self.runs.mkdir(parents=True, exist_ok=True)
                 for record, predictions in runs:
                     stamped = self._stamped(record, predictions)
@@ -88,7 +101,7 @@ class Store:
                     temporary.append((folder, stamped))
                     if predictions is not None:
                         (folder / PREDICTIONS).write_bytes(predictions)
-                    (folder / RECORD).write_bytes(to_json(stamped).encode())
+                    (folder / RECORD).write_bytes(readable_json(stamped).encode())
                     folder.chmod(0o755)
                 folders = [folder for folder, _ in temporary]
                 sync([*(file for folder in folders for file in folder.iterdir()), *folders])
@@ -118,7 +131,7 @@ class Store:
 
         A run that another process has replaced meanwhile is left unchanged. Raises `Unwritable`.
         """
-        with self._writing():
+        with self.writing():
             at_once(self._rewrite, list(records))
 
     def _rewrite(self, record: Record) -> None:
@@ -127,13 +140,14 @@ class Store:
                 from_json(content.decode()).outcome.predictions_sha256
                 == record.outcome.predictions_sha256
             )
-            return to_json(record).encode() if unchanged else None
+            return readable_json(record).encode() if unchanged else None
 
         with contextlib.suppress(FileNotFoundError):  # removed by another process
             change(self.runs / record.key, RECORD, changed)
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def writing(self) -> Iterator[None]:
+        """Raise `Unwritable` in place of an OSError of the block, which writes to the store."""
         try:
             yield
         except OSError as error:
@@ -173,11 +187,28 @@ class Store:
             names = [e.name for e in entries if not e.name.startswith(TEMPORARY) and e.is_dir()]
             yield from sorted(names)
 
-    def records(self) -> Iterator[Record]:
-        """Return all records, in the order of their keys."""
+    def readable(self) -> tuple[list[Record], list[CorruptRecord]]:
+        """Return all records that can be read, in the order of their keys, and the errors of the
+        others.
+        """
+        records: list[Record] = []
+        damaged: list[CorruptRecord] = []
         for key in self.run_keys():
-            if record := self.read(key):
-                yield record
+            try:
+                records += filter(None, [self.read(key)])
+            except CorruptRecord as error:
+                damaged.append(error)
+        return records, damaged
+
+    def records(self) -> Iterator[Record]:
+        """Return all records, in the order of their keys.
+
+        Raises `CorruptRecord`, which names all records that cannot be read.
+        """
+        records, damaged = self.readable()
+        if damaged:
+            raise CorruptRecords(damaged) if len(damaged) > 1 else damaged[0]
+        return iter(records)
 
     def current(self) -> list[Record]:
         """Return one record for each dataset, method, fold and seed: the latest chosen.

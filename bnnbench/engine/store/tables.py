@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from bnnbench.datasets.reading.third_party_text import cell
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.engine.records.cost import COSTS
-from bnnbench.engine.records.record import Record
+from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.store.store import Store
 from bnnbench.metrics import LISTED
 
@@ -25,17 +25,20 @@ Row = tuple[str | int | float, ...]
 
 
 def write_tables(store: Store) -> None:
-    """Rewrite both tables from every current record.
+    """Rewrite both tables from every current record that can be read.
 
     metrics.csv has no timings, so that equal results give equal bytes. Each file is written
     atomically.
     """
-    records = store.current()
-    store.folder.mkdir(parents=True, exist_ok=True)
-    write_whole(
-        store.folder / "metrics.csv", csv_text(METRIC_COLUMNS, metric_rows(records)).encode()
-    )
-    write_whole(store.folder / "costs.csv", csv_text(COST_COLUMNS, cost_rows(records)).encode())
+    records = newest(store.readable()[0])
+    tables = {
+        "metrics.csv": csv_text(METRIC_COLUMNS, metric_rows(records)),
+        "costs.csv": csv_text(COST_COLUMNS, cost_rows(records)),
+    }
+    with store.writing():
+        store.folder.mkdir(parents=True, exist_ok=True)
+        for name, text in tables.items():
+            write_whole(store.folder / name, text.encode())
 
 
 def metric_rows(records: Iterable[Record]) -> list[Row]:

@@ -107,6 +107,15 @@ def prepare_process() -> None:
     memory.keep_freed()
 
 
+def prepare_small_fits() -> None:
+    """Make this process compute on one thread, unless OMP_NUM_THREADS says otherwise.
+
+    Threads of tiny fits only wait for each other.
+    """
+    if "OMP_NUM_THREADS" not in os.environ:
+        prepare_process()
+
+
 ATTEMPTS = 2
 """Maximum number of attempts at a run whose process dies; each has a fresh process."""
 

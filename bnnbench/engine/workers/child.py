@@ -16,7 +16,7 @@ from torch import AcceleratorError
 
 from bnnbench.datasets.base import Dataset
 from bnnbench.engine.run.execute import execute
-from bnnbench.engine.run.guards import canary
+from bnnbench.engine.run.guards import canary, write_faults
 from bnnbench.engine.run.rows import Request, ServedRows, answered
 from bnnbench.engine.workers import subprocesses
 from bnnbench.engine.workers.base import device_failed, prepare_process
@@ -41,6 +41,8 @@ def work(
     adopt(environment)
     os.set_blocking(crashes.fileno(), False)
     faulthandler.enable(crashes.fileno())
+    if data:
+        write_faults.mark_writes(crashes.fileno())
     data_server = connect_data_server(data) if data else None
     prepare_process()
     canary.expected()

@@ -10,13 +10,11 @@ from multiprocessing import Pipe
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from bnnbench.engine.run.guards.write_faults import MARK
 from bnnbench.engine.workers import Gpu, subprocesses
 from bnnbench.engine.workers.base import Lost
 from bnnbench.engine.workers.child import serve, work
 from bnnbench.engine.workers.subprocesses import Channel, started
-
-_WRITE_SIGNALS = {signal.SIGSEGV, signal.SIGBUS}
-"""Signals that kill a process when it writes to read-only memory."""
 
 _FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
 
@@ -76,11 +74,12 @@ class Process:
         others = subprocesses.descendants(self.pid)
         self._process.join(SECONDS_TO_END)
         code = self._process.exitcode
-        frame = self._crash()
+        text = self._crash()
+        frame = _frame_in(text)
         self._end(others)
         reason = _described_exit(code) + (f" in {frame}" if frame else "")
-        if frame and self.isolated and code is not None and -code in _WRITE_SIGNALS:
-            reason += "; data are read-only for a method: if this line changes them, use a copy"
+        if MARK in text:
+            reason += "; it wrote to its data, but data are read-only for a method: use a copy"
             return "stopped", Lost(reason, frame)
         return "died", Lost(reason, frame)
 
@@ -91,18 +90,21 @@ class Process:
         self._crashes.close()
         self._at_exit.detach()
 
-    def _crash(self) -> str | None:
-        """Return file, line and function of a fatal error, ignoring frames in site-packages."""
+    def _crash(self) -> str:
+        """Return what the process wrote about a fatal error; "" for nothing."""
         with contextlib.suppress(OSError):
             os.set_blocking(self._crashes.fileno(), False)
-            text = os.read(self._crashes.fileno(), LONGEST_CRASH).decode(errors="replace")
-            current = text.partition("Current thread")[2].partition("\n\n")[0]
-            frames = _FRAME.findall(current)
-            chosen = [frame for frame in frames if "site-packages" not in frame[0]] or frames
-            if chosen:
-                file, line, function = chosen[0]
-                return f"{file}, line {line}, in {function}"
-        return None
+            return os.read(self._crashes.fileno(), LONGEST_CRASH).decode(errors="replace")
+        return ""
+
+
+def _frame_in(text: str) -> str | None:
+    """Return file, line and function of a fatal error, ignoring frames in site-packages."""
+    current = text.partition("Current thread")[2].partition("\n\n")[0]
+    frames = _FRAME.findall(current)
+    for file, line, function in [f for f in frames if "site-packages" not in f[0]] or frames:
+        return f"{file}, line {line}, in {function}"
+    return None
 
 
 def _kill(process: BaseProcess) -> None:

@@ -1,7 +1,6 @@
 """Modules made by their factories, and which of their tensors are trained."""
 
 import difflib
-import importlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from torch.nn.modules.batchnorm import _BatchNorm as AnyBatchNorm
 
 from bnnbench.methods.networks.own_network import NetworkDescription, described
 from bnnbench.methods.networks.torch_module import TorchModule
+from bnnbench.methods.own_files import imported
 
 KEPT = 16
 """Number of modules whose facts are cached."""
@@ -134,7 +134,7 @@ def named(
 def _factory(layer: TorchModule) -> Callable[..., Any]:
     place, _, name = str(layer.factory).partition(":")
     try:
-        factory: Any = importlib.import_module(place)
+        factory: Any = imported(place)
         for part in name.split("."):
             factory = getattr(factory, part)
     except (ImportError, AttributeError) as error:

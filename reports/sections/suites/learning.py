@@ -103,7 +103,7 @@ def _unconverged(benchmark: Benchmark, labels: Sequence[str]) -> set[int]:
         r.fold if _by_fold(benchmark) else r.seed
         for label in labels
         for r in benchmark.runs[label]
-        if r.outcome.status == "completed" and r.outcome.diagnostics.get("converged") == 0
+        if r.outcome.status == "completed" and r.outcome.unconverged
     }
 
 

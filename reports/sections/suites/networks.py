@@ -104,7 +104,7 @@ def _panel(store: Store, title: str, record: Record | None) -> Panel:
         return Panel(title, None, record.outcome.status)
     scores = record.outcome.scores.get("inside") or record.outcome.scores.get("clean", {})
     note = f"{labels.metric('rmse')} {scores['rmse']:.3f}" if "rmse" in scores else ""
-    if not record.outcome.diagnostics.get("converged", 1.0):
+    if record.outcome.unconverged:
         note = ", ".join(filter(None, [note, "not converged"]))
     return Panel(title, band_of(store, record), note)
 

@@ -104,3 +104,30 @@ def test_the_speed_of_the_machine_is_measured_for_long_plans_alone(kept):
     assert forecast(many, Experience([], twice), rows, 1).seconds == pytest.approx(6.0 * LONG)
     done = Experience([record()], lambda: pytest.fail("measured"))
     assert forecast(many, done, rows, 1).seconds == pytest.approx(2.0 * LONG)
+
+
+def test_methods_without_any_run_give_a_range_between_the_fastest_and_the_slowest():
+    clock = Clock()
+    told = Forecast(dict.fromkeys(KEYS), 1, clock, dict(zip(KEYS, "AABBC", strict=True)))
+    shown = []
+    for one, seconds in ((TASKS[0], 8.0), (TASKS[1], 80.0)):
+        told.started(one)
+        clock.now += seconds
+        told.finished(one)
+        shown.append(told.in_words)
+    # One fast method says nothing about others.
+    assert shown == ["", "4.0 s to 40 s left"]
+    told.started(TASKS[2])
+    told.progressed(TASKS[2], 0.5)
+    clock.now += 30.0
+    assert told.in_words == "about 30 s left"
+
+
+def test_a_method_without_an_estimate_takes_as_long_as_its_own_finished_runs():
+    clock = Clock()
+    told = Forecast(dict.fromkeys(KEYS), 1, clock, dict(zip(KEYS, "AABBB", strict=True)))
+    for one, seconds in ((TASKS[0], 8.0), (TASKS[1], 80.0)):
+        told.started(one)
+        clock.now += seconds
+        told.finished(one)
+    assert told.in_words == "about 40 s left"

@@ -1,9 +1,11 @@
 """Signals that ask a process to end."""
 
 import signal
+import sys
 
 import pytest
 
+from bnnbench.commands.suite import typed
 from bnnbench.commands.terminal.interrupts import Terminated, ending_cleanly
 
 
@@ -33,3 +35,20 @@ def test_ctrl_c_stays_what_it_is():
     with pytest.raises(KeyboardInterrupt) as raised, ending_cleanly():
         signal.raise_signal(signal.SIGINT)
     assert raised.type is KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (
+            ["/env/bin/python", "/env/bin/bnnbench", "toy", "--methods", "ivon(epochs=2)"],
+            "bnnbench toy --methods 'ivon(epochs=2)'",
+        ),
+        (["/usr/bin/python3", "-m", "bnnbench", "own", "my data.csv"],
+         "python -m bnnbench own 'my data.csv'"),
+        (["python", "-m", "suites.cifar10"], "python -m suites.cifar10"),
+    ],
+)  # fmt: skip
+def test_the_command_to_repeat_is_the_one_that_was_typed(monkeypatch, words, expected):
+    monkeypatch.setattr(sys, "orig_argv", words)
+    assert typed() == expected

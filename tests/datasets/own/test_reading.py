@@ -1,6 +1,8 @@
 """Custom data from npz files and from folders saved by Hugging Face."""
 
 import json
+import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -106,3 +108,19 @@ def test_a_folder_with_other_content_has_another_digest(tmp_path):
     renamed = digest(str(tmp_path))
     (tmp_path / "b").write_text("2")
     assert len({before, renamed, digest(str(tmp_path))}) == 3
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "loop", "long"])
+def test_what_is_no_file_is_refused_at_once(tmp_path, kind):
+    place = tmp_path / "place"
+    match kind:
+        case "fifo":
+            os.mkfifo(place)
+        case "device":
+            place = Path("/dev/zero")
+        case "loop":
+            place.symlink_to(place)
+        case "long":
+            place = tmp_path / ("x" * 5000)
+    with pytest.raises(BadTable, match="cannot be read"):
+        own_table(str(place), "y")

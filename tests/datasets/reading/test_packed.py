@@ -182,3 +182,47 @@ def test_an_official_batch_comes_back_byte_for_byte(data_folder, monkeypatch):
     assert coded is not None
     assert pixels.decode(coded) == content
     assert len(coded) < 60 * 2**20 / 3  # six of them in two parts of 60 MiB
+
+
+def resealed(folder, entries: object, body: bytes = b"", **head: object):
+    """Write one part whose digests match, whatever it says."""
+    line = entries if isinstance(entries, bytes) else json.dumps(entries).encode()
+    whole = line + b"\n" + body
+    digest = hashlib.sha256(whole).hexdigest()
+    text = json.dumps({"archive": digest, "part": 1, "of": 1, "sha256": digest} | head)
+    path = folder / f"part{packed.ENDING}"
+    path.write_bytes(text.encode() + b"\n" + whole)
+    return path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"path": 5}, {"path": None}, {"path": "a\0b"}, {"path": ""}, {"coding": "zip"},
+     {"coding": "images"}, {"bytes": "many"}, {"bytes": None}],
+)  # fmt: skip
+def test_an_entry_that_was_changed_and_resealed_is_damaged(tmp_path, change):
+    coded = lzma.compress(b"rows")
+    digest = hashlib.sha256(b"rows").hexdigest()
+    entry = {"path": "rows.txt", "sha256": digest, "coding": "xz", "bytes": len(coded)}
+    path = resealed(tmp_path, [entry], coded)
+    assert [p.name for p in packed.read([path], tmp_path / "sound")] == ["rows.txt"]
+    path = resealed(tmp_path, [entry, entry | change], 2 * coded)
+    with pytest.raises(DataDamaged):
+        packed.read([path], tmp_path / "data")
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    "part", [b"[" * 100_000, b"5", b'{"a": 1}'], ids=["deep", "number", "mapping"]
+)
+def test_an_index_of_another_form_is_damaged(tmp_path, part):
+    with pytest.raises(DataDamaged):
+        packed.read([resealed(tmp_path, part)], tmp_path / "data")
+
+
+@pytest.mark.parametrize(
+    "head", [{"of": 10**9}, {"of": 0}, {"part": -1}, {"of": 1e400}, {"part": [1]}]
+)
+def test_a_count_of_parts_is_not_believed(tmp_path, head):
+    with pytest.raises((DataDamaged, DataUnavailable)):
+        packed.read([resealed(tmp_path, [], **head)], tmp_path / "data")

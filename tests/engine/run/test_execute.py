@@ -14,6 +14,7 @@ from bnnbench.datasets.generated.sine import Sine
 from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Reproduces, Run
+from bnnbench.engine.run import states
 from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.outcomes import lost
 from bnnbench.engine.run.packing import unpack
@@ -249,3 +250,13 @@ def test_networks_that_see_one_source_share_data_and_streams_but_no_key():
         ("plain", ""),
         ("deep", "A deep line"),
     ]
+
+
+def test_an_interrupt_in_a_worker_is_the_error_of_the_called_code(monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        states.tried(interrupted)
+    monkeypatch.setattr(states, "parent_process", lambda: object())
+    assert isinstance(states.tried(interrupted), KeyboardInterrupt)

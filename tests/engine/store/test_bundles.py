@@ -1,5 +1,7 @@
 """Bundles: records without predictions, in one file."""
 
+import io
+import lzma
 import tarfile
 
 import numpy as np
@@ -12,6 +14,7 @@ from bnnbench.engine.store import bundles
 from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.reports.read.bundles import read_bundle
 from bnnbench.reports.read.frames import results
+from bnnbench.reports.read.predictions.bundled import spans_in
 from tests.records import changed
 from tests.reports.synthetic import classified, keep, record, scored
 
@@ -164,3 +167,42 @@ def test_predictions_that_are_not_at_hand_are_counted(tmp_path, capsys):
     asked = [str(tmp_path / "results"), "--out", str(tmp_path / "bundle"), "--earlier-code"]
     assert main([*asked, "--predictions"]) == 0
     assert "predictions of 1 run are missing" in capsys.readouterr().out
+
+
+def members(content: bytes) -> list[tarfile.TarInfo]:
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        return archive.getmembers()
+
+
+@pytest.mark.parametrize("number", range(len(RUNS)))
+@pytest.mark.parametrize("place", [0, 130, 150, 156, 257])
+def test_an_altered_header_loses_no_record_in_silence(tmp_path, number, place):
+    path = bundles.write(tmp_path, RUNS)
+    content = bytearray(lzma.decompress(path.read_bytes()))
+    content[members(content)[number].offset + place] ^= 1
+    path.write_bytes(lzma.compress(bytes(content)))
+    with pytest.raises(CorruptRecord, match=r"alter|header|invalid|read"):
+        bundles.read(tmp_path)
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.FIFOTYPE, tarfile.LNKTYPE])
+def test_only_files_are_in_a_bundle(tmp_path, kind):
+    path = bundles.write(tmp_path, RUNS)
+    content = bytearray(lzma.decompress(path.read_bytes()))
+    entry = members(content)[-1]
+    entry.type, entry.size, start = kind, 0, entry.offset
+    content[start : start + 512] = entry.tobuf(tarfile.USTAR_FORMAT)
+    content[start + 512 :] = bytes(len(content) - start - 512)
+    path.write_bytes(lzma.compress(bytes(content)))
+    with pytest.raises(CorruptRecord, match="is no file"):
+        bundles.read(tmp_path)
+
+
+def test_an_altered_header_of_predictions_is_refused(tmp_path):
+    path = bundles.write_predictions(tmp_path, {r.key: lambda: b"0" * 600 for r in RUNS})
+    assert len(spans_in([path])) == len(RUNS)
+    content = bytearray(path.read_bytes())
+    content[members(content)[3].offset + 130] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="not an archive of predictions"):
+        spans_in([path])

@@ -369,3 +369,23 @@ def test_of_many_drivers_that_are_killed_again_and_again_one_does_each_thing(tmp
     assert Counter(logs) == Counter(NAMES)
     killed = [process for process in ended + crew if process.exitcode == -signal.SIGKILL]
     assert len(killed) == len(FATAL)
+
+
+def test_a_link_that_fails_is_told_in_words_and_an_unlink_that_fails_stops_nothing(
+    tmp_path, monkeypatch
+):
+    def fail(*_, **__):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with Leases(tmp_path) as leases, Leases(tmp_path) as other:
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "link", fail)
+            with pytest.raises(Unwritable, match=r"cannot lease runs in .*Input/output error"):
+                leases.acquire("run")
+        assert leases.acquire("run")
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "unlink", fail)
+            leases.release("run")
+        assert not other.acquire("run")
+    with Leases(tmp_path) as later:
+        assert later.acquire("run")

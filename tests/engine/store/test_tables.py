@@ -1,11 +1,14 @@
 """metrics.csv and costs.csv."""
 
 import csv
+import errno
 import io
+import os
 
 import pandas as pd
+import pytest
 
-from bnnbench.engine.store.store import Store
+from bnnbench.engine.store.store import Store, Unwritable
 from bnnbench.engine.store.tables import cost_rows, metric_rows, write_tables
 from bnnbench.metrics import METRICS
 from tests.engine.records.test_record import RECORD, numbered
@@ -58,3 +61,14 @@ def test_values_survive_to_the_last_bit(tmp_path):
 def test_a_metric_that_exists_no_more_has_no_unit():
     (row,) = metric_rows([changed(RECORD, scores={"clean": {"forgotten": 1.0}})])
     assert row[-3:] == ("forgotten", 1.0, "")
+
+
+def test_a_full_disk_is_told_in_words(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    store = Store(tmp_path)
+    store.write(RECORD, None)
+    monkeypatch.setattr("bnnbench.engine.store.tables.write_whole", full)
+    with pytest.raises(Unwritable, match="No space left on device"):
+        write_tables(store)

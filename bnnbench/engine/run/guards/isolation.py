@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from bnnbench.datasets.base import Split
+from bnnbench.engine.run.guards import write_faults
 
 PROT_READ = 1
 
@@ -27,6 +28,7 @@ def read_only(tensor: Tensor) -> Tensor:
     library = ctypes.CDLL(None, use_errno=True)
     if library.mprotect(start, size, PROT_READ):
         raise OSError(ctypes.get_errno(), "the data cannot be made unwritable")
+    write_faults.RANGES.append((copy.data_ptr(), copy.data_ptr() + len(memory)))
     return copy
 
 

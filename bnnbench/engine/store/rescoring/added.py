@@ -1,10 +1,10 @@
 """Scores that a suite adds to records of finished runs, and the truths that they need."""
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, NoReturn, Protocol, runtime_checkable
 
 from bnnbench.engine.records.record import Record
-from bnnbench.engine.store.store import Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 
 Values = Mapping[str, Mapping[str, float]]
 """condition → metric → value"""
@@ -35,11 +35,33 @@ class Truth(Protocol):
     def scores(self, record: Record, store: Store) -> tuple[Values, Reasons]: ...
 
 
-def update(store: Store, records: Iterable[Record], completed: Callable[[Record], Record]) -> int:
-    """Rewrite the records that `completed` changes, and return their number."""
+Skip = Callable[[CorruptRecord], object]
+"""A function that takes the error of a run that is left unchanged."""
+
+
+def raise_it(error: CorruptRecord) -> NoReturn:
+    """Raise the error, so that no run is left unchanged."""
+    raise error
+
+
+def update(
+    store: Store,
+    records: Iterable[Record],
+    completed: Callable[[Record], Record],
+    skip: Skip = raise_it,
+) -> int:
+    """Rewrite the records that `completed` changes, and return their number.
+
+    A run whose predictions are damaged is passed to `skip`.
+    """
     changed = 0
     for record in records:
-        if (new := completed(record)) != record:
+        try:
+            new = completed(record)
+        except CorruptRecord as error:
+            skip(error)
+            continue
+        if new != record:
             store.rewrite(new)
             changed += 1
     return changed

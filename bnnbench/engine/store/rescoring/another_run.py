@@ -52,7 +52,7 @@ class AnotherRun:
             return ": ".join(
                 filter(None, (f"none, it {self.run.outcome.status}", self.run.outcome.last_line))
             )
-        if self.run.outcome.diagnostics.get("converged", 1.0):
+        if not self.run.outcome.unconverged:
             return ""
         return "it did not converge, so these are not distances to the exact posterior"
 

@@ -7,28 +7,44 @@ from functools import partial
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.description import canonical_json, describe
 from bnnbench.engine.declare.grid import Certified, Suite, TrueFunction
-from bnnbench.engine.records.record import Record
-from bnnbench.engine.store.rescoring.added import Truth, is_answered, update, with_scores, without
+from bnnbench.engine.records.record import Record, newest
+from bnnbench.engine.store.rescoring.added import (
+    Skip,
+    Truth,
+    is_answered,
+    raise_it,
+    update,
+    with_scores,
+    without,
+)
 from bnnbench.engine.store.rescoring.another_run import AnotherRun, named_run
 from bnnbench.engine.store.rescoring.certified import CertifiedPosterior, named_posterior
 from bnnbench.engine.store.rescoring.far import Function, named_function
-from bnnbench.engine.store.store import Store
+from bnnbench.engine.store.store import CorruptRecord, Store
 
 Tell = Callable[[str], None]
 """A function that takes a line on progress."""
 
 
-def add_distances(suite: Suite, store: Store, tell: Tell = lambda line: None) -> list[str]:
+def add_distances(
+    suite: Suite, store: Store, tell: Tell = lambda line: None, skip: Skip = raise_it
+) -> list[str]:
     """Give each record its scores against the reference, and return warnings.
 
     Warnings are about cases and folds without a valid reference, or with one that did not converge.
-    Scores against an outdated reference are replaced or dropped. Raises `CorruptRecord` if
-    predictions are missing or incomplete.
+    Scores against an outdated reference are replaced or dropped. Damaged records are left out.
+    Missing or incomplete predictions are passed to `skip`, which by default raises the error.
     """
     doubts: dict[tuple[str, str, str], list[int]] = {}
-    for case, fold, records in _folds(suite, store.current()) if suite.reference else ():
-        truth = _truth(suite, case, fold, records, store)
-        update(store, _outdated(truth, records, tell), partial(_compared, truth=truth, store=store))
+    current = newest(store.readable()[0]) if suite.reference else []
+    for case, fold, records in _folds(suite, current):
+        try:
+            truth = _truth(suite, case, fold, records, store)
+            compared = partial(_compared, truth=truth, store=store)
+            update(store, _outdated(truth, records, tell), compared, skip)
+        except CorruptRecord as error:  # of the reference's own run
+            skip(error)
+            continue
         if truth.doubt and any(truth.role(record) != "left" for record in records):
             doubts.setdefault((truth.title, case.name, truth.doubt), []).append(fold)
     return [

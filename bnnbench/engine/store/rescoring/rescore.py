@@ -9,7 +9,7 @@ from torch import Tensor
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.packing import NotImported
 from bnnbench.engine.run.score import Scores, score, third_party_reason
-from bnnbench.engine.store.rescoring.added import update
+from bnnbench.engine.store.rescoring.added import Skip, raise_it, update
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import Predictive
 
@@ -18,14 +18,17 @@ def rescore(
     store: Store,
     metrics: Mapping[str, Iterable[str]],
     keys: Iterable[str] | None = None,
+    skip: Skip = raise_it,
 ) -> int:
     """Add missing metrics to records, without fitting; return the number of changed records.
 
     `metrics` are by condition; `keys` limits the records. Earlier rounds of active learning without
-    stored predictions get none. Raises `CorruptRecord` if predictions are missing or incomplete.
+    stored predictions get none. A run whose predictions are missing or incomplete is passed to
+    `skip`, which by default raises the error.
     """
     records = map(store.read, store.run_keys() if keys is None else keys)
-    return update(store, filter(None, records), partial(_completed, metrics=metrics, store=store))
+    completed = partial(_completed, metrics=metrics, store=store)
+    return update(store, filter(None, records), completed, skip)
 
 
 def _scored(
