@@ -109,7 +109,11 @@ def _records(path: Path, start: str = "") -> Generator[Record, None, None]:
     """Yield the records whose keys begin with `start`; the file is unpacked as they are read."""
     try:
         with open_regular(path) as file:
+            seen: set[str] = set()
             for member in archives.members(archives.Unpacked(file), LARGEST_RECORD, LARGEST):
+                if member.name in seen:
+                    raise ValueError(f"{member.name} is in it twice")
+                seen.add(member.name)
                 if _key(member).startswith(start):
                     yield _record(member)
     except (OSError, EOFError, lzma.LZMAError, tarfile.TarError, ValueError) as error:
