@@ -194,7 +194,7 @@ def test_only_files_are_in_a_bundle(tmp_path, kind):
     content[start : start + 512] = entry.tobuf(tarfile.USTAR_FORMAT)
     content[start + 512 :] = bytes(len(content) - start - 512)
     path.write_bytes(lzma.compress(bytes(content)))
-    with pytest.raises(CorruptRecord, match="is no file"):
+    with pytest.raises(CorruptRecord, match="only plain files"):
         bundles.read(tmp_path)
 
 
