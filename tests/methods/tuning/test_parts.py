@@ -84,6 +84,27 @@ def test_a_known_noise_is_rescaled_and_constants_stay():
     assert torch.equal(case.problem.train.inputs[:, 1:], inputs[:24, 1:])
 
 
+@pytest.mark.parametrize("level", [0.3, 300.0])
+def test_a_feature_or_target_that_is_rounding_without_the_block_keeps_its_scale(level):
+    numbers = np.full(30, np.float32(level), np.float64)
+    numbers[::2] = np.nextafter(np.float32(level), np.float32(2 * level))
+    numbers[7] = level + 1
+    odd = torch.from_numpy((numbers - numbers.mean()) / numbers.std()).float()[:, None]
+    inputs = torch.cat([torch.randn(30, 1), odd], 1)
+    cases = held_out(Problem(Split(inputs, odd), Gaussian(), (Linear(1),)), 5)
+    (without,) = [case for case in cases if (case.block.targets > 1).any()]
+    assert without.target_std == 1.0
+    assert without.inputs[:, 1].abs().max() < 10
+    assert without.problem.train.inputs[:, 1].abs().max() < 0.01
+
+
+def test_a_feature_of_a_high_level_is_standardised_without_the_block():
+    times = 1.7e9 + 1e5 * torch.randn(30, 1, dtype=torch.float64)
+    problem = Problem(Split(times.float(), torch.randn(30, 1)), Gaussian(), (Linear(1),))
+    (case,) = held_out(problem, 1)
+    assert float(case.problem.train.inputs.std(correction=0)) == pytest.approx(1.0, rel=1e-3)
+
+
 def test_equal_inputs_share_a_block():
     rng = torch.Generator().manual_seed(3)
     inputs = torch.randn(60, 2, generator=rng)[torch.randint(60, (400,), generator=rng)]
