@@ -31,7 +31,7 @@ from bnnbench.methods.fitting.settings import (
     require_count,
     require_positive,
 )
-from bnnbench.methods.fitting.targets import require_output_per_target
+from bnnbench.methods.fitting.targets import require_output_per_target, target_units
 from bnnbench.methods.networks.architectures import ReLU
 from bnnbench.methods.networks.perceptron import as_perceptron
 from bnnbench.methods.pbp import multinomial, reference
@@ -43,7 +43,7 @@ from bnnbench.methods.pbp.kernels.constants import (
 from bnnbench.methods.pbp.own_draws import ROWS, std_over_draws
 from bnnbench.methods.pbp.propagation import outputs
 from bnnbench.methods.pbp.state import Layout, State, initial, with_bias
-from bnnbench.methods.pbp.units import restore, units_of
+from bnnbench.methods.pbp.units import restore
 from bnnbench.methods.predictions.predictive import (
     CategoricalPredictive,
     GaussianPredictive,
@@ -193,7 +193,7 @@ class _Member:
     ) -> None:
         self.rng, self.likelihood = rng, problem.likelihood
         layout = Layout(_widths(problem))
-        self.units = units_of(problem)
+        self.units = target_units(problem)
         noise = _initial_noise(method, problem.likelihood, self.units[1])
         prior = (method.prior_shape, method.prior_rate)
         if problem.prior:

@@ -1,30 +1,11 @@
-"""Units of the targets: the filter sees each target standardised, and its posterior returns."""
+"""The posterior of standardised targets, in the units of the targets."""
 
 import math
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bnnbench.datasets.base import Categorical
-from bnnbench.methods.base import Problem
 from bnnbench.methods.pbp.state import State
-
-
-def units_of(problem: Problem) -> tuple[Float[Tensor, " outputs"], Float[Tensor, " outputs"]]:
-    """Return mean and standard deviation of each training target, in float64.
-
-    They are 0 and 1 for classes, and if the prior of the weights is stated, which has the unit of
-    the targets. A constant target has its magnitude as deviation, or 1 if it is 0.
-    """
-    if isinstance(problem.likelihood, Categorical):
-        return torch.zeros(0, dtype=torch.float64), torch.ones(0, dtype=torch.float64)
-    targets = problem.train.targets.cpu().double()
-    if problem.prior:
-        return torch.zeros_like(targets[0]), torch.ones_like(targets[0])
-    mean, std = targets.mean(0), targets.std(0, correction=0)
-    std = torch.where(std > 0, std, mean.abs())
-    return mean, torch.where(std > 0, std, 1.0)
 
 
 def restore(state: State, mean: Float[Tensor, " outputs"], std: Float[Tensor, " outputs"]) -> None:
