@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import torch
 from jaxtyping import Float
@@ -18,7 +18,7 @@ from bnnbench.methods.predictions.predictive import RealPredictive
 ORDINARY = 1e-2, 1e2
 """Standard deviations of targets that are fitted as they are."""
 
-Fit = Callable[[Any, Sequence[Problem], Sequence[torch.Generator]], list]
+Fit = TypeVar("Fit", bound=Callable[..., list])
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def scale_free(fit: Fit) -> Fit:
             for result, unit in zip(results, units, strict=True)
         ]
 
-    return fitted
+    return cast(Fit, fitted)
 
 
 def _rescaled(
