@@ -229,6 +229,8 @@ class Table:
     """Standard deviation of the target noise, if methods may know it."""
     classes: int = 0
     """The number of classes if the targets are class indices; 0 for real targets."""
+    names: tuple[str, ...] = ()
+    """The names of the features, for messages; empty if unknown."""
 
 
 @runtime_checkable

@@ -2,7 +2,11 @@
 
 
 class NothingToLearn(ValueError):
-    """All training targets are equal."""
+    """All training targets are equal, up to rounding."""
+
+
+class ExtremeScale(ValueError):
+    """A column's numbers are too large or too small to be standardised."""
 
 
 class PoolTooSmall(ValueError):

@@ -23,6 +23,7 @@ import numpy as np
 from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Dataset, DataSource
+from bnnbench.datasets.reading.scales import is_constant
 
 Rows = tuple[np.ndarray, np.ndarray]
 """Raw inputs and targets, before standardisation."""
@@ -76,9 +77,11 @@ def _row_hashes(rows: np.ndarray) -> Iterator[bytes]:
 
 
 def constant_columns(inputs: np.ndarray) -> list[int]:
-    """Return the numbers of the inputs that are constant over all rows."""
+    """Return the numbers of the inputs that are constant over all rows, up to rounding."""
     flat = inputs.reshape(len(inputs), -1)
-    return np.flatnonzero(flat.max(0) == flat.min(0)).tolist()
+    if np.issubdtype(flat.dtype, np.integer):
+        return np.flatnonzero(flat.max(0) == flat.min(0)).tolist()
+    return np.flatnonzero(is_constant(flat.mean(0), flat.std(0), len(flat))).tolist()
 
 
 def _events(rows: Rows) -> np.ndarray:

@@ -29,7 +29,13 @@ from bnnbench.commands.terminal.display import SECONDS_BETWEEN_LINES, display
 from bnnbench.commands.terminal.failures import print_failures
 from bnnbench.commands.terminal.interrupts import Terminated, ending_cleanly
 from bnnbench.commands.terminal.terminal import console_of, say
-from bnnbench.datasets.errors import DataDamaged, DataUnavailable, NothingToLearn, PoolTooSmall
+from bnnbench.datasets.errors import (
+    DataDamaged,
+    DataUnavailable,
+    ExtremeScale,
+    NothingToLearn,
+    PoolTooSmall,
+)
 from bnnbench.datasets.reading import files
 from bnnbench.datasets.reading.third_party_text import legible, shortened
 from bnnbench.engine.declare.description import describe
@@ -76,7 +82,7 @@ REPORTED, REPORTED_DAMAGE = 0, 3
 
 MISTAKES = (
     *(UsageError, DataUnavailable, DataDamaged, CorruptRecord, Unwritable),
-    *(NothingToLearn, PoolTooSmall, ExecutorUnavailable, NoSuchDevice),
+    *(NothingToLearn, ExtremeScale, PoolTooSmall, ExecutorUnavailable, NoSuchDevice),
 )
 """Errors that the user can fix, as their messages explain."""
 

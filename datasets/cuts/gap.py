@@ -46,7 +46,8 @@ class Gap(Derived):
         order = np.argsort(inputs[:, self.features[fold]], kind="stable")
         first, second = len(order) // 3, 2 * len(order) // 3
         outer = np.concatenate([order[:first], order[second:]])
-        return tables.split_table(inputs, targets, outer, order[first:second], table.classes)
+        parts = outer, order[first:second]
+        return tables.split_table(inputs, targets, *parts, table.classes, table.names)
 
     def fallbacks(self, part: Part | None = None) -> "tuple[Gap, ...]":
         """Return the source's fallbacks with gaps along those of the features that they have."""

@@ -49,6 +49,7 @@ class HeldOut(Derived):
             ones=source_rows.ones,
             noise_std=source_rows.noise_std,
             classes=source_rows.classes,
+            names=source_rows.names,
         )
 
     def _part_of_source(self, part: Part) -> Part:

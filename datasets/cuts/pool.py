@@ -130,8 +130,8 @@ class ActivePool(Derived):
 
     def _table(self, parts: Partition, acquired: Sequence[int]) -> Table:
         labelled = np.append(parts.train, np.array(acquired, int))
-        classes = self._table_source.table(0).classes
-        return tables.split_table(*self._rows(), labelled, parts.test, classes)
+        whole = self._table_source.table(0)
+        return tables.split_table(*self._rows(), labelled, parts.test, whole.classes, whole.names)
 
     @cached(2)
     def _rows(self) -> tuple[Shaped[np.ndarray, "rows features"], Shaped[np.ndarray, " rows"]]:

@@ -304,7 +304,8 @@ class UciClassification:
             train, test = np.split(np.arange(len(targets)), [train_rows])
         else:
             train, test = tables.stratified_split(targets, fold)
-        return tables.split_table(features.filled(train), targets, train, test, self.classes)
+        inputs = features.filled(train)
+        return tables.split_table(inputs, targets, train, test, self.classes, features.names)
 
     @cached(3)
     def _rows(self) -> _Rows:

@@ -101,7 +101,8 @@ class OwnTable:
         if not len(train) or not len(test):
             raise BadTable(f"fold {fold} of {self.name} has no training or no test rows")
         count = len(self.labels) if self.task == "classification" else 0
-        return tables.split_table(features.filled(train), targets, train, test, count)
+        inputs = features.filled(train)
+        return tables.split_table(inputs, targets, train, test, count, features.names)
 
     @cached(12)
     def load(self, fold: int) -> Dataset:

@@ -11,6 +11,7 @@ from torch import Tensor
 from bnnbench.datasets.base import Categorical, Dataset, ImageSource, Scaling, Split, check_fold
 from bnnbench.datasets.facts import Rows, facts_of
 from bnnbench.datasets.origins import Origin
+from bnnbench.datasets.reading.scales import is_constant
 
 CHUNK = 100
 """Number of images converted at a time, to bound memory."""
@@ -73,7 +74,7 @@ def channel_scaling(images: UInt8[np.ndarray, "points height width channels"]) -
     count = images.size / channels
     mean = total / count
     std = np.sqrt(np.maximum(squares / count - mean**2, 0.0))
-    std[std == 0] = 255.0  # a constant channel keeps its scale
+    std[is_constant(mean, std, int(count))] = 255.0  # a constant channel keeps its scale
     return Scaling(*(torch.tensor(values / 255).view(-1, 1, 1) for values in (mean, std)))
 
 

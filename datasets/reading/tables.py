@@ -21,6 +21,7 @@ from bnnbench.datasets.base import (
 from bnnbench.datasets.errors import NothingToLearn
 from bnnbench.datasets.facts import facts_of
 from bnnbench.datasets.origins import Origin
+from bnnbench.datasets.reading.scales import is_constant, require_ordinary_sizes, single
 
 TEST_SHARE = 0.1
 """The fraction of test rows in stratified folds."""
@@ -41,23 +42,28 @@ def load(source: TableSource, fold: int) -> Dataset:
 def standardised(table: Table, target: tuple[str, str], origin: Origin, licence: str) -> Dataset:
     """Return rows with mean 0 and std 1 over the training rows (std over n, not n - 1).
 
-    A feature that is constant in training keeps its scale and becomes 0 there, or 1 if the table's
-    `ones` lists it. Class targets stay numbers. `target` is its name and unit. Raises
-    NothingToLearn if all training targets are equal.
+    A feature that is constant in training up to rounding keeps its scale and becomes 0 there, or 1
+    if the table's `ones` lists it. Class targets stay numbers. `target` is its name and unit.
+    Raises NothingToLearn if all training targets are equal up to rounding, and ExtremeScale for a
+    column of extremely large or small numbers.
     """
+    names = _names(table)
+    require_ordinary_sizes(table.train_inputs, table.test_inputs, names)
     if table.classes:
         return _labelled(table, origin, licence)
     name, unit = target
+    require_ordinary_sizes(table.train_targets[:, None], table.test_targets[:, None], [name])
     mean, std = table.train_targets.mean(), table.train_targets.std()
-    if np.ptp(table.train_targets) == 0:
+    if is_constant(mean, std, len(table.train_targets)):
         raise NothingToLearn(
-            f"all training targets ({name}) are {mean}: there is nothing to learn; use more rows"
+            f"all training targets ({name}) are {mean:.6g}: there is nothing to learn; "
+            "use more rows"
         )
     scaling = _column_scaling(table.train_inputs, table.ones)
 
     def split(inputs: np.ndarray, targets: np.ndarray) -> Split:
-        scaled = scaling.apply(torch.from_numpy(inputs)).float()
-        return Split(scaled, torch.from_numpy((targets - mean) / std).float()[:, None])
+        scaled = single(scaling.apply(torch.from_numpy(inputs)), names)
+        return Split(scaled, single(torch.from_numpy((targets - mean) / std)[:, None], [name]))
 
     train = table.train_inputs, table.train_targets
     test = table.test_inputs, table.test_targets
@@ -73,10 +79,10 @@ def standardised(table: Table, target: tuple[str, str], origin: Origin, licence:
 
 
 def _labelled(table: Table, origin: Origin, licence: str) -> Dataset:
-    scaling = _column_scaling(table.train_inputs, table.ones)
+    names, scaling = _names(table), _column_scaling(table.train_inputs, table.ones)
 
     def split(inputs: np.ndarray, targets: np.ndarray) -> Split:
-        scaled = scaling.apply(torch.from_numpy(inputs)).float()
+        scaled = single(scaling.apply(torch.from_numpy(inputs)), names)
         return Split(scaled, torch.from_numpy(targets.astype(np.int64)))
 
     train = table.train_inputs, table.train_targets.astype(np.int64)
@@ -87,11 +93,15 @@ def _labelled(table: Table, origin: Origin, licence: str) -> Dataset:
 
 
 def _column_scaling(inputs: np.ndarray, ones: Sequence[int]) -> Scaling:
-    constant = np.ptp(inputs, axis=0) == 0  # std itself may round to a value above 0
+    mean, std = inputs.mean(0), inputs.std(0)
+    constant = is_constant(mean, std, len(inputs))
     level = np.where(np.isin(np.arange(inputs.shape[1]), ones), 1.0, 0.0)
-    mean = np.where(constant, inputs[0] - level, inputs.mean(0))
-    std = np.where(constant, 1.0, inputs.std(0))
-    return Scaling(torch.from_numpy(mean), torch.from_numpy(std))
+    mean = np.where(constant, inputs[0] - level, mean)
+    return Scaling(torch.from_numpy(mean), torch.from_numpy(np.where(constant, 1.0, std)))
+
+
+def _names(table: Table) -> tuple[str, ...]:
+    return table.names or tuple(f"x{place}" for place in range(table.train_inputs.shape[1]))
 
 
 @functools.lru_cache(maxsize=64)
@@ -124,8 +134,10 @@ def split_table(
     train: np.ndarray | slice,
     test: np.ndarray | slice,
     classes: int = 0,
+    names: tuple[str, ...] = (),
 ) -> Table:
     """Return the table with the chosen training and test rows, in that order."""
     cuts = (np.ascontiguousarray(a[rows]) for rows in (train, test) for a in (inputs, targets))
     train_inputs, train_targets, test_inputs, test_targets = cuts
-    return Table(train_inputs, train_targets, test_inputs, test_targets, classes=classes)
+    parts = train_inputs, train_targets, test_inputs, test_targets
+    return Table(*parts, classes=classes, names=names)

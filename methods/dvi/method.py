@@ -30,6 +30,7 @@ from bnnbench.methods.dvi.posterior import DviPosterior
 from bnnbench.methods.dvi.prior import InverseGamma, LayerwisePrior
 from bnnbench.methods.dvi.propagation import Covariance, propagation_rules, require_covered
 from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.scale_free import scale_free
 from bnnbench.methods.fitting.settings import require_choice, require_count, require_positive
 from bnnbench.methods.fitting.training import Schedule, Stack, check_descent
 from bnnbench.methods.moments.base import Moments
@@ -80,6 +81,7 @@ class Dvi(Stacked):
         """Compile the moments of the network's units, and their gradients."""
         fit_first_rows(replace(self, epochs=1), problem)
 
+    @scale_free
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:

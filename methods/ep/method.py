@@ -20,7 +20,7 @@ from bnnbench.methods.ep import solver
 from bnnbench.methods.ep.solver import Rows, State, Unit, Weights
 from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
-from bnnbench.methods.fitting.targets import require_output_per_target
+from bnnbench.methods.fitting.targets import require_output_per_target, target_units
 from bnnbench.methods.networks.architectures import Layer, NormalCdf, ReLU, Tanh
 from bnnbench.methods.networks.perceptron import as_perceptron
 from bnnbench.methods.predictions.predictive import GaussianPredictive
@@ -46,6 +46,9 @@ class EpPosterior:
     noise_variance: float
     unit: Unit
     diagnostics: Mapping[str, float]
+    target_mean: float = 0.0
+    target_std: float = 1.0
+    """Units of the targets, which the weights predict standardised."""
 
     def predict(
         self, inputs: Float[Tensor, "points features"], rng: torch.Generator
@@ -54,7 +57,8 @@ class EpPosterior:
         points = solver.with_one(inputs.cpu().double())
         mean, variance = solver.outputs(self.weights, points, self.unit)
         both = (mean, variance + self.noise_variance)
-        return GaussianPredictive(*(each[None, :, None].to(inputs.device) for each in both))
+        standardised = GaussianPredictive(*(e[None, :, None].to(inputs.device) for e in both))
+        return standardised.rescaled(self.target_mean, self.target_std)
 
 
 @dataclass(frozen=True)
@@ -66,8 +70,9 @@ class Ep:
     precision has the prior Gamma(noise_shape, noise_rate) unless the likelihood knows the noise.
     Each update also sets both to their expectations, given the expected squares of weights and
     residuals. The source instead uses Gaussian sites for their logarithms, and offers sparse priors
-    in addition to Gaussian ones. Inputs and targets are expected to be standardised. Float64
-    throughout.
+    in addition to Gaussian ones. Inputs are expected to be standardised. Priors are those for
+    standardised targets, whose unit makes no difference unless the problem states the prior of its
+    weights. Float64 throughout.
     """
 
     card: ClassVar[Card] = Card(
@@ -100,10 +105,16 @@ class Ep:
         """Return the posterior; raises `InferenceDiverged` if it is not finite."""
         units, unit = _network(problem)
         inputs, targets = problem.train.inputs.cpu().double(), problem.train.targets[:, 0]
-        rows = Rows(solver.with_one(inputs), targets.cpu().double())
+        target_mean, target_std = (float(each) for each in target_units(problem))
+        standardised = (targets.cpu().double() - target_mean) / target_std
+        rows = Rows(solver.with_one(inputs), standardised)
         if not (rows.inputs.isfinite().all() and rows.targets.isfinite().all()):
             raise InferenceDiverged("the training data are not finite")
-        state, last, iteration = self._start(problem, rows, units, unit, rng), math.inf, 0
+        state, last, iteration = (
+            self._start(problem, rows, units, unit, rng, target_std),
+            math.inf,
+            0,
+        )
         while True:
             iteration += 1
             weights = solver.posterior(rows, state)
@@ -128,12 +139,19 @@ class Ep:
             "limited_sites": limited,
             "units_at_work": solver.units_at_work(weights, rows.inputs, unit),
             "prior_precision": new.of_weights,
-            "noise_std": new.of_noise**-0.5,
+            "noise_std": target_std * new.of_noise**-0.5,
         }
-        return EpPosterior(weights, 1 / new.of_noise, unit, diagnostics)
+        scaled = diagnostics, target_mean, target_std
+        return EpPosterior(weights, 1 / new.of_noise, unit, *scaled)
 
     def _start(
-        self, problem: Problem, rows: Rows, units: int, unit: Unit, rng: torch.Generator
+        self,
+        problem: Problem,
+        rows: Rows,
+        units: int,
+        unit: Unit,
+        rng: torch.Generator,
+        target_std: float,
     ) -> State:
         """Return sites of h at sums of random weights, which break the symmetry of units."""
         features = rows.inputs.shape[1]
@@ -144,7 +162,7 @@ class Ep:
         if problem.prior is not None:
             of_weights = problem.prior.precision
         if isinstance(problem.likelihood, Gaussian) and problem.likelihood.noise_std is not None:
-            of_noise = problem.likelihood.noise_std**-2
+            of_noise = (problem.likelihood.noise_std / target_std) ** -2
         return State(
             torch.full_like(h, START_PRECISION),
             START_PRECISION * h,

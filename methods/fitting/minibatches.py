@@ -41,25 +41,47 @@ class Rows:
         )
 
 
+def batch_sizes(rows: int, batch_size: int, least: int = 1) -> list[int]:
+    """Return the sizes of the batches of these rows, none of them below `least`.
+
+    A smaller last batch joins the one before. Raises `Unsupported` if every batch is too small.
+    """
+    if min(rows, batch_size) < least:
+        raise Unsupported(
+            f"needed at least {least} rows in a batch, for the network's batch norm; got "
+            f"{min(rows, batch_size)}: raise batch_size, use more rows, or another norm"
+        )
+    whole, rest = divmod(rows, batch_size)
+    sizes = [batch_size] * whole
+    if rest >= least:
+        return [*sizes, rest]
+    return [*sizes[:-1], batch_size + rest] if rest else sizes
+
+
 class Minibatches:
     """The training rows of each member's problem, shuffled by the member's own stream.
 
-    Every epoch contains each row once; the last batch may be smaller. An augmentation of the data
-    draws from the same stream.
+    Every epoch contains each row once. The last batch may be smaller, but one of fewer than `least`
+    rows joins the batch before it. An augmentation of the data draws from the same stream.
     """
 
     def __init__(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator], batch_size: int
+        self,
+        problems: Sequence[Problem],
+        rngs: Sequence[torch.Generator],
+        batch_size: int,
+        least: int = 1,
     ) -> None:
         self._pool = Rows(problems)
         self._augmentations = [problem.train.augmentation for problem in problems]
         self.rows = self._pool.count
         self.streams = Streams(rngs)
         self.batch_size = min(batch_size, self.rows)
+        self.sizes = batch_sizes(self.rows, self.batch_size, least)
 
     def __len__(self) -> int:
         """Number of batches in an epoch."""
-        return -(-self.rows // self.batch_size)
+        return len(self.sizes)
 
     def epoch(
         self, members: int | None = None
@@ -72,7 +94,7 @@ class Minibatches:
             torch.randperm(self.rows, generator=rng, device=rng.device) for rng in streams.distinct
         ]
         order = self._pool.first[: len(streams)] + streams.to_members(torch.stack(drawn))
-        for index in order.split(self.batch_size, dim=1):
+        for index in order.split(self.sizes, dim=1):
             rows = index.flatten()
             inputs = self._pool.inputs.index_select(0, rows).unflatten(0, index.shape)
             yield (

@@ -1,4 +1,8 @@
-"""Agreement of a network's outputs with the targets to predict."""
+"""Agreement of a network's outputs with the targets to predict, and the targets' units."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from bnnbench.datasets.base import Categorical
 from bnnbench.methods.base import Problem, Unsupported
@@ -26,3 +30,19 @@ def require_output_per_target(problem: Problem) -> None:
         raise Unsupported(
             f"needed a network of {needed} outputs, one per target or class; got {given}"
         )
+
+
+def target_units(problem: Problem) -> tuple[Float[Tensor, " outputs"], Float[Tensor, " outputs"]]:
+    """Return mean and standard deviation of each training target, in float64; none for classes.
+
+    They are 0 and 1 if the prior of the weights is stated, since it has the targets' unit. A
+    constant target has its magnitude as deviation, or 1 if it is 0.
+    """
+    if isinstance(problem.likelihood, Categorical):
+        return torch.zeros(0, dtype=torch.float64), torch.ones(0, dtype=torch.float64)
+    targets = problem.train.targets.cpu().double()
+    if problem.prior:
+        return torch.zeros_like(targets[0]), torch.ones_like(targets[0])
+    mean, std = targets.mean(0), targets.std(0, correction=0)
+    std = torch.where(std > 0, std, mean.abs())
+    return mean, torch.where(std > 0, std, 1.0)

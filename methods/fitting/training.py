@@ -23,6 +23,7 @@ from bnnbench.methods.fitting.targets import require_output_per_target
 from bnnbench.methods.networks.architectures import Architecture, Layer
 from bnnbench.methods.networks.heteroscedastic import HeteroscedasticNetwork, gaussian_losses
 from bnnbench.methods.networks.initialisation import Initialisation
+from bnnbench.methods.networks.least_rows import least_rows
 from bnnbench.methods.networks.passes import Noise, Rule
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
@@ -99,7 +100,8 @@ class Stack:
         self.buffers = self.network.initial_buffers(
             self.weights, [problem.train.inputs for problem in problems]
         )
-        self.batches = Minibatches(problems, rngs, batch_size)
+        least = least_rows(self.network.architecture, first.input_shape)
+        self.batches = Minibatches(problems, rngs, batch_size, least)
         self.log_loss = self.weights.new_zeros(len(self.weights))
         """For a classifier, each member's summed batch losses in the latest epoch, in nats."""
         self.noise = (

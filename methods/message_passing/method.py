@@ -24,6 +24,7 @@ from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.minibatches import Rows, require_unaugmented
 from bnnbench.methods.fitting.network_posterior import convolves, draws_at_once, outputs
 from bnnbench.methods.fitting.randomness import normal, spawn
+from bnnbench.methods.fitting.scale_free import scale_free
 from bnnbench.methods.fitting.settings import require_choice, require_count, require_positive
 from bnnbench.methods.fitting.targets import require_output_per_target
 from bnnbench.methods.fitting.tf32 import without_tf32
@@ -241,6 +242,7 @@ class MessagePassing(Stacked):
             short = replace(self, iterations=(1,), noise_stds=(), predictive_variances=())
             fit_first_rows(short, problem, self.batch_size)
 
+    @scale_free
     @torch.no_grad()
     @without_tf32()
     def fit_stack(

@@ -20,6 +20,7 @@ from bnnbench.methods.card import Card
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.randomness import normal
+from bnnbench.methods.fitting.scale_free import scale_free
 from bnnbench.methods.fitting.settings import require_between, require_choice
 from bnnbench.methods.fitting.training import ObservationNoise, Schedule, Stack, check_descent
 from bnnbench.methods.moment_propagation.initialisation import Rescaling, rescale
@@ -83,6 +84,7 @@ class MomentPropagation(Stacked):
         """Compile the moments of the network's units and their gradients."""
         fit_first_rows(replace(self, epochs=1), problem)
 
+    @scale_free
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:

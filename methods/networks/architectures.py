@@ -165,7 +165,8 @@ class GaussianNoise:
 class BatchNorm:
     """Standardisation per channel over batch and positions, then scale and offset.
 
-    Source: Ioffe and Szegedy (2015). Each batch moves running statistics by `momentum`.
+    Source: Ioffe and Szegedy (2015). Each batch moves running statistics by `momentum`. In
+    training, a channel needs two values: a last batch of one row joins the batch before it.
     """
 
     momentum: float = 0.1

@@ -4,6 +4,7 @@ Source: paper 004, equations 6, 7, 9, 10 and 12 to 17.
 """
 
 import importlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,6 +14,7 @@ from typing import ClassVar, Literal, get_args
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.distributions import Normal
 
 from bnnbench.datasets.base import Categorical, Gaussian, Likelihood
 from bnnbench.methods.base import InferenceDiverged, PackageMissing, Posterior, PriorUse, Problem
@@ -29,7 +31,7 @@ from bnnbench.methods.fitting.settings import (
     require_count,
     require_positive,
 )
-from bnnbench.methods.fitting.targets import require_output_per_target
+from bnnbench.methods.fitting.targets import require_output_per_target, target_units
 from bnnbench.methods.networks.architectures import ReLU
 from bnnbench.methods.networks.perceptron import as_perceptron
 from bnnbench.methods.pbp import multinomial, reference
@@ -41,6 +43,7 @@ from bnnbench.methods.pbp.kernels.constants import (
 from bnnbench.methods.pbp.own_draws import ROWS, std_over_draws
 from bnnbench.methods.pbp.propagation import outputs
 from bnnbench.methods.pbp.state import Layout, State, initial, with_bias
+from bnnbench.methods.pbp.units import restore
 from bnnbench.methods.predictions.predictive import (
     CategoricalPredictive,
     GaussianPredictive,
@@ -67,6 +70,9 @@ class PbpPosterior:
 
     It is 1 with at most one hidden layer, where moments are exact."""
     covariances: bool = False
+    converged: bool = True
+    """False if most updates were rejected, or if the noise was learned and the training targets,
+    without the worst hundredth, have log densities below those of the Gaussian of all targets."""
 
     @property
     def diagnostics(self) -> dict[str, float]:
@@ -81,6 +87,7 @@ class PbpPosterior:
             "rejected_updates": float(state.counts[REJECTED_UPDATES]),
             "skipped_refinements": float(state.counts[SKIPPED_REFINEMENTS]),
             "std_over_draws": self.std_over_draws,
+            "converged": float(self.converged),
         }
         if isinstance(self.likelihood, Gaussian):
             values["noise_std"] = float(state.noise_variance.mean().sqrt())
@@ -102,6 +109,10 @@ class PbpPosterior:
         return GaussianPredictive(mean[None].to(inputs.device), variance[None].to(inputs.device))
 
 
+WORSE = 0.25
+"""Nats per row by which a converged fit is at most worse than the targets' mean and deviation."""
+ROWS_TO_JUDGE = 10_000
+"""Maximum number of training rows that are predicted to judge convergence."""
 KNOWN = 1e6
 """Shape of the Gamma for a known precision: its deviation is a thousandth of its mean."""
 
@@ -113,7 +124,9 @@ class Pbp(Batched):
     ReLU networks with biases, in which all sums are divided by the square root of their length.
     Each output has its own noise precision with the prior Gamma(noise_shape, noise_rate), unless
     the likelihood knows the noise; all weights share a precision with Gamma(prior_shape,
-    prior_rate). Inputs and targets are expected to be standardised. Float64 throughout.
+    prior_rate). Inputs are expected to be standardised. Priors are those for standardised targets:
+    the unit of the targets makes no difference, unless the problem states the prior of its weights.
+    Float64 throughout.
 
     Classification is our extension (multinomial.py). The defaults are paper 004's.
     """
@@ -180,7 +193,8 @@ class _Member:
     ) -> None:
         self.rng, self.likelihood = rng, problem.likelihood
         layout = Layout(_widths(problem))
-        noise = _initial_noise(method, problem.likelihood, layout.widths[-1])
+        self.units = target_units(problem)
+        noise = _initial_noise(method, problem.likelihood, self.units[1])
         prior = (method.prior_shape, method.prior_rate)
         if problem.prior:
             prior = (KNOWN, KNOWN / problem.prior.precision)
@@ -188,14 +202,14 @@ class _Member:
         self.state = initial(layout, prior, noise, learns_noise, rng)
         inputs, targets = with_bias(problem.train.inputs.flatten(1)), problem.train.targets.cpu()
         if isinstance(problem.likelihood, Gaussian):
-            targets = targets.double()
+            targets = (targets.double() - self.units[0]) / self.units[1]
         if not (inputs.isfinite().all() and targets.isfinite().all()):
             raise InferenceDiverged("the training data are not finite")
         rows = inputs, targets.contiguous()
         self.filter = backend.Filter(self.state, *rows, method.covariances)
         self.covariances = method.covariances
-        self.inputs = inputs[:, : layout.widths[0]]
-        self.rows = len(inputs)
+        self.inputs, self.targets = inputs[:, : layout.widths[0]], targets
+        self.rows, self.epochs = len(inputs), method.epochs
 
     def epoch(self) -> float:
         """Process every row once, refine the prior factors, and return the mean of -log Z."""
@@ -212,7 +226,28 @@ class _Member:
         exact = self.state.layout.hidden < 2
         checked = self.state, self.inputs[:ROWS], self.rng, self.covariances
         ratio = 1.0 if exact else std_over_draws(*checked)
-        return PbpPosterior(self.state, self.likelihood, ratio, self.covariances)
+        converged = self._converged()
+        restore(self.state, *self.units)
+        return PbpPosterior(self.state, self.likelihood, ratio, self.covariances, converged)
+
+    def _converged(self) -> bool:
+        """Return whether updates were accepted, and the fit is no worse than a constant."""
+        updates = self.rows * self.epochs * self.state.layout.weights
+        if 2 * int(self.state.counts[REJECTED_UPDATES]) > updates:
+            return False
+        if not self.state.learns_noise:
+            return True
+        mean, variance = outputs(self.state, self.inputs[:ROWS_TO_JUDGE], self.covariances)
+        targets = self.targets[: len(mean)]
+        fitted = Normal(mean, (variance + self.state.noise_variance).sqrt()).log_prob(targets)
+        constant = Normal(0.0, 1.0).log_prob(targets)
+        return bool((_typical(fitted) > _typical(constant) - WORSE).all())
+
+
+def _typical(log_densities: Float[Tensor, "rows outputs"]) -> Float[Tensor, " outputs"]:
+    """Return the mean over all but the worst hundredth of the rows, rounded up."""
+    rows = len(log_densities)
+    return log_densities.sort(0).values[min(math.ceil(rows / 100), rows - 1) :].mean(0)
 
 
 def _widths(problem: Problem) -> tuple[int, ...]:
@@ -222,10 +257,12 @@ def _widths(problem: Problem) -> tuple[int, ...]:
     return widths
 
 
-def _initial_noise(method: Pbp, likelihood: Likelihood, outputs: int) -> Float[Tensor, "outputs 2"]:
+def _initial_noise(
+    method: Pbp, likelihood: Likelihood, units: Float[Tensor, " outputs"]
+) -> Float[Tensor, "outputs 2"]:
     """Return shape and rate of each output's noise precision; known noise has mean rate/1."""
     if isinstance(likelihood, Categorical):
         return torch.empty(0, 2, dtype=torch.float64)
-    noise_std = likelihood.noise_std
-    gamma = (method.noise_shape, method.noise_rate) if noise_std is None else (2.0, noise_std**2)
-    return torch.tensor([gamma] * outputs, dtype=torch.float64)
+    if likelihood.noise_std is None:
+        return torch.tensor([[method.noise_shape, method.noise_rate]] * len(units)).double()
+    return torch.stack([torch.full_like(units, 2.0), (likelihood.noise_std / units).square()], 1)

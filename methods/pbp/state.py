@@ -42,6 +42,11 @@ class Layout:
         """The total number of rows of all layers."""
         return sum(units + 1 for units in self.widths[:-2]) + self.widths[-1]
 
+    @property
+    def weights(self) -> int:
+        """The number of weights, biases included."""
+        return sum((inputs + 1) * units for inputs, units in pairwise(self.widths))
+
     def layers(
         self, values: Float[Tensor, "rows columns"]
     ) -> list[Float[Tensor, "_units _inputs"]]:

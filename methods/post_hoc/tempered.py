@@ -38,7 +38,8 @@ class Tempered(Batched):
     """A classifier with one number that sharpens or flattens its probabilities.
 
     The temperature minimises the log loss on a fifth of the training rows, predicted by a fit to
-    the other rows; the method is then fitted to all. Order of classes and accuracy do not change.
+    the other rows, plus a penalty that keeps it near 1 where there are few; the method is then
+    fitted to all. Order of classes and accuracy do not change.
     """
 
     card: ClassVar[Card] = Card(

@@ -24,6 +24,7 @@ from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.expected_improvement import Range, Settings
 from bnnbench.methods.fitting.members import in_threads
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.fitting.scale_free import scale_free
 from bnnbench.methods.fitting.settings import require_between, require_count
 from bnnbench.methods.fitting.validation_search import tuned
 from bnnbench.methods.predictions.base import HasLogProb
@@ -72,6 +73,7 @@ class Backprop(Batched):
         """Compile the descent, and load the search."""
         fit_first_rows(replace(self, epochs=1, trials=1), problem, rows=4)
 
+    @scale_free
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:

@@ -41,6 +41,7 @@ from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.expected_improvement import Settings
 from bnnbench.methods.fitting.members import in_threads
 from bnnbench.methods.fitting.network_posterior import DiagonalGaussianPosterior
+from bnnbench.methods.fitting.scale_free import scale_free
 from bnnbench.methods.fitting.settings import (
     earlier,
     require_between,
@@ -87,6 +88,7 @@ class GravesVi(Batched):
         """Compile the descent, and load the search."""
         fit_first_rows(replace(self, epochs=1, trials=1), problem, rows=4)
 
+    @scale_free
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:

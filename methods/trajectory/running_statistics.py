@@ -4,6 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from bnnbench.methods.fitting.minibatches import batch_sizes
+from bnnbench.methods.networks.least_rows import least_rows
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
 
@@ -22,9 +24,11 @@ def recomputed(
     fresh = buffers.expand(len(weights), -1).clone()
     if not any(part.name.startswith("running") for part in network.buffers):
         return fresh
+    least = least_rows(network.architecture, network.input_shape)
+    sizes = batch_sizes(len(inputs), batch_size, least)
     for row, member in zip(fresh, weights, strict=True):
         seen = 0
-        for batch in inputs.split(batch_size):
+        for batch in inputs.split(sizes):
             seen += len(batch)
             network(
                 member[None],

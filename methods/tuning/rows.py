@@ -20,6 +20,8 @@ ENOUGH_ROWS = 2000
 """Total number of rows to hold out, if there are enough."""
 MOST_BLOCKS = 3
 FEWEST_ROWS = 2 * PARTS
+NEGLIGIBLE = 1e-4
+"""Share of a feature's largest deviation below which it counts as constant without a block."""
 
 
 @dataclass(frozen=True)
@@ -134,10 +136,25 @@ def _without(problem: Problem, block: Tensor) -> HeldOut:
 
 
 def _standardisation(fitted: Tensor, of_all: Tensor) -> tuple[Tensor, Tensor]:
-    """Return mean and standard deviation of each feature; 0 and 1 for images and constants."""
+    """Return mean and standard deviation of each feature; 0 and 1 for images and constants.
+
+    A feature that is constant only without the block loses its level.
+    """
     if fitted.ndim != 2:
         return fitted.new_zeros(()), fitted.new_ones(())
+    constant = _constant(fitted, of_all)
+    level = torch.where(_constant(of_all, of_all), 0.0, fitted[0])  # intentionally 0 or 1
     mean, std = fitted.mean(0), fitted.std(0, correction=0)
-    constant = (fitted == fitted[:1]).all(0)
-    level = torch.where((of_all == of_all[:1]).all(0), 0.0, fitted[0])  # intentionally 0 or 1
     return torch.where(constant, level, mean), torch.where(constant, 1.0, std)
+
+
+def _constant(rows: Tensor, of_all: Tensor) -> Tensor:
+    """Return which features vary in `rows` by no more than rounding.
+
+    Rounding is float32's, and `NEGLIGIBLE` times the largest deviation of all rows, since
+    standardisation may have enlarged the rounding of the original numbers.
+    """
+    rows, of_all = rows.double(), of_all.double()
+    rounding = 2 * torch.finfo(torch.float32).eps * rows.abs().amax(0)
+    negligible = NEGLIGIBLE * (of_all - of_all.mean(0)).abs().amax(0)
+    return rows.std(0, correction=0) <= rounding.maximum(negligible)

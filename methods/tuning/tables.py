@@ -139,7 +139,7 @@ def _error(prediction: object, targets: Tensor) -> float:
 def _with_held_out_temperature(
     predictions: Sequence[object], targets: Sequence[Tensor], errors: Sequence[float]
 ) -> _BlockScores:
-    """Return scores with the one temperature of maximum likelihood on all held-out rows."""
+    """Return scores with the one temperature that all held-out rows prefer."""
     log_probs = []
     for prediction in predictions:
         assert isinstance(prediction, HasProbabilities)
@@ -156,16 +156,15 @@ def _with_held_out_temperature(
 def _with_held_out_noise(
     predictions: Sequence[object], targets: Sequence[Tensor], errors: Sequence[float]
 ) -> _BlockScores:
-    """Return scores with the one noise variance of maximum likelihood on all held-out rows."""
-    residuals = []
+    """Return scores with the one noise variance that all held-out rows prefer."""
+    residuals, trained = [], []
     for prediction, target in zip(predictions, targets, strict=True):
         assert isinstance(prediction, GaussianPredictive)
+        trained.append(float(prediction.variances.double().mean()))
         residuals.append(target.double() - prediction.means.double())
     joined = torch.cat(residuals, dim=1)
     if not bool(joined.isfinite().all()):
         return _BlockScores([float("nan")] * len(targets), errors)
-    first = predictions[0]
-    assert isinstance(first, GaussianPredictive)
-    noise = best_noise(joined, float(first.variances.double().mean()))
+    noise = best_noise(joined, float(np.mean(trained)))
     means = [float(densities(part, float(np.log(noise))).mean()) for part in residuals]
     return _BlockScores(means, errors, noise)

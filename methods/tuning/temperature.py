@@ -19,6 +19,12 @@ from bnnbench.methods.predictions.predictive import CategoricalPredictive
 
 WIDEST = 20.0
 """Temperatures are searched between 1/20 and 20."""
+PRIOR_PRECISION = 10.0
+"""Precision of the normal prior of the temperature's logarithm, whose mean is 0: a factor of 1.37.
+
+On few rows the likelihood alone has its optimum at a bound, since all of them may be predicted
+right. In simulations with 10 to 1,000 training rows and precisions from 0 to 20, this one cost
+nothing beyond noise and kept the gain."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ def tempered(
 def best_temperature(
     log_probs: Float[Tensor, "rows classes"], targets: Int[Tensor, " rows"]
 ) -> float:
-    """Return the temperature of minimal log loss on these rows.
+    """Return the temperature of maximal posterior density given these rows, 1 without information.
 
     Rows whose class has probability 0 have infinite loss at any temperature and are omitted.
     """
@@ -74,13 +80,12 @@ def best_temperature(
 
     rows = torch.arange(len(targets), device=targets.device)
     possible = log_probs[rows, targets.long()] > -math.inf
-    if not possible.any():
-        return 1.0
     log_probs, targets, rows = log_probs[possible], targets[possible].long(), rows[: possible.sum()]
 
     def loss(log_temperature: float) -> float:
-        return -float(tempered(log_probs, math.exp(log_temperature))[rows, targets].mean())
+        likelihood = tempered(log_probs, math.exp(log_temperature))[rows, targets].sum()
+        return 0.5 * PRIOR_PRECISION * log_temperature**2 - float(likelihood)
 
     widest = math.log(WIDEST)
     optimum = minimize_scalar(loss, bounds=(-widest, widest), method="bounded")
-    return math.exp(float(optimum.x))
+    return math.exp(float(optimum.x)) if loss(float(optimum.x)) < loss(0.0) else 1.0

@@ -158,6 +158,24 @@ def test_rows_in_another_order_give_the_same_fit():
     torch.testing.assert_close(straight.variance, turned.variance, atol=1e-6, rtol=0)
 
 
+@pytest.mark.parametrize("noise_std", [None, 0.3])
+@pytest.mark.parametrize(("factor", "offset"), [(1e8, 0.0), (1e-8, 0.0), (1e4, 3e4)])
+def test_the_unit_of_the_targets_makes_no_difference(noise_std, factor, offset):
+    of = problem(rows=20, units=2, noise_std=noise_std, prior=None)
+    known = None if noise_std is None else noise_std * factor
+    train = Split(of.train.inputs, of.train.targets * factor + offset)
+    other = Problem(train, Gaussian(known), of.architecture)
+    one, two = fitted(of, tolerance=1e-8), fitted(other, tolerance=1e-8)
+    first, second = (each.predict(of.train.inputs, stream(0)) for each in (one, two))
+    expected = first.rescaled(offset, factor)
+    torch.testing.assert_close(second.mean, expected.mean, rtol=1e-4, atol=1e-4 * factor)
+    torch.testing.assert_close(second.variance, expected.variance, rtol=1e-4, atol=0)
+    assert two.diagnostics["converged"] == one.diagnostics["converged"]
+    assert two.diagnostics["noise_std"] == pytest.approx(
+        one.diagnostics["noise_std"] * factor, rel=1e-4
+    )
+
+
 @pytest.mark.long
 def test_two_hundred_small_data_sets_have_finite_predictions_and_say_if_they_converged():
     converged = []

@@ -33,6 +33,25 @@ def test_every_epoch_shows_each_member_each_of_its_rows_once():
         assert inputs.sort(1).values.tolist() == [list(range(10)), list(range(100, 110))]
 
 
+@pytest.mark.parametrize(
+    ("batch_size", "least", "sizes"), [(4, 1, [4, 4, 1]), (4, 2, [4, 5]), (7, 3, [9]), (9, 2, [9])]
+)
+def test_a_last_batch_that_is_too_small_joins_the_one_before(batch_size, least, sizes):
+    batches = Minibatches([numbered(0, 9)], streams(1), batch_size, least)
+    epoch = [inputs[0, :, 0] for inputs, _ in batches.epoch()]
+    assert [len(inputs) for inputs in epoch] == sizes
+    assert len(batches) == len(sizes)
+    assert torch.cat(epoch).sort().values.tolist() == list(range(9))
+    plain = [inputs[0, :, 0] for inputs, _ in Minibatches([numbered(0, 9)], streams(1), 4).epoch()]
+    assert torch.equal(torch.cat(epoch), torch.cat(plain))
+
+
+@pytest.mark.parametrize(("rows", "batch_size"), [(1, 4), (9, 1)])
+def test_batches_that_are_all_too_small_are_refused(rows, batch_size):
+    with pytest.raises(Unsupported, match=r"at least 2 rows in a batch.*got 1: raise"):
+        Minibatches([numbered(0, rows)], streams(1), batch_size, least=2)
+
+
 def test_epochs_differ_in_order():
     batches = Minibatches([numbered(0, 50)], streams(1), 50)
     (first, _), (second, _) = next(batches.epoch()), next(batches.epoch())

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from scipy.stats import norm
 from sklearn.datasets import load_digits
 
 from bnnbench.datasets.base import Categorical, Gaussian, Split
@@ -91,7 +92,7 @@ def test_one_pass_of_linear_regression_is_near_the_exact_posterior(linear):
     (mean,), (variance,) = (state.layout.layers(v) for v in (state.mean, state.variance))
     assert ((mean[0] / 5**0.5 - exact) / std).abs().max() < 1
     assert ((variance[0] / 5).sqrt() / std - 1).abs().max() < 0.25
-    assert state.noise_variance.tolist() == [0.25]
+    assert state.noise_variance.tolist() == pytest.approx([0.25])
     assert posterior.diagnostics["noise_std"] == pytest.approx(0.5)
     assert "noise_shape" not in posterior.diagnostics
 
@@ -139,13 +140,15 @@ def test_the_posterior_is_proper_and_says_how_it_went():
     assert set(posterior.diagnostics) == {
         *("prior_shape", "prior_rate", "noise_shape", "noise_rate", "noise_std"),
         *("rejected_updates", "skipped_refinements", "kept_noise_updates", "std_over_draws"),
+        "converged",
     }
-    assert posterior.diagnostics["noise_shape"] == pytest.approx(6 + 5 * 37 / 2, rel=0.2)
+    assert posterior.diagnostics["noise_shape"] == pytest.approx(6 + 5 * 37 / 2, rel=0.3)
     assert posterior.diagnostics["rejected_updates"] == 0
+    assert posterior.diagnostics["converged"] == 1
     classes = Pbp(epochs=5).fit(classification(), stream(0)).diagnostics
     assert set(classes) == {
         *("prior_shape", "prior_rate", "rejected_updates", "skipped_refinements"),
-        "std_over_draws",
+        *("std_over_draws", "converged"),
     }
 
 
@@ -258,4 +261,51 @@ Pbp(epochs=1).fit(regression(), stream(0))
 def test_known_noise_is_never_updated():
     known = Pbp(epochs=3).fit(regression(noise_std=0.3), stream(0))
     assert known.likelihood == Gaussian(0.3)
-    assert known.state.noise.tolist() == [[2.0, 0.3**2]]
+    assert known.state.noise[0].tolist() == pytest.approx([2.0, 0.3**2])
+
+
+@pytest.mark.parametrize("noise_std", [None, 0.3])
+@pytest.mark.parametrize(("factor", "offset"), [(1e8, 0.0), (1e-8, 0.0), (1e4, 3e4)])
+def test_the_unit_of_the_targets_makes_no_difference(noise_std, factor, offset):
+    plain = regression(rows=60, noise_std=noise_std)
+    targets = plain.train.targets.double()
+    other = dataclasses.replace(
+        plain,
+        train=Split(plain.train.inputs, targets * factor + offset),
+        likelihood=Gaussian(None if noise_std is None else noise_std * factor),
+    )
+    method, inputs = Pbp(epochs=5), plain.train.inputs
+    one, two = (method.fit(p, stream(1)) for p in (plain, other))
+    first, second = (p.predict(inputs, stream(2)) for p in (one, two))
+    expected = first.rescaled(offset, factor)
+    torch.testing.assert_close(second.mean, expected.mean, rtol=1e-5, atol=1e-5 * factor)
+    torch.testing.assert_close(second.variance, expected.variance, rtol=1e-5, atol=0)
+    assert two.diagnostics["noise_std"] == pytest.approx(one.diagnostics["noise_std"] * factor)
+    assert one.diagnostics["converged"] == two.diagnostics["converged"] == 1
+
+
+def test_an_outlier_that_dominates_is_survived_or_marked():
+    rng, converged = stream(1), []
+    inputs = torch.randn(200, 4, generator=rng)
+    clean = inputs @ torch.tensor([[0.8], [-0.5], [0.2], [0.0]])
+    clean = clean + 0.3 * torch.randn(200, 1, generator=rng)
+    for seed in range(6):
+        targets = clean.clone()
+        targets[seed] = 1e3
+        mean, std = targets.mean(), targets.std(correction=0)
+        problem = Problem(Split(inputs, (targets - mean) / std), Gaussian(None), mlp([50], 1))
+        posterior = Pbp().fit(problem, stream(seed))
+        truth = (clean - mean) / std
+        log_prob = float(posterior.predict(inputs, stream(0)).log_prob(truth).mean())
+        constant = norm.logpdf(truth.numpy()).mean()
+        converged.append(posterior.diagnostics["converged"])
+        assert log_prob > constant - 1 or converged[-1] == 0
+    assert 0 in converged
+
+
+def test_a_filter_that_rejects_its_updates_has_not_converged():
+    plain = regression(rows=40)
+    problem = dataclasses.replace(
+        plain, train=Split(plain.train.inputs * 1e30, plain.train.targets)
+    )
+    assert Pbp(epochs=2).fit(problem, stream(0)).diagnostics["converged"] == 0

@@ -1,12 +1,13 @@
-"""Temperatures, compared with logistic regression; ranks and accuracy stay the same."""
+"""Temperatures, compared with logistic losses and a normal prior; ranks and accuracy stay."""
 
 import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import pytest
 import torch
-from sklearn.linear_model import LogisticRegression
+from scipy.stats import norm
 
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import InferenceDiverged, Unsupported
@@ -15,6 +16,7 @@ from bnnbench.methods.post_hoc.tempered import Tempered
 from bnnbench.methods.predictions.predictive import CategoricalPredictive
 from bnnbench.methods.tuning.method import Tuned
 from bnnbench.methods.tuning.temperature import (
+    PRIOR_PRECISION,
     TemperedPosterior,
     best_temperature,
     mixture_log_probs,
@@ -25,14 +27,48 @@ from tests.methods.problems import classification, regression, stream
 QUICK = AdamW(epochs=3, batch_size=8)
 
 
-def test_two_classes_give_the_slope_of_a_logistic_regression_without_intercept():
+def test_two_classes_give_the_slope_of_a_logistic_regression_with_a_prior():
     rng = stream(0)
     logits = 3 * torch.randn(400, 1, generator=rng, dtype=torch.float64)
     targets = (torch.rand(400, 1, generator=rng) < (0.4 * logits).sigmoid()).long()[:, 0]
-    fit = LogisticRegression(C=math.inf, fit_intercept=False, tol=1e-10).fit(logits, targets)
+    slopes = np.exp(np.linspace(math.log(1 / 20), math.log(20), 20_001))
+    signed = (logits[:, 0] * (2 * targets - 1)).numpy()
+    losses = sum(np.logaddexp(0, -slopes * each) for each in signed)
+    posterior = losses - norm.logpdf(np.log(slopes), scale=PRIOR_PRECISION**-0.5)
     log_probs = torch.cat([-logits / 2, logits / 2], 1).log_softmax(1)
     found = best_temperature(log_probs, targets)
-    assert 1 / found == pytest.approx(float(fit.coef_[0, 0]), rel=1e-4)
+    assert 1 / found == pytest.approx(slopes[posterior.argmin()], rel=1e-3)
+
+
+def test_rows_without_information_leave_the_temperature_at_1():
+    flat = torch.full((10, 3), -math.log(3), dtype=torch.float64)
+    assert best_temperature(flat, torch.arange(10) % 3) == 1.0
+    assert best_temperature(flat[:0], torch.arange(0)) == 1.0
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_few_rows_that_are_all_right_or_all_wrong_move_the_temperature_little(label):
+    log_probs = torch.tensor([[0.6, 0.4]]).double().log().expand(5, 2)
+    found = best_temperature(log_probs, torch.full((5,), label))
+    assert 0.8 < found < 1.25
+    assert (found > 1) == (label == 1)
+
+
+@pytest.mark.parametrize("rows", [2, 4, 10, 20, 200])
+@pytest.mark.parametrize("sharpness", [1.0, 3.0])
+def test_a_temperature_of_few_rows_costs_no_more_than_noise(rows, sharpness):
+    """The expected loss is that under the distribution from which the labels are drawn."""
+    rng, changes = stream(2), []
+    for _ in range(100):
+        honest = torch.randn(rows, 3, generator=rng, dtype=torch.float64).log_softmax(1)
+        targets = torch.multinomial(honest.exp(), 1, generator=rng)[:, 0]
+        temperature = best_temperature((sharpness * honest).log_softmax(1), targets)
+        fresh = torch.randn(500, 3, generator=rng, dtype=torch.float64).log_softmax(1)
+        plain = (sharpness * fresh).log_softmax(1)
+        changes.append(float((fresh.exp() * (plain - tempered(plain, temperature))).sum(1).mean()))
+    worse, error = np.mean(changes), np.std(changes) / len(changes) ** 0.5
+    assert worse < max(0.005, 2 * error)
+    assert worse < -0.05 or sharpness == 1.0 or rows < 10
 
 
 def test_a_known_temperature_is_found_again():

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import torch
+from scipy.stats import norm
 
 from bnnbench.datasets.base import Gaussian
 from bnnbench.methods.adamw import AdamW
@@ -16,8 +17,10 @@ from bnnbench.methods.libraries.sklearn_boosting import SklearnBoosting
 from bnnbench.methods.marginal import Marginal
 from bnnbench.methods.mc_dropout import McDropout
 from bnnbench.methods.tuning.method import Tuned
+from bnnbench.methods.tuning.noise import PRIOR_ROWS
 from bnnbench.methods.tuning.posterior import TunedPosterior, choose
 from bnnbench.methods.tuning.tables import Tables
+from bnnbench.methods.tuning.temperature import PRIOR_PRECISION
 from tests.methods.problems import classification, regression, stream, streams
 from tests.methods.tuning.fakes import Parabola
 
@@ -195,8 +198,10 @@ def test_the_temperature_of_a_cell_is_the_best_for_all_its_blocks():
     for temperature in grid:
         scaled = (joined / temperature).log_softmax(1)
         losses.append(-float(scaled[torch.arange(len(targets)), targets].mean()))
-    assert posterior.search.temperature[0, 0] == pytest.approx(grid[np.argmin(losses)], rel=2e-3)
-    assert -posterior.search.scores[0, 0] == pytest.approx(min(losses), abs=1e-6)
+    prior = norm.logpdf(np.log(grid), scale=PRIOR_PRECISION**-0.5)
+    best = np.argmin(len(targets) * np.array(losses) - prior)
+    assert posterior.search.temperature[0, 0] == pytest.approx(grid[best], rel=2e-3)
+    assert -posterior.search.scores[0, 0] == pytest.approx(losses[best], abs=1e-4)
 
 
 def test_held_out_noise_agrees_with_the_held_out_residuals():
@@ -205,10 +210,13 @@ def test_held_out_noise_agrees_with_the_held_out_residuals():
     posterior = tuned.fit(problem, stream(5))
     assert isinstance(posterior, TunedPosterior)
     search, cell = posterior.search, (posterior.trial, posterior.rung)
-    assert search.noise_variance[cell] == pytest.approx(search.error[cell].mean())
+    rows, errors = sum(search.rows), search.error[cell].mean()
+    trained = (search.noise_variance[cell] * (rows + PRIOR_ROWS) - rows * errors) / PRIOR_ROWS
+    assert 0.01 < trained < 2.0
     variances = posterior.predict(problem.train.inputs, stream(0)).variances  # pyright: ignore[reportAttributeAccessIssue]
     assert variances.unique().tolist() == pytest.approx([search.noise_variance[cell]], rel=1e-6)
-    scores = -0.5 * np.log(2 * np.pi * search.noise_variance) - 0.5
+    noise, errors = search.noise_variance, search.error.mean(-1)
+    scores = -0.5 * (np.log(2 * np.pi * noise) + errors / noise)
     assert search.scores == pytest.approx(scores, abs=1e-6)
 
 

@@ -84,6 +84,27 @@ def test_a_known_noise_is_rescaled_and_constants_stay():
     assert torch.equal(case.problem.train.inputs[:, 1:], inputs[:24, 1:])
 
 
+@pytest.mark.parametrize("level", [0.3, 300.0])
+def test_a_feature_or_target_that_is_rounding_without_the_block_keeps_its_scale(level):
+    numbers = np.full(30, np.float32(level), np.float64)
+    numbers[::2] = np.nextafter(np.float32(level), np.float32(2 * level))
+    numbers[7] = level + 1
+    odd = torch.from_numpy((numbers - numbers.mean()) / numbers.std()).float()[:, None]
+    inputs = torch.cat([torch.randn(30, 1), odd], 1)
+    cases = held_out(Problem(Split(inputs, odd), Gaussian(), (Linear(1),)), 5)
+    (without,) = [case for case in cases if (case.block.targets > 1).any()]
+    assert without.target_std == 1.0
+    assert without.inputs[:, 1].abs().max() < 10
+    assert without.problem.train.inputs[:, 1].abs().max() < 0.01
+
+
+def test_a_feature_of_a_high_level_is_standardised_without_the_block():
+    times = 1.7e9 + 1e5 * torch.randn(30, 1, dtype=torch.float64)
+    problem = Problem(Split(times.float(), torch.randn(30, 1)), Gaussian(), (Linear(1),))
+    (case,) = held_out(problem, 1)
+    assert float(case.problem.train.inputs.std(correction=0)) == pytest.approx(1.0, rel=1e-3)
+
+
 def test_equal_inputs_share_a_block():
     rng = torch.Generator().manual_seed(3)
     inputs = torch.randn(60, 2, generator=rng)[torch.randint(60, (400,), generator=rng)]
@@ -107,25 +128,39 @@ def test_too_few_rows_are_refused():
         held_out(regression(rows=9), 1)
 
 
-def test_noise_of_a_point_estimate_is_its_mean_squared_error():
+def test_noise_of_a_point_estimate_is_a_mean_square_with_that_of_training():
     errors = torch.tensor([0.04, 0.09, 0.01, 0.16]).sqrt()[None, :, None]
-    noise = best_noise(errors, 1.0)
-    assert noise == pytest.approx(0.075)
+    assert best_noise(errors, 1.0) == pytest.approx((8 * 1.0 + 4 * 0.075) / 12)
+    many = errors.repeat(1, 10_000, 1)
+    assert best_noise(many, 1.0) == pytest.approx(0.075, rel=1e-2)
     row = torch.tensor([[[math.sqrt(0.05)]]], dtype=torch.float64)
-    assert log_likelihood(row, math.log(noise)) == pytest.approx(0.042861716184907)
+    assert log_likelihood(row, math.log(0.075)) == pytest.approx(0.042861716184907)
 
 
-def test_noise_of_a_mixture_is_the_most_likely():
+def test_noise_of_a_mixture_is_the_most_probable():
     rng = torch.Generator().manual_seed(1)
     errors = torch.randn(7, 40, 1, generator=rng, dtype=torch.float64)
 
-    def loss(log_variance: float) -> float:
-        densities = norm.logpdf(errors[..., 0].numpy(), scale=math.exp(log_variance / 2))
-        return -np.mean(np.logaddexp.reduce(densities, 0) - math.log(7))
+    def loss(log_variance: float, prior_rows: float = 8.0) -> float:
+        std = math.exp(log_variance / 2)
+        rows = np.logaddexp.reduce(norm.logpdf(errors[..., 0].numpy(), scale=std), 0) - math.log(7)
+        return -rows.sum() - prior_rows * norm.logpdf(math.sqrt(0.3), scale=std)
 
     best = minimize_scalar(loss, bounds=(-6, 3), method="bounded", options={"xatol": 1e-8})
     assert math.log(best_noise(errors, 0.3)) == pytest.approx(best.x, abs=2e-4)
-    assert log_likelihood(errors, 0.4) == pytest.approx(-loss(0.4))
+    assert log_likelihood(errors, 0.4) == pytest.approx(-loss(0.4, 0) / 40)
+
+
+@pytest.mark.parametrize("rows", [6, 12, 30, 600])
+@pytest.mark.parametrize("share", [1.0, 0.5, 0.01])
+def test_noise_of_few_rows_costs_no_more_than_noise(rows, share):
+    """Training finds a share of the true variance, 1; the expected loss is in closed form."""
+    errors = torch.randn(300, rows, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    found = np.array([best_noise(each[None, :, None], share) for each in errors])
+    losses = [0.5 * (1 / variance + np.log(variance)) for variance in (found, share)]
+    change = losses[0] - losses[1]
+    assert change.mean() < 0.03
+    assert change.mean() < -0.03 or share == 1.0
 
 
 def a_search(scores, rows=(10, 10)) -> Search:

@@ -1,0 +1,92 @@
+"""Fits of targets whose scale is far from 1, by methods made for standardised targets."""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from bnnbench.datasets.base import Gaussian
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.fitting.targets import target_units
+from bnnbench.methods.predictions.base import Predictive, require
+from bnnbench.methods.predictions.predictive import RealPredictive
+
+ORDINARY = 1e-2, 1e2
+"""Standard deviations of targets that are fitted as they are."""
+
+Fit = TypeVar("Fit", bound=Callable[..., list])
+
+
+@dataclass(frozen=True)
+class Rescaled:
+    """A posterior for standardised targets, whose predictions are in the targets' unit."""
+
+    posterior: Posterior
+    mean: float
+    std: float
+
+    @property
+    def diagnostics(self) -> Mapping[str, float]:
+        """Diagnostics of the fit, with the noise in the targets' unit."""
+        values = dict(self.posterior.diagnostics)
+        return values | {k: self.std * v for k, v in values.items() if k == "noise_std"}
+
+    def predict(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Predictive:
+        """Return the predictive distribution of each point."""
+        prediction = self.posterior.predict(inputs, rng)
+        require(prediction, "rescaled")
+        return cast(RealPredictive, prediction).rescaled(self.mean, self.std)
+
+
+def scale_free(fit: Fit) -> Fit:
+    """Return the fit of several problems, standardising single targets of an extreme scale."""
+
+    @functools.wraps(fit)
+    def fitted(
+        method: Any, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        units = [_extreme_units(problem) for problem in problems]
+        if not any(units):
+            return fit(method, problems, rngs)
+        results = fit(method, [_standardised(*p) for p in zip(problems, units, strict=True)], rngs)
+        return [
+            Rescaled(result, *unit)
+            if unit and not isinstance(result, InferenceDiverged)
+            else result
+            for result, unit in zip(results, units, strict=True)
+        ]
+
+    return cast(Fit, fitted)
+
+
+def _rescaled(
+    result: Posterior | InferenceDiverged, units: tuple[float, float] | None
+) -> Posterior | InferenceDiverged:
+    if units is None or isinstance(result, InferenceDiverged):
+        return result
+    return Rescaled(result, *units)
+
+
+def _extreme_units(problem: Problem) -> tuple[float, float] | None:
+    """Return mean and deviation of a single target if the latter is extreme."""
+    mean, std = target_units(problem)
+    low, high = ORDINARY
+    if len(std) != 1 or low <= float(std) <= high:
+        return None
+    return float(mean), float(std)
+
+
+def _standardised(problem: Problem, units: tuple[float, float] | None) -> Problem:
+    if units is None:
+        return problem
+    mean, std = units
+    targets = ((problem.train.targets.double() - mean) / std).to(problem.train.targets)
+    known = cast(Gaussian, problem.likelihood).noise_std
+    likelihood = Gaussian(None if known is None else known / std)
+    return replace(problem, train=replace(problem.train, targets=targets), likelihood=likelihood)

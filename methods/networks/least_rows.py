@@ -1,0 +1,38 @@
+"""The smallest batch that a network accepts in training."""
+
+from functools import lru_cache
+
+import torch
+
+from bnnbench.methods.networks.architectures import Architecture, BatchNorm, TorchModule
+from bnnbench.methods.networks.shapes import Shape, walk
+from bnnbench.methods.networks.torch_network import TorchNetwork
+
+REFUSAL = "more than 1 value per channel"
+"""Words of PyTorch's error for statistics of a single number."""
+
+
+@lru_cache(64)
+def least_rows(architecture: Architecture, input_shape: Shape) -> int:
+    """Return the least number of rows in a training batch: 1, or 2 if one row has no variance.
+
+    A batch norm needs two values per channel. Networks that may have one are tried with one row.
+    """
+    layers = (placed.layer for placed in walk(architecture, input_shape))
+    if not any(isinstance(layer, BatchNorm | TorchModule) for layer in layers):
+        return 1
+    try:
+        _train_on_one_row(TorchNetwork(architecture, input_shape))
+    except ValueError as error:
+        if REFUSAL not in str(error):
+            raise
+        return 2
+    return 1
+
+
+@torch.no_grad()
+def _train_on_one_row(network: TorchNetwork) -> None:
+    rng = torch.Generator().manual_seed(0)
+    weights, inputs = network.initial_weights([rng]), torch.zeros(1, 1, *network.input_shape)
+    buffers = network.initial_buffers(weights, [inputs[0]])
+    network(weights, inputs, buffers=buffers, training=True, rngs=[rng])
