@@ -3,18 +3,18 @@
 import dataclasses
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
-from bnnbench.engine.method_settings.labels import differences, with_differences
-from bnnbench.engine.method_settings.requested import method_of
+from bnnbench.engine.method_settings.spelling import check_methods
 from bnnbench.methods.card import PROBLEMS
-from bnnbench.suites.check.results import Result, Results, checked
-from bnnbench.suites.check.small import quick
 from bnnbench.wording import UsageError, listed
+
+if TYPE_CHECKING:
+    from bnnbench.suites.check.results import Result, Results
 
 KEPT, MISUSED, BROKEN = 0, 2, 3
 """Exit codes."""
@@ -43,10 +43,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     console = Console(highlight=False, markup=False, soft_wrap=True)
     try:
+        check_methods(options.methods)
+        from bnnbench.engine.method_settings.requested import method_of  # this imports torch
+
         methods = {name: method_of(name) for name in options.methods}
     except UsageError as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return MISUSED
+    from bnnbench.suites.check.small import quick
+
     codes = [
         _check(name, method if options.as_given else quick(method), console)
         for name, method in methods.items()
@@ -55,6 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _check(name: str, method: Any, console: Console) -> int:
+    from bnnbench.engine.method_settings.labels import differences, with_differences
+    from bnnbench.suites.check.results import checked
+
     settings = differences(method) if dataclasses.is_dataclass(method) else {}
     console.print(legible(f"Checks of {with_differences(name.partition('(')[0], settings)}"))
     with console.status("") as status:
@@ -64,7 +72,7 @@ def _check(name: str, method: Any, console: Console) -> int:
     return BROKEN if results.failed else KEPT
 
 
-def _page(results: Results) -> Iterator[str]:
+def _page(results: "Results") -> Iterator[str]:
     """Yield the lines of a page on the checks of a method."""
     yield ""
     for kind in results.taken:
@@ -83,7 +91,7 @@ def _page(results: Results) -> Iterator[str]:
         yield f"The method fulfils the contract: {len(carried_out)} checks passed."
 
 
-def _lines(result: Result) -> Iterator[str]:
+def _lines(result: "Result") -> Iterator[str]:
     if result.reason:
         yield f"  -       {result.title}: does not apply, {result.reason}"
     elif not result.failures:
