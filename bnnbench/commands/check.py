@@ -2,6 +2,7 @@
 
 import dataclasses
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,10 @@ from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.method_settings.spelling import check_methods
 from bnnbench.methods.card import PROBLEMS
-from bnnbench.wording import UsageError, listed
+from bnnbench.wording import UsageError, counted, listed
 
 if TYPE_CHECKING:
+    from bnnbench.suites.check.odd_answers import OddAnswer
     from bnnbench.suites.check.results import Result, Results
 
 KEPT, MISUSED, BROKEN = 0, 2, 3
@@ -69,7 +71,7 @@ def _check(name: str, method: Any, console: Console) -> int:
         results = checked(method, lambda title: status.update(legible(title)))
     for line in _page(results):
         console.print(legible(line))
-    return BROKEN if results.failed else KEPT
+    return BROKEN if results.failed or results.faults else KEPT
 
 
 def _page(results: "Results") -> Iterator[str]:
@@ -83,12 +85,34 @@ def _page(results: "Results") -> Iterator[str]:
     for result in results.checks:
         yield from _lines(result)
     yield ""
+    yield from _odd_lines(results.odd)
     failed = len(results.failed)
     carried_out = [result for result in results.checks if not result.reason]
     if failed:
         yield f"The method violates the contract: {failed} of {len(carried_out)} checks failed."
+    elif faults := len(results.faults):
+        odd = (
+            f"{faults} of {counted(len({answer.problem for answer in results.odd}), 'odd problem')}"
+        )
+        yield f"The method violates the contract: FAILED on {odd}."
     else:
         yield f"The method fulfils the contract: {len(carried_out)} checks passed."
+
+
+def _odd_lines(answers: "Sequence[OddAnswer]") -> Iterator[str]:
+    """Yield a section on odd problems: a line for each, or for each kind if answers differ."""
+    if not answers:
+        return
+    yield "Odd problems:"
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for answer in answers:
+        state = "FAULT" if answer.state == "fault" else answer.state
+        alike.setdefault((answer.problem, state, answer.reason), []).append(answer.kind)
+    whole = Counter(problem for problem, *_ in alike)
+    for (problem, state, reason), kinds in alike.items():
+        where = f" ({listed([PROBLEMS[kind] for kind in kinds])})" if whole[problem] > 1 else ""
+        yield f"  {state:7} {problem}{where}{reason and f': {reason}'}"
+    yield ""
 
 
 def _lines(result: "Result") -> Iterator[str]:
