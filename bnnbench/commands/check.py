@@ -91,10 +91,7 @@ def _page(results: "Results") -> Iterator[str]:
     if failed:
         yield f"The method violates the contract: {failed} of {len(carried_out)} checks failed."
     elif faults := len(results.faults):
-        odd = (
-            f"{faults} of {counted(len({answer.problem for answer in results.odd}), 'odd problem')}"
-        )
-        yield f"The method violates the contract: FAILED on {odd}."
+        yield f"The method violates the contract: it FAILED on {counted(faults, 'odd problem')}."
     else:
         yield f"The method fulfils the contract: {len(carried_out)} checks passed."
 

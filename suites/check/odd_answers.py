@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bnnbench.methods.base import InferenceDiverged, Problem, Unsupported
+from bnnbench.methods.base import InferenceDiverged, PackageMissing, Problem, Unsupported
 from bnnbench.suites.check.fits import explained
 from bnnbench.suites.check.odd_problems import ODD, Odd
 from bnnbench.suites.check.problems import PROBLEMS, stream
@@ -47,6 +47,8 @@ def _answer(method: Any, problem: Problem, odd: Odd) -> tuple[State, str]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             converged = _converged(method, odd.change(problem), odd)
+    except PackageMissing:
+        raise
     except Unsupported as error:
         return ("refused", str(error)) if str(error) else ("fault", "Unsupported without a reason")
     except InferenceDiverged as error:

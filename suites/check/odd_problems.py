@@ -13,14 +13,16 @@ from bnnbench.methods.networks.architectures import BatchNorm
 from bnnbench.suites.check.problems import stream
 from bnnbench.suites.check.small import SMALL
 
-FEATURES = 500
-"""Features of the problem with many."""
+FEATURES, ROWS = 500, 37
+"""Features of the problem with many, and its rows, which are those of the ordinary problems."""
 
 
 @dataclass(frozen=True)
 class Odd:
     """A change of a problem, or of the inputs whose targets are predicted."""
 
+    meaning: str
+    """A phrase that says what is odd."""
     change: Callable[[Problem], Problem] = lambda problem: problem
     inputs: Callable[[Tensor], Tensor] = lambda inputs: inputs
     of_classes: bool | None = None
@@ -86,20 +88,31 @@ def _lone_row(problem: Problem) -> Problem:
 
 
 ODD: Mapping[str, Odd] = {
-    "few rows": Odd(with_rows(5)),
-    "one row": Odd(with_rows(1)),
-    "one row more than a batch": Odd(_lone_row),
-    "duplicated rows": Odd(with_inputs(lambda x: x[:1].expand_as(x).clone())),
-    "one feature": Odd(with_inputs(lambda x: x[:, :1])),
-    "many features": Odd(with_inputs(_many_features)),
-    "constant column": Odd(with_inputs(_constant_column)),
-    "constant target": Odd(with_targets(torch.ones_like), of_classes=False),
-    "huge scale": Odd(_scaled(1e6)),
-    "tiny scale": Odd(_scaled(1e-6)),
-    "outlier": Odd(with_targets(_outlier), of_classes=False),
-    "missing class": Odd(with_targets(lambda y: y.clamp(max=1)), of_classes=True),
-    "one class": Odd(with_targets(torch.ones_like), of_classes=True),
-    "far inputs": Odd(inputs=lambda x: 100 * x),
-    "no rows to predict": Odd(inputs=lambda x: x[:0]),
-}
+    "few rows": Odd("five training rows", with_rows(5)),
+    "one row": Odd("a single training row", with_rows(1)),
+    "one row more than a batch": Odd("a batch norm, and a lone row in the last batch", _lone_row),
+    "duplicated rows": Odd(
+        "equal inputs in all rows", with_inputs(lambda x: x[:1].expand_as(x).clone())
+    ),
+    "one feature": Odd("a single feature", with_inputs(lambda x: x[:, :1])),
+    "many features": Odd(f"{FEATURES} features in {ROWS} rows", with_inputs(_many_features)),
+    "constant column": Odd("a feature that is 5 in all rows", with_inputs(_constant_column)),
+    "constant target": Odd(
+        "the target 1 in all rows", with_targets(torch.ones_like), of_classes=False
+    ),
+    "huge scale": Odd("inputs and real targets times a million", _scaled(1e6)),
+    "tiny scale": Odd("inputs and real targets divided by a million", _scaled(1e-6)),
+    "outlier": Odd(
+        "a target that is a thousand deviations away", with_targets(_outlier), of_classes=False
+    ),
+    "missing class": Odd(
+        "three classes, of which rows have two", with_targets(lambda y: y.clamp(max=1)),
+        of_classes=True,
+    ),
+    "one class": Odd(
+        "three classes, of which rows have one", with_targets(torch.ones_like), of_classes=True
+    ),
+    "far inputs": Odd("predictions at inputs times a hundred", inputs=lambda x: 100 * x),
+    "no rows to predict": Odd("predictions for no inputs", inputs=lambda x: x[:0]),
+}  # fmt: skip
 """Name → the odd problem."""

@@ -93,16 +93,20 @@ def _labels(suite: str) -> Mapping[str, set[str]]:
     return labels
 
 
-def _classes(value: ast.expr, trees: Sequence[ast.Module]) -> set[str]:
-    """Return the classes whose instances an expression makes, or a name is assigned."""
+def _classes(value: ast.expr, trees: Sequence[ast.Module], above: Sequence[str] = ()) -> set[str]:
+    """Return the classes whose instances an expression makes, or a name is assigned.
+
+    `above` are the names whose assignments lead to the expression.
+    """
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
         name = value.func.id
         around = name in ("replace", "Tuned") and value.args
-        return _classes(value.args[0], trees) if around else {name}
-    if not isinstance(value, ast.Name):
+        return _classes(value.args[0], trees, above) if around else {name}
+    if not isinstance(value, ast.Name) or value.id in above:
         return {""}
     assigned = [s.value for tree in trees for s in tree.body if _binds(s, value.id)]
-    return {name for one in assigned for name in _classes(one, trees)} or {""}
+    names = (*above, value.id)
+    return {kind for one in assigned for kind in _classes(one, trees, names)} or {""}
 
 
 def _binds(statement: ast.stmt, name: str) -> TypeGuard[ast.Assign]:

@@ -1,5 +1,7 @@
 """Answers to odd problems are told apart, and every odd problem is odd."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -75,13 +77,14 @@ def test_there_are_fifteen():
     assert len(ODD) == 15
 
 
-def test_a_fault_violates_the_contract_and_is_named_on_the_page(capsys, monkeypatch):
+def test_a_fault_violates_the_contract_and_is_named_on_the_page():
     method = broken(fit=fit_with_a_spread)
     results = checked(method)
     assert [*results.faults] == ["one row", "constant target"]
     page = "\n".join(command._page(results))
     assert "FAULT   constant target" in page
     assert "fine    few rows" in page
+    assert "FAILED on 2 odd problems" in "\n".join(command._page(replace(results, checks=())))
 
 
 @pytest.mark.long
