@@ -47,7 +47,7 @@ class Untrained:
         Raises `Unsupported` for a regression.
         """
         require_classes(self, problem.likelihood)
-        stack = Stack([problem], [rng], batch_size=1)
+        stack = Stack([problem], [rng], batch_size=2)  # not used; a batch norm needs two rows
         settings = self.initialisation, self.formulas
         rescale(stack.network, stack.weights, [problem], [rng], *settings)
         return ApproximatePosterior(stack.posterior(0), problem.architecture, "ap2", self.formulas)

@@ -99,9 +99,10 @@ def _origin(name: str, module: str) -> tuple[str, str]:
     for statement in _tree(module):
         if isinstance(statement, ast.ClassDef) and statement.name == name:
             return module, name
-        for alias in statement.names if isinstance(statement, ast.ImportFrom) else ():
-            if (alias.asname or alias.name) == name:
-                return origin_of(statement, package), alias.name
+        if isinstance(statement, ast.ImportFrom):
+            for alias in statement.names:
+                if (alias.asname or alias.name) == name:
+                    return origin_of(statement, package), alias.name
     return "builtins" if name == "object" else "", name
 
 
