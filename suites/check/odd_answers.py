@@ -62,8 +62,8 @@ def _answer(method: Any, problem: Problem, odd: Odd) -> tuple[State, str]:
 def _is_refusal(error: Exception, method: Any) -> bool:
     """Return whether a method's own file raises a ValueError with a message, not as Unsupported."""
     place = traceback.extract_tb(error.__traceback__)[-1]
-    own = place.filename == sys.modules[type(method).__module__].__file__
-    return type(error) is ValueError and own and bool(str(error))
+    in_its_file = place.filename == sys.modules[type(method).__module__].__file__
+    return type(error) is ValueError and in_its_file and bool(str(error))
 
 
 def _converged(method: Any, problem: Problem, odd: Odd) -> bool:

@@ -66,7 +66,7 @@ def _fields(kind: ast.ClassDef, module: str) -> tuple[str, ...] | None:
             return None
         names |= dict.fromkeys(inherited)
     if any("dataclass" in ast.unparse(decorator) for decorator in kind.decorator_list):
-        names |= dict.fromkeys(_own(kind))
+        names |= dict.fromkeys(_declared(kind))
     return tuple(names)
 
 
@@ -78,12 +78,12 @@ def _of_base(base: ast.expr, module: str) -> tuple[str, ...] | None:
     origin, name = _origin(head.id, module)
     if origin in WITHOUT_FIELDS:
         return ()
-    found = (s for s in _tree(origin) if isinstance(s, ast.ClassDef) and s.name == name)
-    kind = next(found, None)
+    kinds = (s for s in _tree(origin) if isinstance(s, ast.ClassDef) and s.name == name)
+    kind = next(kinds, None)
     return _fields(kind, origin) if kind else None
 
 
-def _own(kind: ast.ClassDef) -> Iterator[str]:
+def _declared(kind: ast.ClassDef) -> Iterator[str]:
     """Yield the names of a class's own fields that its constructor takes."""
     for statement in kind.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
