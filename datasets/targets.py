@@ -9,8 +9,7 @@ def check_rows(split: Split, likelihood: Likelihood) -> None:
     """Raise ValueError, with cause and cure, unless rows can be fitted under the likelihood.
 
     There are rows, each with a target: a label of type int64 from 0 to `classes` - 1, or `outputs`
-    finite real numbers. Inputs are real numbers; infinite ones are left to methods, whose fits then
-    diverge.
+    real numbers. Infinities and NaN are left to methods, whose fits then diverge.
     """
     inputs, targets = split.inputs, split.targets
     if not targets.ndim or len(inputs) != len(targets):
@@ -53,8 +52,6 @@ def _check_numbers(targets: Tensor) -> None:
             f"targets of a regression have shape {tuple(targets.shape)}: give a row and a column "
             "for each output, such as targets[:, None] for one"
         )
-    if not targets.isfinite().all():
-        raise ValueError("targets contain NaN or infinity: leave these rows out")
 
 
 def _kind(values: Tensor) -> str:
