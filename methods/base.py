@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Likelihood, Split
+from bnnbench.datasets.targets import check_rows
 from bnnbench.methods.networks.architectures import Architecture
 from bnnbench.methods.networks.priors import FixedPrecision
 from bnnbench.methods.predictions.predictive import Predictive
@@ -20,7 +21,10 @@ the posterior under another prior. `none`: at no posterior (a point estimate, an
 
 @dataclass(frozen=True)
 class Problem:
-    """Everything that a method may know. Test data has no way in."""
+    """Everything that a method may know. Test data has no way in.
+
+    Raises ValueError for rows that no method can fit under the likelihood.
+    """
 
     train: Split
     likelihood: Likelihood
@@ -29,6 +33,9 @@ class Problem:
     """The prior of the weights, if the target posterior is stated. A method whose `prior_use` is
     "given" uses it instead of its own settings.
     """
+
+    def __post_init__(self) -> None:
+        check_rows(self.train, self.likelihood)
 
     @property
     def input_shape(self) -> tuple[int, ...]:

@@ -20,12 +20,12 @@ from jaxtyping import Float, Float64, Int
 from torch import Tensor
 from torch.nn import functional
 
-from bnnbench.datasets.base import Categorical
 from bnnbench.methods.adamw import AdamW
-from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.settings import require_positive
+from bnnbench.methods.fitting.targets import require_classes
 from bnnbench.methods.fitting.training import Stack
 from bnnbench.methods.sgd import Sgd
 from bnnbench.methods.tuning.space import Log, Space, compose
@@ -72,8 +72,7 @@ class BeliefMatching(Stacked):
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the point estimate of each problem; raises `Unsupported` for a regression."""
-        if not isinstance(problems[0].likelihood, Categorical):
-            raise Unsupported(f"BeliefMatching needed classes; got {problems[0].likelihood}")
+        require_classes(self, problems[0].likelihood)
         stack = Stack(problems, rngs, self.training.batch_size)
         variants: list[Any] = [self.training] * len(problems)
         optimiser = self.training.optimiser(variants, stack.weights)

@@ -10,13 +10,13 @@ from typing import ClassVar
 
 import torch
 
-from bnnbench.datasets.base import Categorical
 from bnnbench.methods.adamw import AdamW
-from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.point_estimate import descend
 from bnnbench.methods.fitting.settings import require_between
+from bnnbench.methods.fitting.targets import require_classes
 from bnnbench.methods.sgd import Sgd
 from bnnbench.methods.tuning.space import Log, Space, compose
 
@@ -56,8 +56,7 @@ class LabelSmoothing(Stacked):
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the point estimate of each problem; raises `Unsupported` for a regression."""
-        if not isinstance(problems[0].likelihood, Categorical):
-            raise Unsupported(f"LabelSmoothing needed classes; got {problems[0].likelihood}")
+        require_classes(self, problems[0].likelihood)
         settings = [self.training] * len(problems)
         stack = descend(settings, problems, rngs, label_smoothing=self.share)
         return stack.outcomes([stack.posterior(m) for m in range(len(problems))])

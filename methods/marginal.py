@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.datasets.base import Categorical
-from bnnbench.methods.base import NotDifferentiable, Posterior, PriorUse, Problem
+from bnnbench.methods.base import NotDifferentiable, Posterior, PriorUse, Problem, Unsupported
 from bnnbench.methods.card import Card
 from bnnbench.methods.predictions.predictive import (
     CategoricalPredictive,
@@ -58,14 +58,19 @@ class Marginal:
     space: ClassVar[Space] = Space()
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; the stream is not used."""
+        """Return the posterior; the stream is not used.
+
+        Raises `Unsupported` for a regression of one row.
+        """
         targets = problem.train.targets
         if isinstance(problem.likelihood, Categorical):
             counts = torch.bincount(targets, minlength=problem.likelihood.classes) + 1
             log_probs = (counts / counts.sum()).log()
             return MarginalPosterior(CategoricalPredictive(log_probs[None, None]), DIAGNOSTICS)
         if len(targets) < 2:
-            raise ValueError(f"a variance needs two training rows; got {len(targets)}")
+            raise Unsupported(
+                f"Marginal needed two training rows for a variance; got {len(targets)}"
+            )
         mean, variance = targets.mean(0), targets.var(0)
         return MarginalPosterior(
             GaussianPredictive(mean[None, None], variance[None, None]), DIAGNOSTICS

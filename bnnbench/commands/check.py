@@ -2,20 +2,21 @@
 
 import dataclasses
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
-from bnnbench.engine.method_settings.labels import differences, with_differences
-from bnnbench.engine.method_settings.requested import method_of
-from bnnbench.engine.workers.base import prepare_small_fits
+from bnnbench.engine.method_settings.spelling import check_methods
 from bnnbench.methods.card import PROBLEMS
-from bnnbench.suites.check.results import Result, Results, checked
-from bnnbench.suites.check.small import quick
-from bnnbench.wording import UsageError, listed
+from bnnbench.wording import UsageError, counted, listed
+
+if TYPE_CHECKING:
+    from bnnbench.suites.check.odd_answers import OddAnswer
+    from bnnbench.suites.check.results import Result, Results
 
 KEPT, MISUSED, BROKEN = 0, 2, 3
 """Exit codes."""
@@ -43,12 +44,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    prepare_small_fits()
     try:
+        check_methods(options.methods)
+        # imported here because they import torch
+        from bnnbench.engine.method_settings.requested import method_of
+        from bnnbench.engine.workers.base import prepare_small_fits
+
+        prepare_small_fits()
         methods = {name: method_of(name) for name in options.methods}
     except UsageError as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return MISUSED
+    from bnnbench.suites.check.small import quick
+
     codes = [
         _check(name, method if options.as_given else quick(method), console)
         for name, method in methods.items()
@@ -57,16 +65,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _check(name: str, method: Any, console: Console) -> int:
+    from bnnbench.engine.method_settings.labels import differences, with_differences
+    from bnnbench.suites.check.results import checked
+
     settings = differences(method) if dataclasses.is_dataclass(method) else {}
     console.print(legible(f"Checks of {with_differences(name.partition('(')[0], settings)}"))
     with console.status("") as status:
         results = checked(method, lambda title: status.update(legible(title)))
     for line in _page(results):
         console.print(legible(line))
-    return BROKEN if results.failed else KEPT
+    return BROKEN if results.failed or results.faults else KEPT
 
 
-def _page(results: Results) -> Iterator[str]:
+def _page(results: "Results") -> Iterator[str]:
     """Yield the lines of a page on the checks of a method."""
     yield ""
     for kind in results.taken:
@@ -77,15 +88,34 @@ def _page(results: Results) -> Iterator[str]:
     for result in results.checks:
         yield from _lines(result)
     yield ""
+    yield from _odd_lines(results.odd)
     failed = len(results.failed)
     carried_out = [result for result in results.checks if not result.reason]
     if failed:
         yield f"The method violates the contract: {failed} of {len(carried_out)} checks failed."
+    elif faults := len(results.faults):
+        yield f"The method violates the contract: it FAILED on {counted(faults, 'odd problem')}."
     else:
         yield f"The method fulfils the contract: {len(carried_out)} checks passed."
 
 
-def _lines(result: Result) -> Iterator[str]:
+def _odd_lines(answers: "Sequence[OddAnswer]") -> Iterator[str]:
+    """Yield a section on odd problems: a line for each, or for each kind if answers differ."""
+    if not answers:
+        return
+    yield "Odd problems:"
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for answer in answers:
+        state = "FAULT" if answer.state == "fault" else answer.state
+        alike.setdefault((answer.problem, state, answer.reason), []).append(answer.kind)
+    whole = Counter(problem for problem, *_ in alike)
+    for (problem, state, reason), kinds in alike.items():
+        where = f" ({listed([PROBLEMS[kind] for kind in kinds])})" if whole[problem] > 1 else ""
+        yield f"  {state:7} {problem}{where}{reason and f': {reason}'}"
+    yield ""
+
+
+def _lines(result: "Result") -> Iterator[str]:
     if result.reason:
         yield f"  -       {result.title}: does not apply, {result.reason}"
     elif not result.failures:

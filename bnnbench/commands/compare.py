@@ -5,10 +5,14 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from bnnbench.commands.running.arguments import parse
+from bnnbench.suites import Entry
+
 if TYPE_CHECKING:
     from bnnbench.datasets.own.images import OwnImages
     from bnnbench.datasets.own.table import OwnTable
 
+PROFILES = ("quick", "all")
 USAGE = """In addition, all options of a suite: --profile {quick,all}, --methods, --folds, --seeds,
 --out, --workers and so on (bnnbench uci --help). Text columns become categories. Missing numbers
 are replaced by the median of the training rows, and marked. There are five splits, each with a
@@ -49,6 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--drop", default="", metavar="A,B", help="columns to leave out, such as row numbers"
     )
     options, rest = parser.parse_known_args(arguments)
+    parse("own", Entry("", PROFILES), rest)  # refuses a mistake before the file is read
     # imported here because --help needs none of them
     from bnnbench.datasets.own.table import OwnTable
     from bnnbench.datasets.reading.columns import BadTable

@@ -7,28 +7,15 @@ and, if the suite searches for settings, the same budget.
 import argparse
 import importlib
 import sys
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
-from bnnbench.engine.records.record import Record, newest
-from bnnbench.engine.store.store import CorruptRecord, Store
-from bnnbench.metrics.base import NO_MARGINS
-from bnnbench.reports.judge.columns import samples_of, score_under
-from bnnbench.reports.judge.comparisons import contest_of
-from bnnbench.reports.judge.measures import Judged, judged, main_metrics
-from bnnbench.reports.judge.pairs import against
-from bnnbench.reports.judge.summaries.costs import costs
-from bnnbench.reports.judge.table import Cell
-from bnnbench.reports.pages.report.suite_chapter import Order, written_report
-from bnnbench.reports.read.benchmarks import benchmarks
-from bnnbench.reports.read.bundles import holds_bundle, records_of, suites_in
-from bnnbench.reports.read.load import Results
-from bnnbench.reports.style.numbers import amount
-from bnnbench.reports.style.words import joined
+
+if TYPE_CHECKING:
+    from bnnbench.engine.records.record import Record
 
 BUNDLE = Path(__file__).parents[2] / "docs" / "bundle"
 """The finished runs in a checkout; an installed package has none."""
@@ -38,8 +25,6 @@ ARGUMENTS = "bnnbench.commands.running.arguments"
 ABOUT = """Fit one method by the protocol of finished runs, and report its place, its distance to
 the best, the methods it beats and loses to, and its cost. Options not listed here go to the suite,
 such as --folds, --workers or --timeout (bnnbench uci --help)."""
-
-MOST_NAMES = 6
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,11 +46,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="folder for results (results/try)",
     )  # fmt: skip
     options, rest = parser.parse_known_args(arguments)
+    _check_options(options.suite, ["--methods", options.method, *rest])
+    # imported here because options are refused without them
+    from bnnbench.commands.reporting import rivals
+    from bnnbench.engine.records.record import newest
+    from bnnbench.engine.store.store import CorruptRecord, Store
+    from bnnbench.metrics.base import NO_MARGINS
+    from bnnbench.reports.pages.report.suite_chapter import Order, written_report
+    from bnnbench.reports.read.load import Results
+
     try:
-        _check_options(options.suite, ["--methods", options.method, *rest])
         methods = _of_files(options.method)
         print(f"Reading the finished runs of {options.suite} in {options.bundle}", flush=True)
-        others = rivals(options.bundle, options.suite, options.profile)
+        others = rivals.stored(options.bundle, options.suite, options.profile)
         if "--dry-run" not in rest:
             _check_predictions(methods, _kinds(others))
     except (ValueError, CorruptRecord) as error:
@@ -80,13 +73,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     store = Store(options.out / options.suite)
     readable, _ = store.readable()  # the suite has named the others
     new_runs = [record for record in newest(readable) if record.profile == profile]
-    records = beside(new_runs, others)
+    records = rivals.beside(new_runs, others)
     everyone = Results(store, (*records, *new_runs), (), ())
     for line in written_report(Order(everyone, NO_MARGINS)).lines:
         print(line)
     labels = _labels(options.suite, profile, options.method)
     tried = [record for record in new_runs if record.method in _of_arm(labels, record.strategy)]
-    for line in standing_of(tried, others):
+    for line in rivals.standing_of(tried, others):
         print(legible(line))
     return code
 
@@ -134,7 +127,7 @@ def _check_predictions(methods: Mapping[str, Any], kinds: Sequence[str]) -> None
             )
 
 
-def _kinds(records: Sequence[Record]) -> list[str]:
+def _kinds(records: "Sequence[Record]") -> list[str]:
     """Return the kinds of small problems that match the records."""
     from bnnbench.methods.card import PROBLEMS
 
@@ -148,126 +141,9 @@ class _Lenient(Parser):
     parse_known_args = argparse.ArgumentParser.parse_known_args
 
 
-def rivals(bundle: Path, suite: str, profile: str = "") -> list[Record]:
-    """Return the runs of a suite's profile with which a new run can be compared.
-
-    Raises ValueError if the bundle has none, and `CorruptRecord`.
-    """
-    if not holds_bundle(bundle):
-        raise ValueError(
-            f"{bundle} is not a bundle: give one with --bundle, such as docs/bundle of a checkout"
-        )
-    folders = suites_in(bundle)
-    if suite not in folders:
-        raise ValueError(f"the bundle has no runs of {suite!r}; it has {joined(sorted(folders))}")
-    of_suite = [record for folder in folders[suite] for record in records_of(folder)]
-    whole = [record for record in of_suite if record.run.get("source")]
-    if not whole:
-        raise ValueError(f"no run of {suite} in the bundle has its settings; use another bundle")
-    profiles = list(dict.fromkeys(record.profile for record in whole))
-    if profile and profile not in profiles:
-        raise ValueError(
-            f"the bundle has no profile {profile!r} of {suite}; it has {joined(profiles)}"
-        )
-    profile = profile or usual_profile(whole)
-    return [record for record in whole if record.profile == profile]
-
-
-def usual_profile(records: Sequence[Record]) -> str:
-    """Return the profile with most methods on most data sets; among equals, with most runs.
-
-    Only profiles with searched settings count, if there are any.
-    """
-    searched = [record for record in records if record.outcome.search] or records
-    runs = Counter(record.profile for record in searched)
-    places = Counter(p for p, *_ in {(r.profile, r.dataset, r.method) for r in searched})
-    return max(runs, key=lambda profile: (places[profile], runs[profile]))
-
-
 def _carry_out(suite: str, arguments: Sequence[str]) -> int:
     parser = importlib.import_module(ARGUMENTS)
     suites = importlib.import_module("bnnbench.suites").SUITES
     parsed = parser.parse(suite, suites[suite], arguments)
     declared = importlib.import_module(f"bnnbench.suites.{suite}").SUITES
     return importlib.import_module("bnnbench.commands.suite").run(declared, parsed)
-
-
-def beside(new_runs: Sequence[Record], others: Sequence[Record]) -> list[Record]:
-    """Return the runs of other methods on the splits and seeds of the new runs."""
-    places, methods = {_place(r) for r in new_runs}, {r.method for r in new_runs}
-    return [r for r in others if _place(r) in places and r.method not in methods]
-
-
-def standing_of(new_runs: Sequence[Record], others: Sequence[Record]) -> Iterator[str]:
-    """Yield the place of each new method on each data set, and its cost.
-
-    Each is compared with all other methods on its own splits and seeds; a method of the bundle
-    that was run again is represented only by its new runs.
-    """
-    for method in dict.fromkeys(record.method for record in new_runs):
-        mine = [record for record in new_runs if record.method == method]
-        again = [record for record in new_runs if record.method != method]
-        names = {record.method for record in new_runs}
-        alike = beside(mine, [*again, *(r for r in others if r.method not in names)])
-        datasets = {record.dataset for record in mine}
-        places = {_place(record) for record in mine}
-        asked = {_place(record) for record in others if record.dataset in datasets} | places
-        yield ""
-        yield f"{method} compared with the finished runs:"
-        if any(record.method == method for record in others):
-            yield f"  the bundle also has runs of {method}; the new ones replace them here"
-        if len(places) < len(asked):
-            yield f"  compared on the {len(places)} of {len(asked)} splits and seeds that it has"
-        of = [b for b in benchmarks([*alike, *mine]) if method in b.runs]
-        for metric in main_metrics(of):
-            for benchmark in of:
-                if verdict := judged(benchmark, metric):
-                    yield from _standing(verdict, method)
-        if (cost := costs(of)) and method in cost.fits:
-            base = "" if method == cost.base else f", {cost.times(method)} of {cost.base}"
-            yield f"  a fit takes {cost.seconds(method)}{base}"
-
-
-def _place(record: Record) -> tuple[str, int, int]:
-    return record.dataset, record.fold, record.seed
-
-
-def _standing(verdict: Judged, method: str) -> Iterator[str]:
-    benchmark, column = verdict.benchmark, verdict.column
-    name = f"  {benchmark.title}, {verdict.name}: "
-    if method not in verdict.cells:
-        yield f"{name}no score"
-        return
-    cells = {m: c for m, c in verdict.cells.items() if not _is_constant(c) or m == method}
-    sign = -1.0 if column.higher_is_better else 1.0
-    ordered = sorted(cells, key=lambda m: sign * cells[m].mean)
-    best, cell = cells[ordered[0]], cells[method]
-    place = f"place {ordered.index(method) + 1} of {len(ordered)} by mean, {cell.mean:.4g}"
-    half = f" ± {cell.half_width:.2g}" if cell.half_width is not None else ""
-    gap = amount(abs(cell.mean - best.mean) * column.scale, column.unit)
-    behind = "" if ordered[0] == method else f"; {gap} behind {ordered[0]}"
-    yield f"{name}{place}{half}{behind}"
-    if cell.standing.excluded:
-        yield f"    not compared: {cell.standing.excluded.reason}"
-        return
-    value = score_under(verdict.condition, verdict.metric)
-    samples = {m: samples_of(runs, value) for m, runs in benchmark.runs.items()}
-    better = bool(column.higher_is_better)
-    outcome = against(contest_of(benchmark, verdict.metric, better, samples), method)
-    if outcome is None:
-        yield "    nothing was tested: too few runs in common"
-        return
-    parts = (
-        ("beats", outcome.beats),
-        ("loses to", outcome.loses_to),
-        ("cannot be told from", outcome.undecided),
-        ("has exactly the scores of", outcome.identical),
-    )
-    for verb, names in parts:
-        if names:
-            yield f"    {verb} {joined(names, MOST_NAMES)}"
-
-
-def _is_constant(cell: Cell) -> bool:
-    excluded = cell.standing.excluded
-    return excluded is not None and excluded.kind == "constant"

@@ -56,6 +56,8 @@ def log_probabilities(
     """Return the log probabilities of each sample, with gradients, in the weights' precision."""
     layer, hidden = samples.dense(-1), samples.features(inputs, -1)
     logits = layer(hidden)
+    if logits.shape[-1] == 1:
+        return logits - logits  # the only class is certain
     against = logits - _log_sum_of_others(logits)
     class_log_means = _exact if weights.logistic == "exact" else _cubic
     log_probs = class_log_means(layer, hidden, against)

@@ -15,6 +15,8 @@ from bnnbench.methods.moments.base import Moments
 from bnnbench.methods.moments.covariances.correlated import CorrelatedMoments
 
 LOG_TWO_PI = math.log(2 * math.pi)
+MOST_LOG_VARIANCE = 60.0
+"""Largest log variance of the noise in a prediction: a deviation of 1e13 targets' deviations."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,13 @@ class MeanAndLogVariance:
         return 0.5 * (LOG_TWO_PI + self.log + squares * precision).sum(-1)
 
     def variance(self) -> Float[Tensor, "members points outputs"]:
-        r"""Return the variance of each target, $v_m + E[e^l] = v_m + e^{\mu_l + v_l / 2}$."""
-        return self.mean_variance + (self.log + self.log_variance / 2).exp()
+        r"""Return the variance of each target, $v_m + E[e^l] = v_m + e^{\mu_l + v_l / 2}$.
+
+        The exponent grows with the square of an input that is far from all training rows; it is
+        limited to `MOST_LOG_VARIANCE`, so that the variance stays finite in single precision.
+        """
+        of_noise = (self.log + self.log_variance / 2).clamp(max=MOST_LOG_VARIANCE)
+        return self.mean_variance + of_noise.exp()
 
 
 def expected_squares(

@@ -4,27 +4,28 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bnnbench.datasets.base import Categorical
+from bnnbench.datasets.base import Categorical, Likelihood
 from bnnbench.methods.base import Problem, Unsupported
 from bnnbench.methods.networks.shapes import output_shape
 
 
-def require_output_per_target(problem: Problem) -> None:
-    """Raise `Unsupported` unless there are rows, with one output of the network per target.
+def require_classes(method: object, likelihood: Likelihood) -> None:
+    """Raise `Unsupported` for a regression."""
+    if not isinstance(likelihood, Categorical):
+        raise Unsupported(f"{type(method).__name__} needed classes; got {likelihood}")
 
-    A classifier has one output per class, and its labels start at 0. Without this check, compiled
-    loops would read out of bounds where shapes differ, and tensors of one column would broadcast.
+
+def require_output_per_target(problem: Problem) -> None:
+    """Raise `Unsupported` unless the network has one output per target or class.
+
+    Without this check, compiled loops would read out of bounds where shapes differ, and tensors of
+    one column would broadcast.
     """
-    train, likelihood = problem.train, problem.likelihood
-    if not len(train):
-        raise Unsupported("needed training rows; got none")
+    likelihood = problem.likelihood
     if isinstance(likelihood, Categorical):
         needed = likelihood.classes
-        low, high = int(train.targets.min()), int(train.targets.max())
-        if low < 0 or high >= needed:
-            raise Unsupported(f"needed labels from 0 to {needed - 1}; got {low} to {high}")
     else:
-        (needed,) = train.targets.shape[1:]
+        (needed,) = problem.train.targets.shape[1:]
     given = output_shape(problem.architecture, problem.input_shape)
     if given != (needed,):
         raise Unsupported(

@@ -16,6 +16,7 @@ from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.gp.package import lacking
 from bnnbench.methods.gp.training import GpPosterior, GpTraining, random_rows, require_single_target
 from bnnbench.methods.networks.architectures import Linear
+from bnnbench.methods.networks.shapes import running_slices
 from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.methods.tuning.space import Choice, Space, compose
 
@@ -50,6 +51,11 @@ class DeepKernel:
             raise Unsupported(
                 "DeepKernel needed hidden layers before a linear one; got "
                 f"{len(problem.architecture)} layers ending in {last}"
+            )
+        if statistics := running_slices(tuple(body), problem.input_shape):
+            raise Unsupported(
+                f"DeepKernel needed layers without running statistics; got {statistics[0].layer}: "
+                "use AnalyticNorm or FeatureResponseNorm"
             )
         network = TorchNetwork(tuple(body), problem.input_shape)
         weights = network.initial_weights([rng], dtype=torch.float64)

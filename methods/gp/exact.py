@@ -7,6 +7,7 @@ section 5.4; by scikit-learn.
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from bnnbench.methods.card import Card
 from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.gp.training import require_single_target
+from bnnbench.methods.libraries.sklearn_rows import answers
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.methods.tuning.space import Space
 
@@ -64,8 +66,9 @@ class ExactGpPosterior:
     ) -> GaussianPredictive:
         """Return one Gaussian per point, including noise."""
         means, variances = [], []
+        estimated = partial(self.process.predict, return_std=True)
         for points in inputs.cpu().double().split(POINTS_AT_ONCE):
-            mean, std = self.process.predict(points.numpy(), return_std=True)
+            mean, std = answers(estimated, points.numpy())
             means.append(mean)
             variances.append(std**2 + self.noise_variance)
         pair = (torch.from_numpy(np.concatenate(values)) for values in (means, variances))

@@ -15,7 +15,7 @@ from jaxtyping import Float, Float64, Int
 from scipy.optimize import minimize
 from torch import Tensor
 
-from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
 from bnnbench.methods.card import Card
 from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.settings import require_count
@@ -27,6 +27,8 @@ BOUNDS = {"length": (-5.0, 7.0), "signal_std": (-4.0, 4.0), "noise_std": (-7.0, 
 """Bounds of logarithms: lengths in standardised inputs, standard deviations in standardised
 targets."""
 POINTS_AT_ONCE = 4096
+MOST_FEATURES = 256
+"""A block has a frequency for each feature; the search factorises the precision of all of them."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def hadamard(values: Float64[Tensor, "*rows d"]) -> Float64[Tensor, "*rows d"]:
     """Return the product with the unnormalised Hadamard matrix, in d log d steps."""
     half, shape = 1, values.shape
     while half < shape[-1]:
-        first, second = values.reshape(*shape[:-1], -1, 2, half).unbind(-2)
+        first, second = values.reshape(*shape[:-1], shape[-1] // (2 * half), 2, half).unbind(-2)
         values = torch.stack([first + second, first - second], -2).reshape(shape)
         half *= 2
     return values
@@ -172,8 +174,12 @@ class Fastfood:
         require_count(self, "frequencies", "rows_for_kernel", "iterations")
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if no kernel can be factorised."""
+        """Return the posterior; raises `InferenceDiverged` if no kernel can be factorised.
+
+        Raises `Unsupported` for more features than `frequencies` and `MOST_FEATURES`.
+        """
         noise_std = require_single_target(problem, self)
+        self._check_features(problem.train.inputs.shape[1])
         inputs, targets = problem.train.inputs.double(), problem.train.targets[:, 0].double()
         frequencies = Frequencies.draw(inputs.shape[1], self.frequencies, rng)
         some = torch.randperm(len(inputs), generator=rng, device=rng.device)[: self.rows_for_kernel]
@@ -185,6 +191,15 @@ class Fastfood:
             "noise_std": float(kernel.noise_variance.sqrt()),
         }
         return FastfoodPosterior(kernel, frequencies, factor, mean, diagnostics)
+
+    def _check_features(self, features: int) -> None:
+        most = max(MOST_FEATURES, self.frequencies)
+        if features > most:
+            raise Unsupported(
+                f"Fastfood needed at most {most:,} features, since it has a frequency or more for "
+                f"each; got {features:,}: raise frequencies to {features:,} if its cube is an "
+                "affordable time, or use GaussianProcess"
+            )
 
     def _learned(
         self,

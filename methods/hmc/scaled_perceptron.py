@@ -147,7 +147,7 @@ class ScaledPerceptron:
 
     def _members_in_cache(self, points: int) -> int:
         """Return the number of members whose activations fit into the cache."""
-        values = 2 * padded(points, ALIGNMENT) * sum(layer.rows for layer in self.layers)
+        values = 2 * padded(max(points, 1), ALIGNMENT) * sum(layer.rows for layer in self.layers)
         return max(1, BYTES_AT_ONCE // (values * self._scale.element_size()))
 
     def loss(

@@ -77,10 +77,16 @@ class LibraryPosterior:
     def predict(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> Predictive:
-        """Return the library's prediction; points are sent in parts, with equal draws."""
+        """Return the library's prediction; points are sent in parts, with equal draws.
+
+        For no points, which not every library takes, one is sent and its prediction dropped.
+        """
         seed = drawn_seed(rng)
-        parts = [self.process.predict(part, seed) for part in inputs.split(POINTS_AT_ONCE)]
+        sent = inputs if len(inputs) else inputs.new_zeros(1, *inputs.shape[1:])
+        parts = [self.process.predict(part, seed) for part in sent.split(POINTS_AT_ONCE)]
         arrays = {name: _joined([part[name] for part in parts], name) for name in parts[0]}
+        if not len(inputs):
+            arrays = {name: _none_of(array, name) for name, array in arrays.items()}
         return predictive(arrays, self.likelihood, len(inputs), self.process.library, inputs)
 
 
@@ -170,6 +176,11 @@ def predictive(
         if array.ndim != width[name] or (name != "levels" and shape[axis] != points):
             raise LibraryFailed(f"{library}: {name} of {points} points have the shape {shape}")
     return kind(**{name: array.to(pattern.device) for name, array in arrays.items()})
+
+
+def _none_of(array: Tensor, name: str) -> Tensor:
+    """Return a prediction's array without its points."""
+    return array if name == "levels" else array.narrow(0 if name == "values" else 1, 0, 0)
 
 
 def _joined(parts: list[Tensor], name: str) -> Tensor:

@@ -21,7 +21,9 @@ from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.settings import require_count, require_positive
 from bnnbench.methods.libraries.sklearn_rows import (
     ClassifierPosterior,
-    labels,
+    OneClass,
+    answers,
+    fitted,
     seed_of,
     single_target,
     vectors,
@@ -43,7 +45,8 @@ class BoostedQuantiles:
     ) -> QuantilePredictive:
         """Return the quantiles, sorted if separate fits cross; nothing is drawn."""
         points = vectors(inputs)
-        quantiles = np.sort(np.stack([each.predict(points) for each in self.regressors], -1), -1)
+        of_levels = [answers(each.predict, points) for each in self.regressors]
+        quantiles = np.sort(np.stack(of_levels, -1), -1)
         levels = torch.tensor(self.levels, dtype=torch.float64, device=inputs.device)
         return QuantilePredictive(levels, torch.from_numpy(quantiles)[:, None].to(inputs.device))
 
@@ -84,15 +87,15 @@ class SklearnBoosting:
             "random_state": seed_of(rng),
         }
         if isinstance(likelihood, Categorical):
-            classifier = HistGradientBoostingClassifier(**options)
-            classifier.fit(inputs, labels(problem))
-            grown = classifier.n_trees_per_iteration_ * classifier.n_iter_
-            work.count("tree_rows", grown * len(inputs))
+            classifier = fitted(HistGradientBoostingClassifier(**options), problem)
+            if not isinstance(classifier, OneClass):
+                grown = classifier.n_trees_per_iteration_ * classifier.n_iter_
+                work.count("tree_rows", grown * len(inputs))
             return ClassifierPosterior(classifier, likelihood.classes, len(inputs), {})
-        targets, fitted = single_target(problem, self), []
+        targets, regressors = single_target(problem, self), []
         for number, level in enumerate(self.levels):
             each = HistGradientBoostingRegressor(loss="quantile", quantile=level, **options)
-            fitted.append(each.fit(inputs, targets))
+            regressors.append(each.fit(inputs, targets))
             work.count("tree_rows", self.trees * len(inputs))
             progress.report(number + 1, len(self.levels), float("nan"))
-        return BoostedQuantiles(self.levels, tuple(fitted), {})
+        return BoostedQuantiles(self.levels, tuple(regressors), {})

@@ -23,6 +23,7 @@ from bnnbench.methods.card import Card
 from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.settings import require_count, require_positive
 from bnnbench.methods.libraries.sklearn_rows import (
+    answers,
     categorical,
     labels,
     of_all_classes,
@@ -52,9 +53,10 @@ class ForestPosterior:
         points, trees = vectors(inputs), self.forest.estimators_
         if self.classes:
             seen = self.forest.classes_
-            votes = [of_all_classes(t.predict_proba(points), seen, self.classes) for t in trees]
+            of_trees = (answers(tree.predict_proba, points) for tree in trees)
+            votes = [of_all_classes(each, seen, self.classes) for each in of_trees]
             return categorical(np.stack(votes), self.rows, inputs)
-        leaves = [(tree.tree_, tree.apply(points)) for tree in trees]
+        leaves = [(tree.tree_, answers(tree.apply, points)) for tree in trees]
         means = np.stack([tree.value[leaf, 0, 0] for tree, leaf in leaves])
         variances = np.stack([tree.impurity[leaf] for tree, leaf in leaves])
         pair = means, variances.clip(self.least_variance)

@@ -10,6 +10,7 @@ Source: Rasmussen and Williams (2006), "Gaussian Processes for Machine Learning"
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import torch
@@ -27,7 +28,8 @@ from bnnbench.methods.fitting import work
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.libraries.sklearn_rows import (
     ClassifierPosterior,
-    labels,
+    answers,
+    fitted,
     seed_of,
     single_target,
     vectors,
@@ -60,10 +62,8 @@ class GpPosterior:
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> GaussianPredictive:
         """Return one Gaussian per point, including noise; nothing is drawn."""
-        pairs = [
-            self.process.predict(vectors(part), return_std=True)
-            for part in inputs.split(POINTS_AT_ONCE)
-        ]
+        estimated = partial(self.process.predict, return_std=True)
+        pairs = [answers(estimated, vectors(part)) for part in inputs.split(POINTS_AT_ONCE)]
         means, stds = (torch.cat([torch.from_numpy(p[i]) for p in pairs]) for i in (0, 1))
         both = means, stds.square()
         return GaussianPredictive(*(values.reshape(1, -1, 1).to(inputs.device) for values in both))
@@ -104,8 +104,9 @@ class SklearnGp:
             warnings.simplefilter("ignore", ConvergenceWarning)  # a setting at its bound
             if isinstance(likelihood, Categorical):
                 classifier: Any = gaussian_process.GaussianProcessClassifier(signal, **options)
-                classifier.fit(inputs, labels(problem))
-                return ClassifierPosterior(classifier, likelihood.classes, rows, {})
+                return ClassifierPosterior(
+                    fitted(classifier, problem), likelihood.classes, rows, {}
+                )
             targets, known = single_target(problem, self), likelihood.noise_std
             noise = (
                 kernels.WhiteKernel(0.1, NOISES)

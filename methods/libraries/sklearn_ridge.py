@@ -6,6 +6,7 @@ Relevance Vector Machine", appendix A, for the updates.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import torch
@@ -17,7 +18,7 @@ from bnnbench.methods.base import Posterior, PriorUse, Problem
 from bnnbench.methods.card import Card
 from bnnbench.methods.fitting import work
 from bnnbench.methods.fitting.settings import require_count
-from bnnbench.methods.libraries.sklearn_rows import single_target, vectors
+from bnnbench.methods.libraries.sklearn_rows import answers, single_target, vectors
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.methods.tuning.space import Space
 
@@ -33,7 +34,8 @@ class RidgePosterior:
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> GaussianPredictive:
         """Return one Gaussian per point, including noise; nothing is drawn."""
-        mean, std = self.ridge.predict(vectors(inputs), return_std=True)
+        estimated = partial(self.ridge.predict, return_std=True)
+        mean, std = answers(estimated, vectors(inputs))
         pair = torch.from_numpy(mean), torch.from_numpy(std).square()
         return GaussianPredictive(*(values.reshape(1, -1, 1).to(inputs.device) for values in pair))
 

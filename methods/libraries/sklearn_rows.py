@@ -1,6 +1,6 @@
 """Rows of a problem in the form of scikit-learn's estimators: vectors in double precision."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,17 @@ def single_target(problem: Problem, method: object) -> np.ndarray:
     return targets.cpu().double().numpy()[:, 0]
 
 
+def answers(estimated: Callable[[np.ndarray], Any], points: np.ndarray) -> Any:
+    """Return an estimator's array, or pair of arrays, with a row for each point.
+
+    scikit-learn refuses to estimate no points: these are the first 0 rows of another answer.
+    """
+    if len(points):
+        return estimated(points)
+    one = estimated(np.zeros((1, points.shape[1])))
+    return tuple(each[:0] for each in one) if isinstance(one, tuple) else one[:0]
+
+
 def seed_of(rng: torch.Generator) -> int:
     """Return a seed for an estimator's `random_state`."""
     return int(torch.randint(2**31, (1,), generator=rng, device=rng.device))
@@ -63,6 +74,17 @@ def categorical(probabilities: np.ndarray, rows: int, pattern: Tensor) -> Catego
 
 
 @dataclass(frozen=True)
+class OneClass:
+    """The estimator for rows of a single class, which scikit-learn's own ones refuse or confuse."""
+
+    classes_: np.ndarray
+
+    def predict_proba(self, points: np.ndarray) -> np.ndarray:
+        """Return a probability of 1 for each point."""
+        return np.ones((len(points), 1))
+
+
+@dataclass(frozen=True)
 class ClassifierPosterior:
     """A fitted classifier of scikit-learn with `predict_proba`."""
 
@@ -73,6 +95,14 @@ class ClassifierPosterior:
 
     def predict(self, inputs: Tensor, rng: torch.Generator) -> CategoricalPredictive:
         """Return the probabilities of one estimator; nothing is drawn."""
-        probabilities = self.estimator.predict_proba(vectors(inputs))
+        probabilities = answers(self.estimator.predict_proba, vectors(inputs))
         complete = of_all_classes(probabilities, self.estimator.classes_, self.classes)
         return categorical(complete[None], self.rows, inputs)
+
+
+def fitted(classifier: Any, problem: Problem) -> Any:
+    """Return a classifier fitted to the training rows, or `OneClass` if they have only one."""
+    seen = np.unique(labels(problem))
+    if len(seen) == 1:
+        return OneClass(seen)
+    return classifier.fit(vectors(problem.train.inputs), labels(problem))

@@ -16,6 +16,7 @@ from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Proble
 from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.network_posterior import POINTS_AT_ONCE, NetworkPosterior
 from bnnbench.methods.fitting.settings import LATER, require_choice
+from bnnbench.methods.fitting.targets import require_classes
 from bnnbench.methods.moment_propagation.method import MomentPropagation
 from bnnbench.methods.moment_propagation.posterior import MomentPosterior
 from bnnbench.methods.moments.base import Moments
@@ -129,6 +130,7 @@ class Approximation:
 
     card: ClassVar[Card] = Card(
         "moments",
+        problems=("mlp classification", "cnn classification"),
         gradients=False,
         restarts="its last fit is kept in memory, for every way to propagate",
     )
@@ -163,7 +165,11 @@ class Approximation:
         replace(self.training, training="ap2").warm_up(problem)
 
     def fit(self, problem: Problem, rng: torch.Generator) -> ApproximatePosterior:
-        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
+        """Return the posterior; raises `InferenceDiverged` if weights overflow.
+
+        Raises `Unsupported` for a regression.
+        """
+        require_classes(self, problem.likelihood)
         architecture = problem.architecture
         bernoulli = any(isinstance(layer, LogisticBernoulli) for layer in architecture)
         method = replace(self.training, training="ap2" if bernoulli else "sample")

@@ -10,6 +10,7 @@ from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Proble
 from bnnbench.methods.card import Card
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting.settings import require_choice
+from bnnbench.methods.fitting.targets import require_classes
 from bnnbench.methods.fitting.training import Stack
 from bnnbench.methods.moment_propagation.approximation import ApproximatePosterior
 from bnnbench.methods.moment_propagation.initialisation import Rescaling, rescale
@@ -21,7 +22,12 @@ from bnnbench.methods.tuning.space import Space
 class Untrained:
     """One random weight vector, rescaled or not, that predicts by moments."""
 
-    card: ClassVar[Card] = Card("moments", gradients=False, restarts="a fit of milliseconds")
+    card: ClassVar[Card] = Card(
+        "moments",
+        problems=("mlp classification", "cnn classification"),
+        gradients=False,
+        restarts="a fit of milliseconds",
+    )
     prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space()
 
@@ -36,8 +42,12 @@ class Untrained:
         fit_first_rows(self, problem)
 
     def fit(self, problem: Problem, rng: torch.Generator) -> ApproximatePosterior:
-        """Return the network; training targets are not used."""
-        stack = Stack([problem], [rng], batch_size=1)
+        """Return the network; training targets are not used.
+
+        Raises `Unsupported` for a regression.
+        """
+        require_classes(self, problem.likelihood)
+        stack = Stack([problem], [rng], batch_size=2)  # not used; a batch norm needs two rows
         settings = self.initialisation, self.formulas
         rescale(stack.network, stack.weights, [problem], [rng], *settings)
         return ApproximatePosterior(stack.posterior(0), problem.architecture, "ap2", self.formulas)

@@ -25,6 +25,7 @@ from bnnbench.methods.fitting.randomness import normal
 from bnnbench.methods.fitting.settings import require_count, require_positive
 from bnnbench.methods.mfvi import kl_to_prior
 from bnnbench.methods.networks.heteroscedastic import softplus
+from bnnbench.methods.networks.least_rows import least_rows
 from bnnbench.methods.trajectory.collector import Descending, Descent, require_iterates
 from bnnbench.methods.trajectory.subspace import Task, fit_in_subspaces, losses, temperature_of
 from bnnbench.methods.tuning.space import Log, Space, compose
@@ -85,7 +86,9 @@ class PcaVi(Descending):
         mean = task.subspace.origin.new_zeros(1, len(task.subspace.directions)).requires_grad_()
         raw = torch.full_like(mean, -3.0).requires_grad_()  # the initial value in the source's code
         optimiser = torch.optim.Adam([mean, raw], lr=self.learning_rate)
-        batches = Minibatches([task.problem], [task.rng], self.training.batch_size)
+        problem = task.problem
+        least = least_rows(problem.architecture, problem.input_shape)
+        batches = Minibatches([problem], [task.rng], self.training.batch_size, least)
         weight = temperature_of(self.temperature, batches.rows) / batches.rows
         for _ in checkpoint.epochs(self.epochs, optimiser, task.rng):
             for inputs, targets in batches.epoch():

@@ -9,6 +9,7 @@ Source: Izmailov et al. (2019), "Subspace Inference for Bayesian Deep Learning",
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from jaxtyping import Float
@@ -121,10 +122,14 @@ def losses(
 def total_loss(
     posterior: NetworkPosterior, weights: Float[Tensor, " parameters"], rows: Split
 ) -> float:
-    """Return the summed negative log likelihood of all rows, in nats, a few hundred at a time."""
+    """Return the summed negative log likelihood of all rows, in nats, a few hundred at a time.
+
+    A lone last row, of which a batch norm has no variance, joins the rows before it.
+    """
+    starts = [0, *range(POINTS_AT_ONCE, len(rows) - 1, POINTS_AT_ONCE)]
     parts = [
-        losses(posterior, weights[None], rows.rows(slice(first, first + POINTS_AT_ONCE)))
-        for first in range(0, len(rows), POINTS_AT_ONCE)
+        losses(posterior, weights[None], rows.rows(slice(*ends)))
+        for ends in pairwise([*starts, len(rows)])
     ]
     return float(torch.cat(parts, 1).double().sum())
 

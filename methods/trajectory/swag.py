@@ -7,7 +7,7 @@ $$ N\bigl(m,\; c\,\mathrm{diag}(v) + \tfrac{c}{K - 1} D D^T\bigr) $$
 
 Source: Maddox et al. (2019), "A Simple Baseline for Bayesian Uncertainty in Deep Learning",
 equation 1 and algorithm 1, where c = 1/2. If fewer than K iterates were recorded, its code still
-divides by K - 1; here K is then their number.
+divides by K - 1; here K is then their number. K is 0 or at least 2.
 """
 
 import math
@@ -38,7 +38,7 @@ class Swag(Descending):
 
     training: Descent = field(default_factory=lambda: Descent(schedule=HighThenLow()))
     rank: int = 20
-    """Number of deviations; 0 for a diagonal covariance."""
+    """Number of deviations, at least 2; 0 for a diagonal covariance."""
     scale: float = 0.5
     """Scale of the covariance; 1 is customary without deviations."""
     draws: int = 30
@@ -46,6 +46,11 @@ class Swag(Descending):
     def __post_init__(self) -> None:
         require_iterates(self, self.training, 2)
         require_count(self, "rank", least=0)
+        if self.rank == 1:
+            raise ValueError(
+                "Swag needs rank to be 0 or at least 2, since its covariance divides by rank - 1; "
+                "got 1"
+            )
         require_count(self, "draws")
         require_between(self, 0.0, math.inf, "scale")
 

@@ -5,16 +5,13 @@ import math
 import torch
 
 from bnnbench.datasets.base import Categorical
-from bnnbench.engine.run.guards.validation import check, check_fields, check_finite
 from bnnbench.engine.run.packing import pack, stored_form, unpack, vars_of
 from bnnbench.methods.base import (
     Differentiable,
-    InferenceDiverged,
     NotDifferentiable,
     Posterior,
     differentiable,
 )
-from bnnbench.methods.predictions.base import Predictive
 from bnnbench.methods.predictions.predictive import (
     CategoricalPredictive,
     GaussianPredictive,
@@ -30,7 +27,7 @@ from bnnbench.suites.check.fits import (
     same,
 )
 from bnnbench.suites.check.problems import stream
-from bnnbench.wording import counted
+from bnnbench.suites.check.soundness import require_sound
 
 RNG = "draw all random numbers with the generator `rng` passed to fit and predict"
 
@@ -92,31 +89,10 @@ def leaves_training_data(fits: Fits) -> None:
 
 
 def predicts_every_point(fits: Fits) -> None:
-    """Predictions have a row for every point and are finite."""
-    likelihood = fits.problem.likelihood
-    width = likelihood.classes if isinstance(likelihood, Categorical) else 1
+    """Predictions have a row for every point, are of the target's kind and are finite."""
     for count in (1, 5):
         prediction = fits.posterior.predict(fits.inputs[:count], stream(2))
-        kind = type(prediction).__name__
-        require(
-            isinstance(prediction, Predictive),
-            f"predict returns a {kind}: return a prediction, such as GaussianPredictive or a "
-            "custom one with pack and unpack",
-        )
-        require(len(prediction) == count, f"{len(prediction)} predictions for {count} points")
-        try:
-            check_fields(prediction)
-            check(prediction, count, width)
-        except (TypeError, ValueError) as error:
-            raise Broken(str(error)) from error
-        try:
-            check_finite(prediction, vars_of(prediction), f"for {counted(count, 'point')}")
-        except InferenceDiverged as error:
-            raise Broken(str(error)) from error
-        for name, array in by_point(prediction).items():
-            title = f"{type(prediction).__name__}.{name}"
-            require(len(array) == count, f"{title} has {len(array)} points; needed {count}")
-            require(not array.requires_grad, f"{title} has a gradient: use torch.no_grad()")
+        require_sound(prediction, fits.problem, count)
 
 
 def predicts_distributions(fits: Fits) -> None:

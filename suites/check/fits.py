@@ -1,6 +1,7 @@
 """The fits of one method to one kind of problem, which checks compare."""
 
 import dataclasses
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +13,7 @@ from torch import Tensor
 
 from bnnbench.engine.run.guards.validation import ANSWERS
 from bnnbench.engine.run.packing import vars_of
-from bnnbench.methods.base import Method, Problem
+from bnnbench.methods.base import InferenceDiverged, Method, PackageMissing, Problem
 from bnnbench.methods.predictions.base import Predictive
 from bnnbench.suites.check.problems import stream
 
@@ -152,3 +153,13 @@ def said(posterior: Any, inputs: Tensor) -> tuple[list[Tensor], dict[str, float]
 def is_method(value: object) -> bool:
     """Return whether a value implements the protocol of a method."""
     return isinstance(value, Method)
+
+
+def explained(error: BaseException) -> str:
+    """Return an error in one line, with the place where it was raised."""
+    if isinstance(error, Broken | PackageMissing):
+        return str(error)
+    if isinstance(error, InferenceDiverged):
+        return f"inference diverged: {error}"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({frame.filename}, line {frame.lineno})"

@@ -6,9 +6,9 @@ from typing import Any
 from bnnbench.methods.base import PackageMissing, Unsupported
 from bnnbench.suites.check import fit_checks
 from bnnbench.suites.check.contract import Check
-from bnnbench.suites.check.fits import Fits
+from bnnbench.suites.check.fits import Fits, explained
 from bnnbench.suites.check.problems import PROBLEMS, stream
-from bnnbench.suites.check.results import explained, failure
+from bnnbench.suites.check.results import failure
 from bnnbench.suites.check.small import quick
 
 CHECKS = (

@@ -1,13 +1,13 @@
 """Checks of a method on every kind of problem that it accepts, and their results."""
 
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bnnbench.methods.base import BatchedMethod, InferenceDiverged, PackageMissing, Unsupported
+from bnnbench.methods.base import BatchedMethod, Unsupported
 from bnnbench.suites.check.contract import OF_FITS, OF_MANY, OF_METHODS, Check
-from bnnbench.suites.check.fits import Broken, Fits
+from bnnbench.suites.check.fits import Fits, explained
+from bnnbench.suites.check.odd_answers import OddAnswer, odd_answers
 from bnnbench.suites.check.problems import PROBLEMS, stream
 
 FITS = "The method fits a problem and predicts, or fit raises Unsupported, saying what it needs"
@@ -37,11 +37,18 @@ class Results:
     """Kinds of problems that the method was fitted to."""
     refused: Mapping[str, str]
     """Kind of problem → the message with which the method refused it."""
+    odd: tuple[OddAnswer, ...] = ()
+    """The answers to odd problems."""
 
     @property
     def failed(self) -> list[Result]:
         """The sentences that the method violates."""
         return [result for result in self.checks if result.failures]
+
+    @property
+    def faults(self) -> dict[str, OddAnswer]:
+        """The odd problems that end in a fault → their last such answer."""
+        return {answer.problem: answer for answer in self.odd if answer.state == "fault"}
 
 
 def checked(method: Any, report: Callable[[str], None] = lambda title: None) -> Results:
@@ -69,7 +76,8 @@ def checked(method: Any, report: Callable[[str], None] = lambda title: None) -> 
     results += _of_fits({kind: fits[kind] for kind in taken}, OF_FITS, "", report)
     lacks = "" if isinstance(method, BatchedMethod) else "it has no fit_many"
     results += _of_fits({kind: fits[kind] for kind in taken}, OF_MANY, lacks, report)
-    return Results(tuple(results), taken, refused)
+    report("Odd problems")
+    return Results(tuple(results), taken, refused, tuple(odd_answers(method, taken)))
 
 
 def _of_fits(
@@ -94,13 +102,3 @@ def failure(check: Check, value: Any) -> str:
     except (Exception, SystemExit) as error:  # a method may raise anything
         return explained(error)
     return ""
-
-
-def explained(error: BaseException) -> str:
-    """Return an error in one line, with the place where it was raised."""
-    if isinstance(error, Broken | PackageMissing):
-        return str(error)
-    if isinstance(error, InferenceDiverged):
-        return f"inference diverged: {error}"
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({frame.filename}, line {frame.lineno})"

@@ -36,6 +36,7 @@ from tests.suites.check.broken import (
     log_probs_of_a_regression,
     outputs_of_a_batch,
     predict_anything,
+    predict_classes,
     predict_nan,
     predict_nothing,
     predict_one_point,
@@ -87,6 +88,7 @@ def test_predictions_of_any_shape_are_compared_by_their_points():
         (predicting(predict=predict_with_an_own_shift), ["permutes_with_the_points"]),
         (predicting(predict=predict_nan), ["predicts_every_point"]),
         (predicting(predict=predict_one_point), ["predicts_every_point"]),
+        (predicting(predict=predict_classes), ["predicts_every_point"]),
         (predicting(outputs=outputs_of_a_batch), ["predicts_in_halves"]),
         (
             predicting(variances=lambda self, mean: torch.zeros_like(mean)),

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bnnbench.commands import suite, try_method
+from bnnbench.commands.reporting import rivals
 from bnnbench.engine.declare.description import digest
 from bnnbench.engine.store import bundles
 from bnnbench.engine.store.store import Store
@@ -61,13 +62,13 @@ def test_a_dry_run_writes_nothing(bundle, tmp_path, capsys):
 
 
 def test_the_usual_profile_has_searched_settings_else_most_runs(bundle):
-    (first, *_) = try_method.rivals(bundle, "two_moons")
+    (first, *_) = rivals.stored(bundle, "two_moons")
     large, small = (changed(first, profile=name, search=None) for name in ("large", "small"))
     tuned = changed(first, profile="tuned", search={"trials": []})
-    assert try_method.usual_profile([small, large, large]) == "large"
-    assert try_method.usual_profile([small, large, large, tuned]) == "tuned"
+    assert rivals.usual_profile([small, large, large]) == "large"
+    assert rivals.usual_profile([small, large, large, tuned]) == "tuned"
     wide = [changed(first, profile="wide", method=m, search=None) for m in ("A", "B")]
-    assert try_method.usual_profile([large, large, large, *wide]) == "wide"
+    assert rivals.usual_profile([large, large, large, *wide]) == "wide"
 
 
 def test_a_suite_or_profile_without_runs_is_named(bundle, tmp_path, capsys):
@@ -84,7 +85,7 @@ def test_runs_without_settings_are_no_rivals(tmp_path):
     run = {name: value for name, value in whole.run.items() if name != "source"}
     bundles.write(tmp_path, [replace(whole, run=run, key=digest(run))])
     with pytest.raises(ValueError, match="no run of cifar10 in the bundle has its settings"):
-        try_method.rivals(tmp_path, "cifar10")
+        rivals.stored(tmp_path, "cifar10")
 
 
 def test_an_unknown_option_is_named_by_the_suite(bundle, tmp_path, capsys):
@@ -103,7 +104,7 @@ def test_fewer_splits_are_compared_on_these_alone():
         ]
 
     others = [*runs("A", [3.0, 3.1, 3.2, *[1.0] * 7]), *runs("B", [4.0, 4.1, 4.2, *[2.0] * 7])]
-    told = "\n".join(try_method.standing_of(runs("Mine", [2.0, 2.1, 2.2]), others))
+    told = "\n".join(rivals.standing_of(runs("Mine", [2.0, 2.1, 2.2]), others))
     assert "compared on the 3 of 10 splits and seeds that it has" in told
     assert "RMSE: place 1 of 3 by mean, 2.1" in told
     assert "beats A and B" in told
@@ -113,7 +114,7 @@ def test_a_method_of_the_bundle_stands_with_its_new_runs_alone():
     old = [record("A", seed=seed, scores={"clean": {"nll": 9.0}}) for seed in range(3)]
     rival = [record("B", seed=seed, scores={"clean": {"nll": 2.0 + seed / 9}}) for seed in range(3)]
     new = [record("A", seed=seed, scores={"clean": {"nll": 1.0 + seed / 9}}) for seed in range(3)]
-    told = "\n".join(try_method.standing_of(new, [*old, *rival]))
+    told = "\n".join(rivals.standing_of(new, [*old, *rival]))
     assert "the bundle also has runs of A; the new ones replace them here" in told
     assert "place 1 of 2 by mean, 1.111" in told
 
@@ -150,11 +151,11 @@ def test_a_second_method_in_the_same_folder_is_compared_on_its_own_data_sets():
 
     others = [*runs("A", "boston", 3.0), *runs("A", "yacht", 3.0), *runs("B", "yacht", 4.0)]
     new = [*runs("First", "boston", 2.0), *runs("First", "yacht", 2.0), *runs("B", "yacht", 1.0)]
-    told = "\n".join(try_method.standing_of(new, others))
+    told = "\n".join(rivals.standing_of(new, others))
     first, second = told.split("B compared with the finished runs:")
     assert "compared on" not in told
     assert "place 1 of 2" in first
     assert "place 2 of 3" in first
     assert "place 1 of 3" in second
-    kept = try_method.beside(new, others)
+    kept = rivals.beside(new, others)
     assert [r.method for r in kept] == ["A"] * 6

@@ -37,6 +37,7 @@ from bnnbench.suites.check.contract import OF_FITS, OF_MANY, OF_METHODS
 from bnnbench.suites.check.fits import Fits
 from bnnbench.suites.check.problems import PROBLEMS, regression, stream
 from bnnbench.suites.check.small import small
+from bnnbench.suites.check.soundness import require_sound
 
 PATHS = {**METHODS, "toy": "tests.contracts.toy_method:NearestNeighbours"}
 VARIANTS: Mapping[str, Method] = {
@@ -216,3 +217,11 @@ def test_it_stays_on_the_device_of_its_data(name, kind):
     rng = torch.Generator(device).manual_seed(1)
     prediction = fits.method.fit(here, rng).predict(here.train.inputs, rng)
     assert {t.device.type for t in vars_of(prediction).values()} == {"cuda"}
+
+
+@pytest.mark.filterwarnings("ignore:var")  # torch's, of no numbers
+@pytest.mark.parametrize("name", NAMES)
+def test_no_rows_have_no_predictions(name):
+    fits = fits_of(name, covered(name)[0])
+    prediction = fits.posterior.predict(fits.inputs[:0], stream(2))
+    require_sound(prediction, fits.problem, 0)

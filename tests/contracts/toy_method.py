@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
 from bnnbench.datasets.base import Categorical
-from bnnbench.methods.base import Posterior, Problem
+from bnnbench.methods.base import Posterior, Problem, Unsupported
 from bnnbench.methods.predictions.predictive import (
     CategoricalPredictive,
     GaussianPredictive,
@@ -54,10 +54,10 @@ class NearestNeighbours:
     neighbours: int = 5
 
     def fit(self, problem: Problem, rng: Generator) -> Posterior:
-        """Return the posterior; raises ValueError for fewer rows than neighbours."""
+        """Return the posterior; raises `Unsupported` for fewer rows than neighbours."""
         train, count = problem.train, self.neighbours
         if len(train) <= count:
-            raise ValueError(f"{count} neighbours need more rows than {len(train)}")
+            raise Unsupported(f"{count} neighbours need more rows than {len(train)}")
         if isinstance(problem.likelihood, Categorical):
             return NeighbourPosterior(problem, count, None)
         others = nearest(train.inputs, train.inputs, count + 1)[:, 1:]

@@ -24,7 +24,7 @@ def selected(suite: Suite, options: Options, profiles: Mapping[str, Suite] = {})
             changes = with_methods(suite, requests)
         except UsageError as error:
             reason = _in_other_profiles(error, suite, profiles) or error
-            raise UsageError(f"{_flags(options)}: {reason}") from error
+            raise UsageError(f"{options.flags_of_methods}: {reason}") from error
     if options.datasets:
         changes |= {"cases": cases_named(suite, options.datasets, profiles), "optional": ()}
     if options.seeds:
@@ -36,7 +36,7 @@ def selected(suite: Suite, options: Options, profiles: Mapping[str, Suite] = {})
     try:
         selection = replace(suite, **changes)
     except ValueError as error:
-        raise UsageError(f"{_flags(options)}: {error}") from error
+        raise UsageError(f"{options.flags_of_methods}: {error}") from error
     for name in {name for e in selection.evaluations for name in e.metrics} - set(METRICS):
         raise UsageError(f"suite {suite.name} asks for a metric " + nearest(name, METRICS))
     return selection
@@ -91,9 +91,3 @@ def _from_file(file: Path | None) -> tuple[Spelled, ...]:
         return read(file) if file else ()
     except (UsageError, OSError) as error:
         raise UsageError(f"--settings: {error}") from error
-
-
-def _flags(options: Options) -> str:
-    """Return the flags that name methods: "--methods"."""
-    given = {"--methods": options.methods, "--settings": options.settings}
-    return ", ".join(flag for flag, value in given.items() if value) or "--methods"

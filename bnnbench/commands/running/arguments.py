@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from bnnbench.commands.running import clusters, values
+from bnnbench.commands.running import clusters, spelling, values
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets import Policy
-from bnnbench.datasets.reading.third_party_text import shortened
+from bnnbench.datasets.reading.third_party_text import legible, shortened
 from bnnbench.engine.run.devices import AUTO, NoSuchDevice, decided, gpus_here
 from bnnbench.engine.workers import (
     EXECUTORS,
@@ -24,6 +24,7 @@ from bnnbench.engine.workers import (
 )
 from bnnbench.methods import environments
 from bnnbench.suites import Entry
+from bnnbench.wording import UsageError
 
 WORKERS_ELSEWHERE = 16
 """Default number of workers on a cluster."""
@@ -83,6 +84,12 @@ class Options:
             os.environ["BNNBENCH_OFFLINE"] = "1"
         if self.env:
             environments.add(dict(self.env))
+
+    @property
+    def flags_of_methods(self) -> str:
+        """The flags that name methods: "--methods"."""
+        given = {"--methods": self.methods, "--settings": self.settings}
+        return ", ".join(flag for flag, value in given.items() if value) or "--methods"
 
     @property
     def limits(self) -> Limits:
@@ -273,6 +280,10 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     options = Options(**vars(parser.parse_args(arguments)))
     if reason := _contradiction(options):
         parser.error(reason)
+    try:
+        spelling.check_methods(name, options.methods or (), options.settings)
+    except UsageError as error:
+        parser.exit(2, f"error: {options.flags_of_methods}: {legible(error)}\n")
     try:
         if options.out.exists() and not options.out.is_dir():
             parser.error(f"--out: {options.out} is a file; give a folder")

@@ -11,7 +11,8 @@ from typing import Any
 from bnnbench.engine.declare.names import name_of
 from bnnbench.engine.method_settings.expressions import Spelled, parsed
 from bnnbench.engine.method_settings.registry import class_of
-from bnnbench.wording import UsageError, did_you_mean, listed
+from bnnbench.engine.method_settings.spelling import check_name
+from bnnbench.wording import UsageError, listed
 
 SCALARS: Mapping[type, str] = {
     bool: "True or False",
@@ -91,7 +92,7 @@ def _direct(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
     hints = types_of(kind)
     converted = {}
     for path, value in settings.items():
-        _check_name(kind, path.partition(".")[0])
+        check_name(_name(kind), path.partition(".")[0], list(_fields(kind)))
         if "." not in path:
             title = f"{_name(kind)}: {path}"
             converted[path] = _converted(value, hints.get(path, Any), title)
@@ -109,15 +110,6 @@ def _grouped(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         head, _, rest = path.partition(".")
         groups.setdefault(head, {})[rest] = value
     return groups
-
-
-def _check_name(kind: type, name: str) -> None:
-    names = list(_fields(kind))
-    if name in names:
-        return
-    hint = did_you_mean(name, names)
-    known = f"its settings are {listed(names)}" if names else "it has none"
-    raise UsageError(f"{_name(kind)} has no setting {name!r}{hint and f', {hint}'}; {known}")
 
 
 def _called(kind: type, settings: Mapping[str, Any]) -> Any:

@@ -66,7 +66,7 @@ def score(
 def check_kind(prediction: Predictive, targets: Tensor) -> None:
     """Raise an error unless prediction and targets have equal length and are both classes or both
     real numbers."""
-    of_classes = getattr(prediction, "of_classes", None)
+    of_classes = getattr(prediction, "of_classes", hasattr(prediction, "mixture_log_probs") or None)
     if of_classes is not None and bool(of_classes) == targets.is_floating_point():
         needed = "a real target" if targets.is_floating_point() else "classes"
         raise TypeError(f"the data has {needed}; got a {type(prediction).__name__}")

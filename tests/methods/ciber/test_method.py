@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from bnnbench.datasets.base import Gaussian, Split
+from bnnbench.datasets.base import Categorical, Gaussian, Split
 from bnnbench.methods.base import Unsupported
 from bnnbench.methods.ciber.collapse import LastLayer, SecondLayer
 from bnnbench.methods.ciber.method import (
@@ -215,3 +215,20 @@ def test_settings_without_meaning_are_refused():
     for epsilons in ((), (-1.0,), (math.inf,)):
         with pytest.raises(ValueError, match="epsilons"):
             Ciber(epsilons=epsilons)
+
+
+@pytest.mark.parametrize("method", [PAPER_LAST, CLEAN_LAST])
+def test_the_only_class_is_certain(method):
+    problem = classification(architecture=(Linear(5), ReLU(), Linear(1)))
+    one = replace(
+        problem,
+        train=replace(problem.train, targets=torch.zeros(37, dtype=torch.long)),
+        likelihood=Categorical(1),
+    )
+    posterior = replace(method, training=DESCENT, samples=3).fit(one, stream(1))
+    inputs = problem.train.inputs.clone().requires_grad_()
+    assert torch.equal(
+        posterior.predict(inputs.detach(), stream(2)).mixture_log_probs.exp(), torch.ones(37, 1)
+    )
+    (gradient,) = torch.autograd.grad(posterior.log_probs(inputs, stream(2)).sum(), inputs)
+    assert torch.equal(gradient, torch.zeros_like(inputs))

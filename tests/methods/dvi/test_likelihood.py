@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.polynomial.hermite_e import hermegauss
-from scipy.stats import norm
+from scipy.stats import lognorm, norm
 
 from bnnbench.methods.dvi.likelihood import MeanAndLogVariance, expected_losses, expected_squares
 from bnnbench.methods.moments.base import Moments
@@ -68,3 +68,19 @@ def test_the_loss_of_one_noise_agrees_with_quadrature():
     squares = expected_squares(y, *outputs([target]))
     found = expected_losses(squares, torch.tensor([noise], dtype=torch.float64))
     assert float(found) == pytest.approx(expected, rel=1e-12)
+
+
+def moments_of(log, log_spread):
+    values = (torch.tensor([[[v]]], dtype=torch.float32) for v in (0.0, 0.5, log, log_spread, 0.0))
+    return MeanAndLogVariance(*values)
+
+
+@pytest.mark.parametrize(("log", "log_spread"), [(-3.0, 0.5), (10.0, 4.0), (50.0, 1.0)])
+def test_a_variance_is_that_of_a_log_normal(log, log_spread):
+    expected = 0.5 + lognorm(np.sqrt(log_spread), scale=np.exp(log)).mean()
+    assert float(moments_of(log, log_spread).variance()) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("log_spread", [100.0, 1e4, 1e30])
+def test_a_variance_beyond_single_precision_stays_finite_and_large(log_spread):
+    assert 1e20 < float(moments_of(100.0, log_spread).variance()) < 1e30

@@ -206,3 +206,9 @@ def test_what_it_does_not_cover_is_refused():
         Ep().fit(classification(), stream(0))
     with pytest.raises(ValueError, match="power"):
         Ep(power=0)
+
+
+@pytest.mark.parametrize(("features", "units"), [(2000, 50), (500, 7)])
+def test_covariances_that_would_take_minutes_are_refused(features, units):
+    with pytest.raises(Unsupported, match=f"features for {units} hidden units.*got {features:,}"):
+        fitted(problem(features=features, units=units))

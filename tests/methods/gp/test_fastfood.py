@@ -150,3 +150,27 @@ def test_what_it_does_not_cover_is_refused():
             Fastfood().fit(problem, stream(0))
     with pytest.raises(ValueError, match="frequencies"):
         Fastfood(frequencies=0)
+
+
+@pytest.mark.parametrize(
+    ("features", "frequencies", "accepted"),
+    [
+        (256, 8, True),
+        (257, 8, False),
+        (300, 300, True),
+        (2000, 256, False),
+    ],
+)
+def test_features_are_bounded_since_each_has_a_frequency(features, frequencies, accepted):
+    problem = Problem(Split(torch.randn(4, features), torch.randn(4, 1)), Gaussian(0.1), ())
+    method = Fastfood(frequencies=frequencies, iterations=1)
+    if accepted:
+        assert len(method.fit(problem, stream(1)).predict(problem.train.inputs, stream(2))) == 4
+    else:
+        with pytest.raises(Unsupported, match=f"at most 256 features.*got {features:,}: raise"):
+            method.fit(problem, stream(1))
+
+
+@pytest.mark.parametrize("d", [1, 8])
+def test_the_transform_of_no_rows_is_no_rows(d):
+    assert hadamard(torch.zeros(0, 3, d, dtype=torch.float64)).shape == (0, 3, d)

@@ -56,6 +56,11 @@ def test_many_points_come_in_parts_with_the_same_draws():
     assert torch.equal(found.means, found.means[:, :1].expand_as(found.means))
 
 
+def test_no_points_have_an_empty_prediction_from_a_library_that_refuses_them():
+    found = Fake().fit(regression(), stream(1)).predict(torch.zeros(0, 4), stream(2))
+    assert found.means.shape == found.variances.shape == (3, 0, 1)
+
+
 def test_reports_work_and_diagnostics_come_back():
     reports = []
     with listening(lambda *report: reports.append(report)), work.counting() as tally:

@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 import torch
 
-from bnnbench.datasets.base import Gaussian, Split
+from bnnbench.datasets.base import Categorical, Gaussian, Split
 from bnnbench.methods.base import Unsupported
 from bnnbench.methods.libraries.sklearn_boosting import SklearnBoosting
 from bnnbench.methods.libraries.sklearn_forest import SklearnForest
 from bnnbench.methods.libraries.sklearn_gp import SklearnGp
 from bnnbench.methods.libraries.sklearn_ridge import SklearnRidge
+from bnnbench.methods.post_hoc.conformal import Conformal
+from bnnbench.methods.post_hoc.tempered import Tempered
+from bnnbench.methods.tuning.method import Tuned
 from bnnbench.suites.check.problems import classification, images, regression, stream
 
 POINTS = torch.randn(20, 4, generator=stream(8), dtype=torch.float64)
@@ -122,3 +125,29 @@ def test_several_targets_are_refused_with_the_cure():
     for method in (SklearnForest(), SklearnBoosting(), SklearnRidge(), SklearnGp()):
         with pytest.raises(Unsupported, match="needed one target; got 2: fit one at a time"):
             method.fit(replace(problem, train=twice), stream(1))
+
+
+@pytest.mark.parametrize("method", [SklearnBoosting(trees=3), SklearnGp(), SklearnForest(trees=3)])
+@pytest.mark.parametrize(("classes", "seen"), [(2, 0), (2, 1), (3, 1), (1, 0)])
+def test_rows_of_one_class_are_predicted_by_the_rule_of_the_mixture(method, classes, seen):
+    """The class has weight 1, and all classes together the weight of a 23rd row."""
+    problem = classification(rows=22)
+    rows = Split(problem.train.inputs, torch.full((22,), seen))
+    one = replace(problem, train=rows, likelihood=Categorical(classes))
+    _, found = predicted(method, one)
+    expected = np.full(classes, 1 / classes / 23)
+    expected[seen] += 22 / 23
+    assert found.mixture_log_probs.exp().numpy() == pytest.approx(np.tile(expected, (20, 1)))
+
+
+@pytest.mark.parametrize("around", [Tempered, Conformal, Tuned])
+def test_a_rare_class_that_is_held_out_stops_no_wrapper(around):
+    """Of 22 rows one is rare; in every block that holds it out, the others have one class."""
+    problem = classification(rows=22)
+    rare = torch.zeros(22, dtype=torch.long)
+    rare[5] = 1
+    for seed in range(4):
+        inputs = torch.randn(22, 4, generator=stream(seed))
+        of_two = replace(problem, train=Split(inputs, rare), likelihood=Categorical(2))
+        posterior = around(SklearnBoosting(trees=2)).fit(of_two, stream(1))
+        assert len(posterior.predict(inputs, stream(2))) == 22

@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from bnnbench.datasets.base import Categorical, Split
-from bnnbench.methods.base import Problem
+from bnnbench.methods.base import Problem, Unsupported
 from bnnbench.methods.moment_propagation.approximation import Approximation
 from bnnbench.methods.moment_propagation.method import MomentPropagation
+from bnnbench.methods.moment_propagation.untrained import Untrained
 from bnnbench.methods.moments.covariances.covariance import Covariances
 from bnnbench.methods.moments.rules import Formulas
 from bnnbench.methods.networks.architectures import (
@@ -19,7 +20,7 @@ from bnnbench.methods.networks.architectures import (
     Linear,
     LogisticBernoulli,
 )
-from tests.methods.problems import stream
+from tests.methods.problems import regression, stream
 
 BRIEF = MomentPropagation(epochs=2, batch_size=8, dropout=0.0)
 NOISY = (GaussianNoise(0.3), Linear(5), LeakyReLU(0.01), Dropout(0.2), Linear(3))
@@ -147,3 +148,9 @@ def test_images_are_flattened_like_elsewhere():
     flat = (Flatten(), *NOISY)
     given = Problem(Split(inputs, inputs[:, 0, 0, 0].gt(0).long()), Categorical(3), flat)
     assert len(WAYS["covariances"].fit(given, stream(0)).layers(inputs)) == len(flat)
+
+
+@pytest.mark.parametrize("method", [*WAYS.values(), Untrained()], ids=[*WAYS, "untrained"])
+def test_a_regression_is_refused(method):
+    with pytest.raises(Unsupported, match="needed classes; got Gaussian"):
+        method.fit(regression(), stream(0))

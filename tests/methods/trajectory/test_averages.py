@@ -190,3 +190,8 @@ def test_networks_with_batch_norm_are_fitted_alike_in_any_company():
         assert isinstance(alone, NetworkPosterior)
         assert torch.equal(fitted.weights, alone.weights)
         assert torch.equal(fitted.buffers, alone.buffers)
+
+
+def test_a_covariance_of_rank_one_is_refused_before_the_descent():
+    with pytest.raises(ValueError, match=r"rank to be 0 or at least 2.*got 1"):
+        Swag(DESCENT, rank=1)

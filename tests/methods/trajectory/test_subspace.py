@@ -10,13 +10,15 @@ from torch.distributions import Categorical as Law
 from bnnbench.datasets.base import Categorical
 from bnnbench.methods.base import InferenceDiverged
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
-from bnnbench.methods.networks.architectures import BatchNorm, Linear, Tanh
+from bnnbench.methods.networks.architectures import BatchNorm, Linear, ReLU, Tanh
 from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.trajectory import subspace
 from bnnbench.methods.trajectory.collector import Descent, collect
 from bnnbench.methods.trajectory.elliptical_slice import elliptical_slices
 from bnnbench.methods.trajectory.pca_slices import PcaSlices
 from bnnbench.methods.trajectory.pca_vi import PcaVi
 from bnnbench.methods.trajectory.subspace import Subspace, Task, principal_directions, total_loss
+from bnnbench.methods.trajectory.swa import Swa
 from tests.methods.problems import (
     classification,
     design,
@@ -173,3 +175,36 @@ def test_networks_with_batch_norm_are_covered(method):
     assert isinstance(together[1], NetworkPosterior)
     assert torch.equal(together[1].weights, alone.weights)
     assert len(alone.buffers.unique(dim=0)) > 1
+
+
+@pytest.mark.parametrize("rows", [1, 5, 12, 13, 14])
+def test_the_loss_of_rows_in_parts_is_that_of_all_rows(rows, monkeypatch):
+    monkeypatch.setattr(subspace, "POINTS_AT_ONCE", 6)
+    problem = classification(rows=37)
+    average = posterior_of_average(problem)
+    some = problem.train.rows(slice(rows))
+    with torch.no_grad():
+        expected = subspace.losses(average, average.weights, some).double().sum()
+    found = subspace.total_loss(average, average.weights[0], some)
+    assert found == pytest.approx(float(expected), rel=1e-5)
+
+
+def test_a_lone_last_row_is_normalised_with_the_rows_before_it(monkeypatch):
+    monkeypatch.setattr(subspace, "POINTS_AT_ONCE", 6)
+    normed = (Linear(5), BatchNorm(), ReLU(), Linear(3))
+    problem = classification(rows=13, architecture=normed)
+    average = posterior_of_average(problem)
+    with torch.no_grad():
+        parts = [problem.train.rows(slice(0, 6)), problem.train.rows(slice(6, 13))]
+        expected = sum(
+            float(subspace.losses(average, average.weights, part).double().sum()) for part in parts
+        )
+    found = subspace.total_loss(average, average.weights[0], problem.train)
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+def posterior_of_average(problem):
+    """Return a network at its initial weights."""
+    average = Swa(Descent(epochs=2, batch_size=37)).fit(problem, stream(0))
+    assert isinstance(average, NetworkPosterior)
+    return average

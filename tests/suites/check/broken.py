@@ -235,3 +235,33 @@ def predict_nothing(self, inputs, rng):
 def predict_one_row_less(self, inputs, rng):
     whole = predict_quantiles(self, inputs, rng)
     return QuantilePredictive(whole.levels, whole.values[1:])
+
+
+def predict_classes(self, inputs, rng):
+    return CategoricalPredictive(torch.zeros(1, len(inputs), 2).log_softmax(-1))
+
+
+def predict_for_points(self, inputs, rng):
+    """Predict a mean of the points, of which there may be none."""
+    assert len(inputs), "no points"
+    return LinePosterior.predict(self, inputs, rng)
+
+
+def fit_with_a_spread(self, problem, rng):
+    """Divide by the standard deviation of the targets, which may be 0."""
+    posterior = Line.fit(self, problem, rng)
+    return self.posterior(posterior.slopes, posterior.shift / problem.train.targets.std())
+
+
+def fit_that_does_not_converge(self, problem, rng):
+    posterior = Line.fit(self, problem, rng)
+    return LinePosterior(posterior.slopes, posterior.shift, {"converged": 0.0})
+
+
+def fit_refusing(message):
+    def fit(self, problem, rng):
+        if len(problem.train) < 10:
+            raise Unsupported(message)
+        return Line.fit(self, problem, rng)
+
+    return fit
