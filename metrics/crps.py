@@ -6,28 +6,25 @@ Source: Gneiting and Raftery (2007), "Strictly proper scoring rules, prediction,
 import math
 from typing import Any
 
-import numpy as np
 import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from bnnbench.methods.predictions.base import HasCdf, HasQuantiles, HasSamples, require
-from bnnbench.methods.predictions.inversion import quantile
+from bnnbench.methods.predictions.base import HasQuantiles, HasSamples, require
 from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.metrics.crps_of_cdf import crps_by_integration
 from bnnbench.metrics.quantiles import crps_of_quantiles
 
 CHUNK_VALUES = 2**18
-PANELS, NODES = 40, 8
-"""Gauss-Legendre panels on either side of the target, and nodes in each."""
-TAIL = 1e-10
-"""The integral ends at the quantiles of levels `TAIL` and 1 - `TAIL`."""
 
 
 def crps(prediction: Any, target: Float[Tensor, "points outputs"]) -> Float64[Tensor, " points"]:
     """Return the score of each target, averaged over outputs.
 
-    Mixtures of Gaussians and samples have a closed form; quantiles on a grid and other predictives
-    are integrated numerically. Raises `CannotAnswer` if there is neither a cdf nor a grid.
+    Mixtures of Gaussians and samples have a closed form; quantiles on a grid and the cdf of other
+    predictives are integrated numerically. The score is infinite for tails so heavy that the
+    integral is; it may be finite without a finite mean, where it is proper but not strictly so.
+    Raises `CannotAnswer` if there is neither a cdf nor a grid.
     """
     if isinstance(prediction, GaussianPredictive):
         return crps_of_gaussian_mixture(prediction, target)
@@ -122,26 +119,6 @@ def _expected_absolute(mean: Tensor, variance: Tensor) -> Tensor:
     expected = std * math.sqrt(2 / math.pi) * torch.exp(-z.square() / 2)
     expected += mean * torch.erf(z / math.sqrt(2))
     return torch.where(variance == 0, mean.abs(), expected)
-
-
-def crps_by_integration(
-    prediction: HasCdf, target: Float[Tensor, "points outputs"]
-) -> Float64[Tensor, " points"]:
-    """Return the score of each target from the cdf only, by composite quadrature."""
-    target = target.double()
-    low, high = quantile(prediction, TAIL), quantile(prediction, 1 - TAIL)
-    inside = torch.minimum(torch.maximum(target, low), high)
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
-    below, above = torch.zeros_like(inside), torch.zeros_like(inside)
-    for panel in range(PANELS):
-        for node, weight in zip(nodes, weights, strict=True):
-            position = (panel + (node + 1) / 2) / PANELS
-            left = prediction.cdf(low + position * (inside - low))
-            right = prediction.cdf(inside + position * (high - inside))
-            below += weight / 2 / PANELS * left.square()
-            above += weight / 2 / PANELS * (1 - right).square()
-    score = below * (inside - low) + above * (high - inside) + (target - inside).abs()
-    return score.mean(1)
 
 
 def crps_of_samples(

@@ -209,7 +209,9 @@ def _cdf(target: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
     """Return P(y ≤ target) under N(mean, variance); for variance 0 a step at the mean."""
     error = target - mean
     at_step = (error == 0) & (variance == 0)
-    return torch.where(at_step, 1.0, torch.special.ndtr(error / variance.sqrt()))
+    # torch.special.ndtr is 0 from -8.3 on.
+    below = 0.5 * torch.special.erfc(-error / (2 * variance).sqrt())
+    return torch.where(at_step, 1.0, below)
 
 
 def mixture(predictives: Sequence[Predictive]) -> Predictive:
