@@ -1,6 +1,5 @@
 """Samples of each target: the whole output of a sampler, or of another program."""
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,6 +8,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 from bnnbench.methods.predictions.base import Packed
+from bnnbench.methods.predictions.levels import ceil_of
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class SamplePredictive(Packed):
 
     def quantile(self, level: float) -> Float64[Tensor, "points outputs"]:
         """Return the lowest sample at which the cdf reaches the level."""
-        rank = math.ceil(level * len(self.samples) - 1e-9)
+        rank = ceil_of(level, len(self.samples))
         return self.samples.double().sort(0).values[max(rank, 1) - 1]
 
     def rescaled(self, mean: float, std: float) -> "SamplePredictive":

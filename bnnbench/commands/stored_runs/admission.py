@@ -1,7 +1,6 @@
 """Checks of submitted runs: checksums, scores, protocol, code, data, and re-runs of a tenth."""
 
 import importlib
-import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.inspection import inspect
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_run
 from bnnbench.engine.store.store import Store
+from bnnbench.methods.predictions.levels import ceil_of
 from bnnbench.methods.source_code import method_digest
 from bnnbench.wording import counted
 
@@ -148,7 +148,7 @@ def _repeated(
     store: Store, records: Sequence[Record], share: float, rng: random.Random
 ) -> Iterator[Finding]:
     """Yield the outcome of re-running some of the runs."""
-    chosen = rng.sample(records, max(1, math.ceil(share * len(records))))
+    chosen = rng.sample(records, max(1, ceil_of(share, len(records))))
     packages = packages_in(records)
     for number, record in enumerate(chosen, 1):
         predictions = store.predictions(record.key) if record.outcome.predictions_sha256 else None
