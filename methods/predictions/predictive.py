@@ -169,14 +169,14 @@ class GaussianPredictive(Packed):
     def log_prob(self, target: Float[Tensor, "points outputs"]) -> Float[Tensor, " points"]:
         """Return the log density of each target; a row of outputs is one event."""
         return torch.cat(
-            [_log_mean_exp(_log_density(*piece).sum(-1)) for piece in self._pieces(target)]
+            [_log_mean_exp(joint(_log_density(*piece), -1)) for piece in self._pieces(target)]
         )
 
     def draw_log_probs(
         self, target: Float[Tensor, "points outputs"]
     ) -> Float[Tensor, "draws points"]:
         """Return the log density of each target under each draw, in float64."""
-        return torch.cat([_log_density(*piece).sum(-1) for piece in self._pieces(target)], 1)
+        return torch.cat([joint(_log_density(*piece), -1) for piece in self._pieces(target)], 1)
 
     def cdf(self, target: Float[Tensor, "points outputs"]) -> Float[Tensor, "points outputs"]:
         """Return P(y ≤ target) of each output."""
@@ -203,6 +203,15 @@ def _log_density(target: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
     density = -0.5 * (error**2 / variance + variance.log() + math.log(2 * math.pi))
     point_mass = torch.where(error == 0, math.inf, -math.inf)
     return torch.where((variance == 0) & ~error.isnan(), point_mass, density)
+
+
+def joint(log_densities: Tensor, axis: int) -> Tensor:
+    """Return the log of a product of densities, which is 0 if one of them is.
+
+    That holds even if another is infinite.
+    """
+    impossible = log_densities.isneginf().any(axis) & ~log_densities.isnan().any(axis)
+    return torch.where(impossible, -math.inf, log_densities.sum(axis))
 
 
 def _cdf(target: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
