@@ -11,7 +11,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 from bnnbench.methods.predictions.base import HasQuantiles, HasSamples, require
-from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.methods.predictions.predictive import GaussianPredictive, in_chunks
 from bnnbench.metrics.crps_of_cdf import crps_by_integration
 from bnnbench.metrics.quantiles import crps_of_quantiles
 
@@ -68,17 +68,30 @@ def crps_of_gaussian_mixture(
 
 
 def _spread_by_pairs(mean: Tensor, variance: Tensor) -> Tensor:
-    """Return half the expected distance between two draws from the mixture, over axis 0."""
-    draws, points = mean.shape[:2]
-    first, second = torch.triu_indices(draws, draws, 1, device=mean.device)
+    """Return half the expected distance between two draws from the mixture, over axis 0.
+
+    The distances of the means are summed in sorted order. Components whose means are so near that
+    their variances add to the distance are compared in pairs, at one lag in this order at a time.
+    """
+    draws = len(mean)
+    mean, order = mean.sort(0)
+    variance = variance.gather(0, order)
     itself = _expected_absolute(torch.zeros_like(mean), 2 * variance).sum(0)
-    others = torch.zeros_like(itself)
-    size = max(1, CHUNK_VALUES // (mean.shape[2] * max(1, len(first))))
-    for start in range(0, points, size):
-        chunk = slice(start, start + size)
-        m, v = mean[:, chunk], variance[:, chunk]
-        others[chunk] = _expected_absolute(m[first] - m[second], v[first] + v[second]).sum(0)
+    others = _sum_of_distances(mean)
+    reach = REACH * (2 * variance.amax(0)).sqrt()
+    for lag in range(1, draws):
+        gap = mean[lag:] - mean[:-lag]
+        if (gap >= reach).all():
+            break
+        others += (_expected_absolute(gap, variance[lag:] + variance[:-lag]) - gap).sum(0)
     return (itself + 2 * others) / draws**2 / 2
+
+
+def _sum_of_distances(ordered: Tensor) -> Tensor:
+    """Return the sum of the distances of all pairs along axis 0."""
+    draws = len(ordered)
+    rank = torch.arange(1, draws + 1, device=ordered.device, dtype=torch.float64)
+    return torch.tensordot(2 * rank - draws - 1, ordered, 1)
 
 
 STEP = 0.55
@@ -133,8 +146,11 @@ def crps_of_samples(
     draws = len(samples)
     if fair and draws < 2:
         raise ValueError(f"a fair CRPS needs at least 2 draws; got {draws}: use fair=False")
-    ordered = samples.double().sort(0).values
-    rank = torch.arange(1, draws + 1, device=samples.device, dtype=torch.float64)[:, None]
-    distances = 2 * ((2 * rank - draws - 1) * ordered).sum(0)
     pairs = draws * (draws - 1) if fair else draws**2
-    return (ordered - target.double()).abs().mean(0) - distances / pairs / 2
+
+    def score(some: Tensor, rows: Tensor) -> Tensor:
+        ordered = some.double().sort(0).values
+        error = (ordered - rows.double()).abs().mean(0)
+        return error - _sum_of_distances(ordered) / pairs
+
+    return in_chunks(score, samples, target[None])

@@ -18,7 +18,7 @@ from bnnbench.methods.predictions.predictive import joint
 from bnnbench.metrics.joint.batches import SIZE, batches, pairs
 from bnnbench.metrics.joint.draws import draw_log_probs
 
-CHUNK_VALUES = 2**20
+CHUNK_VALUES = 2**18
 
 
 def joint_log_loss(prediction: Any, target: Tensor) -> Float64[Tensor, ""]:
