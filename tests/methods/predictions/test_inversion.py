@@ -9,6 +9,7 @@ import torch
 from scipy import stats
 from torch import Tensor
 
+from bnnbench.methods.ciber.predictive import AffinePredictive
 from bnnbench.methods.predictions.inversion import quantile
 from bnnbench.methods.predictions.student import StudentPredictive
 
@@ -67,3 +68,13 @@ def test_wrong_moments_move_no_quantile(mean, variance):
 def test_a_cdf_that_is_not_a_number_has_no_quantile():
     missing = stated(stats.norm(math.nan, 1), 0.0, 1.0)
     assert quantile(missing, 0.3).isnan().all()
+
+
+@pytest.mark.parametrize("level", [0.02, 0.1, 0.5, 0.98])
+def test_mass_that_the_moments_leave_out_counts(level):
+    shape = (3, 5, 1)
+    floor = torch.tensor([5e-3, -80.0, 80.0, 0.0]).expand(1, 5, 4)
+    half_bases, centres = torch.full(shape, 0.3), torch.arange(3.0)[:, None, None].expand(shape)
+    prediction = AffinePredictive(half_bases, floor, centres, torch.full((3, 5, 2), 0.2))
+    found = prediction.cdf(quantile(prediction, level))
+    np.testing.assert_allclose(found, level, rtol=1e-9)
