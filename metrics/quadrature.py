@@ -74,7 +74,9 @@ def panel(function: Function, start: Values, end: Values) -> tuple[Values, Value
         values.append(function(centre + offset * half, centre))
         fine += weights[0] * values[-1]
         coarse += weights[1] * values[-1]
-    spread = sum(w * (v - fine / 2).abs() for v, (_, w, _) in zip(values, _MIRRORED, strict=True))
+    spread = torch.zeros_like(centre)
+    for value, (_, weight, _) in zip(values, _MIRRORED, strict=True):
+        spread += weight * (value - fine / 2).abs()
     ratio = torch.where(spread > 0, 200 * (fine - coarse).abs() / spread, 0.0)
     return half * fine, half * spread * ratio.pow(1.5).clamp(max=1)
 

@@ -79,7 +79,7 @@ def effective_sample_size(draws: Draws) -> Values:
 
 def _finite(draws: Draws) -> tuple[Bool[np.ndarray, "quantities *more"], Draws]:
     """Return which quantities have finite draws only, and the draws with 0 for all others."""
-    finite = np.isfinite(draws).all((0, 1))
+    finite = np.asarray(np.isfinite(draws).all((0, 1)))
     return finite, np.where(finite, draws, 0.0)
 
 
