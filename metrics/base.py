@@ -67,4 +67,16 @@ class Metric:
 
 def value(metric: Metric, prediction: Any, targets: Any) -> float:
     """Return the number for a table: the score, or its mean over points."""
-    return metric.score(prediction, targets).mean().item()
+    return mean_score(metric, metric.score(prediction, targets))
+
+
+def mean_score(metric: Metric, scores: Any) -> float:
+    """Return the mean of scores of points.
+
+    If some are infinite in either direction, it is infinitely bad: a target of density 0 is not
+    made up for by one that a point mass hits.
+    """
+    opposed = bool(scores.isposinf().any() and scores.isneginf().any() and not scores.isnan().any())
+    if opposed and metric.higher_is_better is not None:
+        return -math.inf if metric.higher_is_better else math.inf
+    return scores.detach().double().mean().item()

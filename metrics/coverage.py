@@ -1,15 +1,17 @@
 """Coverage and width of predictive intervals of real targets."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Float, Float64
+from jaxtyping import Bool, Float, Float64
 from torch import Tensor
 
 from bnnbench.methods.predictions.base import HasCdf, HasVariance
 from bnnbench.methods.predictions.inversion import central_interval, quantile
 
+TINY = 1e-300
 CALIBRATION_LEVELS = torch.arange(11, dtype=torch.float64) / 10
 
 
@@ -48,13 +50,25 @@ def calibration_curve(
 ) -> CalibrationCurve:
     """Return the share of targets with a cdf of at most 0, 0.1, ..., 1.
 
+    A cdf that is 0 only by rounding, where the density is not 0 or not known, is above 0.
     Source: Kuleshov, Fenner and Ermon (2018), "Accurate uncertainties for deep learning
     using calibrated regression".
     """
-    reached = prediction.cdf(target.double()).flatten()
+    reached = prediction.cdf(target.double())
+    if (reached == 0).any():
+        rounded = (reached == 0) & _is_possible(prediction, target)
+        reached = torch.where(rounded, TINY, reached)
+    reached = reached.flatten()
     levels = CALIBRATION_LEVELS.to(reached.device)
     observed = torch.stack([(reached <= level).double().mean() for level in levels])
     return CalibrationCurve(levels, observed.where(~reached.isnan().any(), torch.nan))
+
+
+def _is_possible(prediction: Any, target: Tensor) -> Bool[Tensor, "points 1"]:
+    """Return whether targets can occur, as far as the prediction's density says."""
+    if not hasattr(prediction, "log_prob"):
+        return torch.ones(len(target), 1, dtype=torch.bool, device=target.device)
+    return prediction.log_prob(target.double())[:, None] > -math.inf
 
 
 def calibration_error(

@@ -6,28 +6,25 @@ Source: Gneiting and Raftery (2007), "Strictly proper scoring rules, prediction,
 import math
 from typing import Any
 
-import numpy as np
 import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from bnnbench.methods.predictions.base import HasCdf, HasQuantiles, HasSamples, require
-from bnnbench.methods.predictions.inversion import quantile
-from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.methods.predictions.base import HasQuantiles, HasSamples, require
+from bnnbench.methods.predictions.predictive import GaussianPredictive, in_chunks
+from bnnbench.metrics.crps_of_cdf import crps_by_integration
 from bnnbench.metrics.quantiles import crps_of_quantiles
 
 CHUNK_VALUES = 2**18
-PANELS, NODES = 40, 8
-"""Gauss-Legendre panels on either side of the target, and nodes in each."""
-TAIL = 1e-10
-"""The integral ends at the quantiles of levels `TAIL` and 1 - `TAIL`."""
 
 
 def crps(prediction: Any, target: Float[Tensor, "points outputs"]) -> Float64[Tensor, " points"]:
     """Return the score of each target, averaged over outputs.
 
-    Mixtures of Gaussians and samples have a closed form; quantiles on a grid and other predictives
-    are integrated numerically. Raises `CannotAnswer` if there is neither a cdf nor a grid.
+    Mixtures of Gaussians and samples have a closed form; quantiles on a grid and the cdf of other
+    predictives are integrated numerically. The score is infinite for tails so heavy that the
+    integral is; it may be finite without a finite mean, where it is proper but not strictly so.
+    Raises `CannotAnswer` if there is neither a cdf nor a grid.
     """
     if isinstance(prediction, GaussianPredictive):
         return crps_of_gaussian_mixture(prediction, target)
@@ -71,17 +68,30 @@ def crps_of_gaussian_mixture(
 
 
 def _spread_by_pairs(mean: Tensor, variance: Tensor) -> Tensor:
-    """Return half the expected distance between two draws from the mixture, over axis 0."""
-    draws, points = mean.shape[:2]
-    first, second = torch.triu_indices(draws, draws, 1, device=mean.device)
+    """Return half the expected distance between two draws from the mixture, over axis 0.
+
+    The distances of the means are summed in sorted order. Components whose means are so near that
+    their variances add to the distance are compared in pairs, at one lag in this order at a time.
+    """
+    draws = len(mean)
+    mean, order = mean.sort(0)
+    variance = variance.gather(0, order)
     itself = _expected_absolute(torch.zeros_like(mean), 2 * variance).sum(0)
-    others = torch.zeros_like(itself)
-    size = max(1, CHUNK_VALUES // (mean.shape[2] * max(1, len(first))))
-    for start in range(0, points, size):
-        chunk = slice(start, start + size)
-        m, v = mean[:, chunk], variance[:, chunk]
-        others[chunk] = _expected_absolute(m[first] - m[second], v[first] + v[second]).sum(0)
+    others = _sum_of_distances(mean)
+    reach = REACH * (2 * variance.amax(0)).sqrt()
+    for lag in range(1, draws):
+        gap = mean[lag:] - mean[:-lag]
+        if (gap >= reach).all():
+            break
+        others += (_expected_absolute(gap, variance[lag:] + variance[:-lag]) - gap).sum(0)
     return (itself + 2 * others) / draws**2 / 2
+
+
+def _sum_of_distances(ordered: Tensor) -> Tensor:
+    """Return the sum of the distances of all pairs along axis 0."""
+    draws = len(ordered)
+    rank = torch.arange(1, draws + 1, device=ordered.device, dtype=torch.float64)
+    return torch.tensordot(2 * rank - draws - 1, ordered, 1)
 
 
 STEP = 0.55
@@ -124,26 +134,6 @@ def _expected_absolute(mean: Tensor, variance: Tensor) -> Tensor:
     return torch.where(variance == 0, mean.abs(), expected)
 
 
-def crps_by_integration(
-    prediction: HasCdf, target: Float[Tensor, "points outputs"]
-) -> Float64[Tensor, " points"]:
-    """Return the score of each target from the cdf only, by composite quadrature."""
-    target = target.double()
-    low, high = quantile(prediction, TAIL), quantile(prediction, 1 - TAIL)
-    inside = torch.minimum(torch.maximum(target, low), high)
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
-    below, above = torch.zeros_like(inside), torch.zeros_like(inside)
-    for panel in range(PANELS):
-        for node, weight in zip(nodes, weights, strict=True):
-            position = (panel + (node + 1) / 2) / PANELS
-            left = prediction.cdf(low + position * (inside - low))
-            right = prediction.cdf(inside + position * (high - inside))
-            below += weight / 2 / PANELS * left.square()
-            above += weight / 2 / PANELS * (1 - right).square()
-    score = below * (inside - low) + above * (high - inside) + (target - inside).abs()
-    return score.mean(1)
-
-
 def crps_of_samples(
     samples: Float[Tensor, "draws points"], target: Float[Tensor, " points"], fair: bool = True
 ) -> Float64[Tensor, " points"]:
@@ -156,8 +146,11 @@ def crps_of_samples(
     draws = len(samples)
     if fair and draws < 2:
         raise ValueError(f"a fair CRPS needs at least 2 draws; got {draws}: use fair=False")
-    ordered = samples.double().sort(0).values
-    rank = torch.arange(1, draws + 1, device=samples.device, dtype=torch.float64)[:, None]
-    distances = 2 * ((2 * rank - draws - 1) * ordered).sum(0)
     pairs = draws * (draws - 1) if fair else draws**2
-    return (ordered - target.double()).abs().mean(0) - distances / pairs / 2
+
+    def score(some: Tensor, rows: Tensor) -> Tensor:
+        ordered = some.double().sort(0).values
+        error = (ordered - rows.double()).abs().mean(0)
+        return error - _sum_of_distances(ordered) / pairs
+
+    return in_chunks(score, samples, target[None])

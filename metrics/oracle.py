@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float64
+from jaxtyping import Float, Float64
 from scipy.stats import rankdata
 from torch import Tensor
 
 from bnnbench.methods.predictions.base import CannotAnswer, Predictive, require
-from bnnbench.methods.predictions.predictive import CategoricalPredictive
+from bnnbench.methods.predictions.predictive import CategoricalPredictive, in_chunks
 from bnnbench.metrics.functions.values import function_values
 
 Points = Float64[Tensor, " points"]
@@ -62,7 +62,8 @@ def claimed_variance(prediction: Predictive, law: Law) -> Points:
     Raises `CannotAnswer` for a prediction that does not separate noise and function.
     """
     if law.noise_std is None:
-        return _draws(prediction).var(0, correction=0).sum(1)
+        draws = _log_draws(prediction)
+        return in_chunks(lambda x: x.double().exp().var(0, correction=0).sum(1), draws)
     return function_values(prediction, law.noise_std).std.square()
 
 
@@ -95,7 +96,7 @@ def _probabilities(prediction: Any) -> Float64[Tensor, "points classes"]:
     return prediction.mixture_log_probs.double().exp()
 
 
-def _draws(prediction: Predictive) -> Float64[Tensor, "draws points classes"]:
+def _log_draws(prediction: Predictive) -> Float[Tensor, "draws points classes"]:
     if not isinstance(prediction, CategoricalPredictive):
         raise CannotAnswer(f"needed draws of probabilities; got a {type(prediction).__name__}")
-    return prediction.log_probs.double().exp()
+    return prediction.log_probs

@@ -19,6 +19,9 @@ PRECISIONS = (1e-3, 1e6)
 
 Wider than the bounds in training, within which uncertain points would tie. """
 
+ROUNDING = 2e-14
+"""Relative rounding of a difference of entropies, some 100 times that of a number."""
+
 
 def entropy(prediction: HasProbabilities) -> Float64[Tensor, " points"]:
     r"""Return $-\sum_k p_k \log p_k$ of the mixture in nats, with 0 log 0 = 0."""
@@ -33,10 +36,13 @@ def expected_entropy(prediction: HasExpectedEntropy) -> Float64[Tensor, " points
 def mutual_information(prediction: HasDraws) -> Float64[Tensor, " points"]:
     """Return entropy less expected entropy, in nats: the epistemic part, never negative.
 
+    Exactly 0 up to the rounding of the entropies, as for a single draw and for equal draws.
     Source: Houlsby et al. (2011), "Bayesian active learning for classification and
     preference learning".
     """
-    return (entropy(prediction) - expected_entropy(prediction)).clamp(min=0)
+    total = entropy(prediction)
+    information = total - expected_entropy(prediction)
+    return torch.where(information <= ROUNDING * (1 + total), 0.0, information)
 
 
 def confidence(prediction: HasProbabilities) -> Float64[Tensor, " points"]:

@@ -27,6 +27,9 @@ NODES, NODE_WEIGHTS = map(torch.from_numpy, np.polynomial.hermite_e.hermegauss(3
 NODE_WEIGHTS /= math.sqrt(2 * math.pi)
 """Gauss-Hermite nodes of the standard normal distribution, and their weights, which sum to 1."""
 
+ROUNDING = 1e-24
+"""Relative variance of outputs that do not vary beyond rounding."""
+
 Unit = Callable[[Tensor], Tensor]
 
 
@@ -175,9 +178,15 @@ def refined(
 
 
 def units_at_work(weights: Weights, inputs: Float64[Tensor, "rows features"], unit: Unit) -> float:
-    """Return the effective number of units that contribute to the output's variation."""
+    """Return the effective number of units that contribute to the output's variation.
+
+    It is 0 if the output does not vary beyond rounding.
+    """
     first, _, _ = moments(*inputs_of_units(weights, inputs), unit)
-    shares = (first * weights.outer_mean[:-1]).var(0, correction=0)
+    outputs = first * weights.outer_mean[:-1]
+    shares = outputs.var(0, correction=0)
+    if shares.sum() <= ROUNDING * outputs.square().mean(0).sum():
+        return 0.0
     return float(shares.sum().square() / shares.square().sum())
 
 

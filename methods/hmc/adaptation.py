@@ -19,6 +19,10 @@ are exchangeable, so chains in different modes tell nothing about them."""
 FIRST_STEP_SIZE = 0.1
 SHRINKAGE, DELAY, DECAY = 0.05, 10.0, 0.75
 """γ, t₀ and κ of dual averaging."""
+FEW_WEIGHTS = 4
+"""With fewer weights, acceptance varies more between trajectories and falls steeply where steps
+become unstable. γ grows in proportion, since the step sizes would otherwise fluctuate across this
+edge, and their average would be too small."""
 
 
 class DualAveraging:
@@ -33,8 +37,11 @@ class DualAveraging:
     divergences that trying them causes.
     """
 
-    def __init__(self, step_size: Float[Tensor, " problems"], target: float) -> None:
+    def __init__(
+        self, step_size: Float[Tensor, " problems"], target: float, weights: int = FEW_WEIGHTS
+    ) -> None:
         self.target = target
+        self._shrinkage = SHRINKAGE * max(1.0, FEW_WEIGHTS / weights)
         self.restart(step_size)
 
     def restart(self, step_size: Float[Tensor, " problems"]) -> None:
@@ -55,7 +62,7 @@ class DualAveraging:
         """Update the step sizes after transitions with these acceptance probabilities."""
         self._count += 1
         self._shortfall += self.target - acceptance
-        rate = math.sqrt(self._count) / (SHRINKAGE * (self._count + DELAY))
+        rate = math.sqrt(self._count) / (self._shrinkage * (self._count + DELAY))
         log_step = self._centre - rate * self._shortfall
         share = self._count**-DECAY
         self._log_average = share * log_step + (1 - share) * self._log_average
@@ -70,7 +77,8 @@ class Warmup:
     ) -> None:
         self._chains, self._groups, self._iterations = chains, groups, iterations
         first = torch.full_like(chains.losses[:: chains.shape[1]], FIRST_STEP_SIZE)
-        self._averaging = DualAveraging(first, target)
+        weights = sum(len(group) for group in groups)
+        self._averaging = DualAveraging(first, target, weights)
         self._ends = window_ends(iterations) if mass == "diagonal" else []
         self._window = RunningVariance(chains.states)
         self._done = 0

@@ -6,7 +6,7 @@ to exist. Source: Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021),
 """
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from scipy.fft import next_fast_len
 from scipy.special import ndtri
 
@@ -24,23 +24,34 @@ def split_r_hat(draws: Draws) -> Values:
 
     over half chains of n draws, where W is the mean of their variances and B/n the variance of
     their means. Folding, |x - median(x)|, reveals chains of equal centre that differ in scale. The
-    result is 1 if all draws are equal, and infinite for chains that differ and never move.
+    result is 1 if all draws are equal, infinite for chains that differ and never move, and NaN if
+    a draw is not finite.
     """
+    finite, draws = _finite(draws)
     halves = split(draws)
     folded = np.abs(halves - np.median(halves, axis=(0, 1)))
-    return np.maximum(_r_hat(normal_scores(halves)), _r_hat(normal_scores(folded)))
+    larger = np.maximum(_r_hat(normal_scores(halves)), _r_hat(normal_scores(folded)))
+    return np.where(finite, larger, np.nan)
 
 
 def ess_bulk(draws: Draws) -> Values:
-    """Return the effective number of draws for the centre, from normal scores."""
-    return effective_sample_size(normal_scores(split(draws)))
+    """Return the effective number of draws for the centre, from normal scores.
+
+    NaN if a draw is not finite.
+    """
+    finite, draws = _finite(draws)
+    return np.where(finite, effective_sample_size(normal_scores(split(draws))), np.nan)
 
 
 def ess_tail(draws: Draws) -> Values:
-    """Return the smaller of the effective numbers of draws for the 5 % and 95 % quantiles."""
+    """Return the smaller of the effective numbers of draws for the 5 % and 95 % quantiles.
+
+    NaN if a draw is not finite.
+    """
+    finite, draws = _finite(draws)
     low, high = np.quantile(draws, (0.05, 0.95), axis=(0, 1))
     sizes = (effective_sample_size(split((draws <= q).astype(float))) for q in (low, high))
-    return np.minimum(*sizes)
+    return np.where(finite, np.minimum(*sizes), np.nan)
 
 
 def effective_sample_size(draws: Draws) -> Values:
@@ -51,8 +62,9 @@ def effective_sample_size(draws: Draws) -> Values:
 
     with the chains' mean autocovariances c_t. Sums over pairs of lags are made to decrease and
     end before the first negative one (Geyer, 1992). Chains that oscillate about their mean get
-    at most $MN \log_{10} MN$ draws, and equal draws count as MN.
+    at most $MN \log_{10} MN$ draws, and equal draws count as MN. NaN if a draw is not finite.
     """
+    finite, draws = _finite(draws)
     chains, count = draws.shape[:2]
     total = chains * count
     covariances = _autocovariances(draws).mean(1)
@@ -62,7 +74,13 @@ def effective_sample_size(draws: Draws) -> Values:
     correlations = 1 - (within - covariances) / np.where(constant, 1.0, variance)
     correlations[0] = 1.0
     time = np.maximum(_autocorrelation_time(correlations), 1 / np.log10(total))
-    return np.where(constant, total, total / time)
+    return np.where(finite, np.where(constant, total, total / time), np.nan)
+
+
+def _finite(draws: Draws) -> tuple[Bool[np.ndarray, "quantities *more"], Draws]:
+    """Return which quantities have finite draws only, and the draws with 0 for all others."""
+    finite = np.asarray(np.isfinite(draws).all((0, 1)))
+    return finite, np.where(finite, draws, 0.0)
 
 
 def split(draws: Draws) -> Float[np.ndarray, "halves fewer quantities *more"]:

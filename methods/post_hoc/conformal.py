@@ -31,6 +31,7 @@ from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.settings import require_between, require_choice, require_positive
 from bnnbench.methods.post_hoc import scores
 from bnnbench.methods.predictions.base import HasProbabilities, Predictive
+from bnnbench.methods.predictions.levels import ceil_of
 from bnnbench.methods.predictions.sets import IntervalPredictive, SetPredictive
 from bnnbench.methods.tuning.fits import fit_all
 from bnnbench.methods.tuning.rows import HeldOut, checksum, held_out, stream
@@ -144,7 +145,7 @@ def quantile_of_scores(
     values: Float64[Tensor, "rows outputs"], level: float
 ) -> Float64[Tensor, " outputs"]:
     """Return the ⌈(rows + 1) level⌉-th smallest score of each output; ∞ if there are too few."""
-    rank = math.ceil((len(values) + 1) * level)
+    rank = ceil_of(level, len(values) + 1)
     if rank > len(values):
         return torch.full_like(values[0], math.inf)
     return values.sort(0).values[rank - 1]

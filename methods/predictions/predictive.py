@@ -25,21 +25,31 @@ CHUNK_VALUES = 2**18
 (and to stay in cache, which is three times faster than 2**22)."""
 
 
-def _point_chunks(values: Tensor) -> "list[Tensor]":
+def point_chunks(values: Tensor) -> "list[Tensor]":
     """Cut a `draws points *rest` tensor along its points."""
     per_point = max(1, values[:, :1].numel())
     return list(values.split(max(1, CHUNK_VALUES // per_point), dim=1))
 
 
-def _reduced(values: Tensor, reduce: Callable[[Tensor], Tensor], shape: tuple[int, ...]) -> Tensor:
+def reduced(values: Tensor, reduce: Callable[[Tensor], Tensor], shape: tuple[int, ...]) -> Tensor:
     """Return `reduce` of all draws, some points at a time, in float64."""
     # Filled in place: pieces stored between large temporaries would fragment the heap.
     result = torch.empty(shape, dtype=torch.float64, device=values.device)
-    chunks = _point_chunks(values)
+    chunks = point_chunks(values)
     pieces = result.split([chunk.shape[1] for chunk in chunks])
     for piece, chunk in zip(pieces, chunks, strict=True):
         piece.copy_(reduce(chunk.double()))
     return result
+
+
+def in_chunks(function: Callable[..., Tensor], *values: Tensor) -> Tensor:
+    """Return a function of `draws points *rest` tensors, computed for some points at a time.
+
+    The first tensor, which has all draws, determines how many.
+    """
+    size = point_chunks(values[0])[0].shape[1]
+    chunks = zip(*(value.split(size, dim=1) for value in values), strict=True)
+    return torch.cat([function(*chunk) for chunk in chunks])
 
 
 def _log_mean_exp(draws: Tensor) -> Tensor:
@@ -65,13 +75,13 @@ class CategoricalPredictive(Packed):
     def mixture_log_probs(self) -> Float[Tensor, "points classes"]:
         r"""$\log \tfrac1S \sum_s p(y = k \mid x_n, \theta_s)$, in float64."""
         points_and_classes = self.log_probs.shape[1:]
-        return _reduced(self.log_probs, _log_mean_exp, points_and_classes)
+        return reduced(self.log_probs, _log_mean_exp, points_and_classes)
 
     @cached_property
     def expected_entropy(self) -> Float[Tensor, " points"]:
         r"""$\tfrac1S \sum_s H[p(y \mid x_n, \theta_s)]$, in nats and float64."""
         points = self.log_probs.shape[1:2]
-        return _reduced(self.log_probs, lambda draws: _entropy(draws).mean(0), points)
+        return reduced(self.log_probs, lambda draws: _entropy(draws).mean(0), points)
 
     @cached_property
     def reverse_mutual_information(self) -> Float[Tensor, " points"]:
@@ -80,7 +90,7 @@ class CategoricalPredictive(Packed):
         A Dirichlet fit needs only this number and the mean.
         """
         points = self.log_probs.shape[1:2]
-        return _reduced(self.log_probs, _reverse_mutual_information, points)
+        return reduced(self.log_probs, _reverse_mutual_information, points)
 
     def log_prob(self, target: Int[Tensor, " points"]) -> Float[Tensor, " points"]:
         """Return the log predictive probability of each target."""
@@ -158,25 +168,26 @@ class GaussianPredictive(Packed):
     @cached_property
     def mean(self) -> Float[Tensor, "points outputs"]:
         """The mean of the mixture."""
-        return self.means.double().mean(0)
+        return reduced(self.means, lambda draws: draws.mean(0), self.means.shape[1:])
 
     @cached_property
     def variance(self) -> Float[Tensor, "points outputs"]:
         """The variance of the mixture: mean of variances plus variance of means."""
-        means = self.means.double()
-        return self.variances.double().mean(0) + means.var(0, correction=0)
+        shape = self.means.shape[1:]
+        within = reduced(self.variances, lambda draws: draws.mean(0), shape)
+        return within + reduced(self.means, lambda draws: draws.var(0, correction=0), shape)
 
     def log_prob(self, target: Float[Tensor, "points outputs"]) -> Float[Tensor, " points"]:
         """Return the log density of each target; a row of outputs is one event."""
         return torch.cat(
-            [_log_mean_exp(_log_density(*piece).sum(-1)) for piece in self._pieces(target)]
+            [_log_mean_exp(joint(_log_density(*piece), -1)) for piece in self._pieces(target)]
         )
 
     def draw_log_probs(
         self, target: Float[Tensor, "points outputs"]
     ) -> Float[Tensor, "draws points"]:
         """Return the log density of each target under each draw, in float64."""
-        return torch.cat([_log_density(*piece).sum(-1) for piece in self._pieces(target)], 1)
+        return torch.cat([joint(_log_density(*piece), -1) for piece in self._pieces(target)], 1)
 
     def cdf(self, target: Float[Tensor, "points outputs"]) -> Float[Tensor, "points outputs"]:
         """Return P(y ≤ target) of each output."""
@@ -186,7 +197,7 @@ class GaussianPredictive(Packed):
         """Yield targets, means and variances of some points at a time, in float64."""
         position = 0
         for means, variances in zip(
-            _point_chunks(self.means), _point_chunks(self.variances), strict=True
+            point_chunks(self.means), point_chunks(self.variances), strict=True
         ):
             rows = target[position : position + means.shape[1]]
             yield rows.double(), means.double(), variances.double()
@@ -205,11 +216,25 @@ def _log_density(target: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
     return torch.where((variance == 0) & ~error.isnan(), point_mass, density)
 
 
+def joint(log_densities: Tensor, axis: int) -> Tensor:
+    """Return the log of a product of densities, which is 0 if one of them is.
+
+    That holds even if another is infinite.
+    """
+    total = log_densities.sum(axis)
+    if not total.isnan().any():
+        return total
+    impossible = log_densities.isneginf().any(axis) & ~log_densities.isnan().any(axis)
+    return torch.where(impossible, -math.inf, total)
+
+
 def _cdf(target: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
     """Return P(y ≤ target) under N(mean, variance); for variance 0 a step at the mean."""
     error = target - mean
     at_step = (error == 0) & (variance == 0)
-    return torch.where(at_step, 1.0, torch.special.ndtr(error / variance.sqrt()))
+    # torch.special.ndtr is 0 from -8.3 on.
+    below = 0.5 * torch.special.erfc(-error / (2 * variance).sqrt())
+    return torch.where(at_step, 1.0, below)
 
 
 def mixture(predictives: Sequence[Predictive]) -> Predictive:

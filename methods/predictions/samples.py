@@ -1,6 +1,5 @@
 """Samples of each target: the whole output of a sampler, or of another program."""
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,6 +8,8 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 from bnnbench.methods.predictions.base import Packed
+from bnnbench.methods.predictions.levels import ceil_of
+from bnnbench.methods.predictions.predictive import in_chunks
 
 
 @dataclass(frozen=True)
@@ -29,21 +30,21 @@ class SamplePredictive(Packed):
     @property
     def mean(self) -> Float64[Tensor, "points outputs"]:
         """The mean of the samples."""
-        return self.samples.double().mean(0)
+        return in_chunks(lambda samples: samples.double().mean(0), self.samples)
 
     @property
     def variance(self) -> Float64[Tensor, "points outputs"]:
         """The variance of the empirical distribution: the mean of the squared deviations."""
-        return self.samples.double().var(0, correction=0)
+        return in_chunks(lambda samples: samples.double().var(0, correction=0), self.samples)
 
     def cdf(self, target: Float[Tensor, "points outputs"]) -> Float64[Tensor, "points outputs"]:
         """Return the share of samples that are at most the target."""
-        return (self.samples <= target).double().mean(0)
+        return in_chunks(lambda x, y: (x <= y).double().mean(0), self.samples, target[None])
 
     def quantile(self, level: float) -> Float64[Tensor, "points outputs"]:
         """Return the lowest sample at which the cdf reaches the level."""
-        rank = math.ceil(level * len(self.samples) - 1e-9)
-        return self.samples.double().sort(0).values[max(rank, 1) - 1]
+        rank = ceil_of(level, len(self.samples))
+        return in_chunks(lambda x: x.double().sort(0).values[max(rank, 1) - 1], self.samples)
 
     def rescaled(self, mean: float, std: float) -> "SamplePredictive":
         """Return the samples of mean + std * y; std is positive."""

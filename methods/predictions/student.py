@@ -10,6 +10,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 from bnnbench.methods.predictions.base import Packed
+from bnnbench.methods.predictions.predictive import in_chunks
 
 
 @dataclass(frozen=True)
@@ -33,33 +34,45 @@ class StudentPredictive(Packed):
     @property
     def mean(self) -> Float64[Tensor, "points outputs"]:
         """The mean of the mixture."""
-        return self.locations.double().mean(0)
+        return in_chunks(lambda locations: locations.double().mean(0), self.locations)
 
     @property
     def variance(self) -> Float64[Tensor, "points outputs"]:
         """The variance of the mixture: mean of variances plus variance of means."""
-        degrees = self.degrees.double()
-        factors = torch.where(degrees > 2, degrees / (degrees - 2), math.inf)
-        between = self.locations.double().var(0, correction=0)
-        return (self.scales.double().square() * factors).mean(0) + between
+        return in_chunks(_variance, self.locations, self.scales, self.degrees)
 
     def log_prob(self, target: Float[Tensor, "points outputs"]) -> Float64[Tensor, " points"]:
         """Return the log density of each target; a row of outputs is one event."""
-        degrees, scales = self.degrees.double(), self.scales.double()
-        z = (target.double() - self.locations) / scales
-        half = (degrees + 1) / 2
-        constant = half.lgamma() - (degrees / 2).lgamma() - 0.5 * (math.pi * degrees).log()
-        each = constant - scales.log() - half * (z.square() / degrees).log1p()
-        return each.sum(-1).logsumexp(0) - math.log(len(each))
+        return in_chunks(_log_prob, self.locations, self.scales, self.degrees, target[None])
 
     def cdf(self, target: Float[Tensor, "points outputs"]) -> Float64[Tensor, "points outputs"]:
         """Return P(y ≤ target) of each output."""
-        z = (target.double() - self.locations) / self.scales
-        below = scipy.special.stdtr(self.degrees.double().cpu().numpy(), z.cpu().numpy())
-        return torch.from_numpy(below).to(z.device).mean(0)
+        return in_chunks(_cdf, self.locations, self.scales, self.degrees, target[None])
 
     def rescaled(self, mean: float, std: float) -> "StudentPredictive":
         """Return the distribution of mean + std * y."""
         return StudentPredictive(
             mean + std * self.locations.double(), std * self.scales.double(), self.degrees
         )
+
+
+def _variance(locations: Tensor, scales: Tensor, degrees: Tensor) -> Tensor:
+    degrees = degrees.double()
+    factors = torch.where(degrees > 2, degrees / (degrees - 2), math.inf)
+    between = locations.double().var(0, correction=0)
+    return (scales.double().square() * factors).mean(0) + between
+
+
+def _log_prob(locations: Tensor, scales: Tensor, degrees: Tensor, target: Tensor) -> Tensor:
+    degrees, scales = degrees.double(), scales.double()
+    z = (target.double() - locations) / scales
+    half = (degrees + 1) / 2
+    constant = half.lgamma() - (degrees / 2).lgamma() - 0.5 * (math.pi * degrees).log()
+    each = constant - scales.log() - half * (z.square() / degrees).log1p()
+    return each.sum(-1).logsumexp(0) - math.log(len(each))
+
+
+def _cdf(locations: Tensor, scales: Tensor, degrees: Tensor, target: Tensor) -> Tensor:
+    z = (target.double() - locations) / scales
+    below = scipy.special.stdtr(degrees.double().cpu().numpy(), z.cpu().numpy())
+    return torch.from_numpy(below).to(z.device).mean(0)

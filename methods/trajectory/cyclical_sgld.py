@@ -24,6 +24,7 @@ from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
 from bnnbench.methods.fitting.training import Stack
+from bnnbench.methods.predictions.levels import floor_of
 from bnnbench.methods.trajectory.langevin import Rate, chains, evenly, outcomes, prior_stds
 from bnnbench.methods.tuning.space import Log, Space
 
@@ -82,9 +83,7 @@ class CyclicalSgld(Stacked):
         The former are counted from 0, the latter from 1.
         """
         bounds = [steps * cycle // self.cycles for cycle in range(self.cycles + 1)]
-        noisy = [
-            begin + math.floor(self.explore * (end - begin)) for begin, end in pairwise(bounds)
-        ]
+        noisy = [begin + floor_of(self.explore, end - begin) for begin, end in pairwise(bounds)]
 
         def rate(step: int) -> tuple[float, float]:
             cycle = bisect_right(bounds, step) - 1

@@ -22,6 +22,7 @@ from bnnbench.methods.fitting.settings import (
 )
 from bnnbench.methods.fitting.training import Stack
 from bnnbench.methods.networks.initialisation import Initialisation
+from bnnbench.methods.predictions.levels import floor_of
 from bnnbench.methods.trajectory.langevin import chains, evenly, outcomes, prior_stds
 from bnnbench.methods.tuning.space import Log, Space
 
@@ -82,7 +83,7 @@ class Sgld(Stacked):
             initialisation=self.initialisation,
         )
         steps = self.epochs * len(stack.batches)
-        burnt = math.floor(self.burn_in * steps)
+        burnt = floor_of(self.burn_in, steps)
 
         def rate(step: int) -> tuple[float, float]:
             fallen = (1 + step / (burnt or steps)) ** -self.decay

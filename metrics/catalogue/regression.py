@@ -50,7 +50,7 @@ OF_NUMBERS = (
             limits=MINUS_INFINITE,
         ),
     ),
-    lower("crps", at("crps:crps"), "target_units", TWO_PERCENT),
+    lower("crps", at("crps:crps"), "target_units", TWO_PERCENT, limits=INFINITE),
     neither("picp_50", at("coverage:interval_coverage", mass=0.5), "fraction"),
     neither("picp_90", at("coverage:interval_coverage", mass=0.9), "fraction"),
     neither("picp_95", at("coverage:interval_coverage", mass=0.95), "fraction"),

@@ -29,18 +29,19 @@ def batches(points: int, most: int = MOST_BATCHES) -> Int[Tensor, "batches size"
     return torch.cat(rounds).view(-1, SIZE)[: max(most, per_round)]
 
 
-def pairs(points: int) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"]]:
+def pairs(points: int, seed: int = 0) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"]]:
     """Return the first and second rows of pairs of different points.
 
     If there are at most `MOST_PAIRS` pairs, all are returned; otherwise about that many random
-    ones, in which every point occurs equally often. Raises `CannotAnswer` for a single point.
+    ones, in which every point occurs equally often; other seeds give other ones. Raises
+    `CannotAnswer` for a single point.
     """
     if points < 2:
         raise CannotAnswer(f"needed two test points for a pair; got {points}")
     if math.comb(points, 2) <= MOST_PAIRS:
         first, second = torch.triu_indices(points, points, 1)
         return first, second
-    rng = torch.Generator().manual_seed(0)
+    rng = torch.Generator().manual_seed(seed)
     order = torch.randperm(points, generator=rng)
     count = max(1, MOST_PAIRS // points)
     shifts = 1 + torch.randperm((points - 1) // 2, generator=rng)[:count]

@@ -14,10 +14,11 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from bnnbench.methods.predictions.predictive import joint
 from bnnbench.metrics.joint.batches import SIZE, batches, pairs
 from bnnbench.metrics.joint.draws import draw_log_probs
 
-CHUNK_VALUES = 2**20
+CHUNK_VALUES = 2**18
 
 
 def joint_log_loss(prediction: Any, target: Tensor) -> Float64[Tensor, ""]:
@@ -29,7 +30,7 @@ def joint_log_loss(prediction: Any, target: Tensor) -> Float64[Tensor, ""]:
     """
     log_probs = draw_log_probs(prediction, target)
     rows = batches(log_probs.shape[1]).to(log_probs.device)
-    return _mean_loss(len(log_probs) * SIZE, rows, lambda part: log_probs[:, part].sum(2))
+    return _mean_loss(len(log_probs) * SIZE, rows, lambda part: joint(log_probs[:, part], 2))
 
 
 def dyadic_joint_log_loss(prediction: Any, target: Tensor) -> Float64[Tensor, ""]:
@@ -53,7 +54,7 @@ def dyadic_joint_log_loss(prediction: Any, target: Tensor) -> Float64[Tensor, ""
 
         def of_pairs(part: Tensor, count: int = count) -> Tensor:
             first, second = log_probs[:, part[:, 0]], log_probs[:, part[:, 1]]
-            return _times(first, count) + _times(second, SIZE - count)
+            return joint(torch.stack([_times(first, count), _times(second, SIZE - count)]), 0)
 
         total += chance * _mean_loss(len(log_probs), rows, of_pairs)
     return total
@@ -72,4 +73,5 @@ def _mean_loss(
     for part in rows.split(max(1, CHUNK_VALUES // values_per_row)):
         joint = log_probs(part)
         losses.append(math.log(len(joint)) - joint.logsumexp(0))
-    return torch.cat(losses).mean()
+    each = torch.cat(losses)
+    return torch.where(each.isposinf().any(), math.inf, each.mean())

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from bnnbench.methods.predictions.inversion import central_interval, quantile
 from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.methods.predictions.student import StudentPredictive
 from bnnbench.metrics.coverage import (
     calibration_curve,
     calibration_error,
@@ -207,3 +208,50 @@ def test_integration_agrees_with_the_closed_form_of_mixtures(target):
     assert crps_by_integration(prediction, y).item() == pytest.approx(
         crps(prediction, y).item(), rel=1e-8
     )
+
+
+FAR = [2.0, 8.0, 8.3, 9.0, 38.0, 39.0, 1e4]
+"""Distances in standard deviations; beyond 38 a Gaussian's cdf is 0 in double precision."""
+
+
+class OnlyCdf:
+    """A Gaussian that has a cdf and nothing else."""
+
+    def __len__(self) -> int:
+        return 20
+
+    def cdf(self, target: Tensor) -> Tensor:
+        return torch.from_numpy(stats.norm.cdf(target.numpy()))
+
+
+@pytest.mark.parametrize("far", FAR)
+@pytest.mark.parametrize("kind", ["gaussian", "mixture", "student", "cdf"])
+def test_targets_far_below_and_far_above_err_alike(kind, far):
+    one = torch.ones(2, 20, 1, dtype=torch.float64)
+    centres = torch.stack([-one[0], one[0]]) / 100
+    prediction = {
+        "gaussian": GaussianPredictive(0 * one[:1], one[:1]),
+        "mixture": GaussianPredictive(centres, one),
+        "student": StudentPredictive(centres, one, 1e6 * one),
+        "cdf": OnlyCdf(),
+    }[kind]
+    below, above = (calibration_error(prediction, sign * far * one[0]) for sign in (-1, 1))
+    # No target is at the levels 0 to 0.9 above, or at the level 0 below.
+    expected = sum((k / 10) ** 2 for k in range(10))
+    assert below.item() == pytest.approx(expected, abs=1e-12)
+    assert above.item() == pytest.approx(expected, abs=1e-12)
+    assert calibration_curve(prediction, -far * one[0]).observed.tolist() == [0] + [1] * 10
+
+
+def test_targets_below_all_mass_are_at_the_level_zero():
+    low = torch.zeros(4, 1, dtype=torch.float64)
+    target = torch.tensor([[-1.0], [0.5], [0.5], [0.5]])
+    assert calibration_curve(UniformPredictive(low, low + 1), target).observed[0] == 0.25
+    point = GaussianPredictive(low[None], low[None])
+    assert calibration_curve(point, target).observed[0] == 0.25
+
+
+def test_the_lower_tail_of_a_gaussian_has_all_its_digits():
+    z = torch.tensor([[-1.0], [-8.0], [-8.4], [-20.0], [-37.0]], dtype=torch.float64)
+    prediction = GaussianPredictive(torch.zeros(1, 5, 1), torch.ones(1, 5, 1))
+    np.testing.assert_allclose(prediction.cdf(z), stats.norm.cdf(z), rtol=1e-11)

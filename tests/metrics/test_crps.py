@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.metrics import crps as module
@@ -127,3 +127,16 @@ def test_one_sample_has_no_fair_score():
     with pytest.raises(ValueError, match="at least 2 draws"):
         crps_of_samples(one, one[0])
     assert crps_of_samples(one, one[0], fair=False).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("std", [0.0, 1e-7, 1e-3])
+def test_many_narrow_components_have_the_mean_distance_of_their_pairs(std):
+    rng = np.random.default_rng(0)
+    means = rng.normal(size=(150, 3)).round(2)  # some are equal
+    stds = std * rng.uniform(0.5, 2, size=(150, 3))
+    gaps = np.abs(means[:, None] - means)
+    widths = np.hypot(stds[:, None], stds) + 1e-30
+    folded = widths * np.sqrt(2 / np.pi) * np.exp(-((gaps / widths) ** 2) / 2)
+    folded += gaps * special.erf(gaps / widths / np.sqrt(2))
+    found = module._spread_by_pairs(torch.from_numpy(means), torch.from_numpy(stds**2))
+    np.testing.assert_allclose(found, folded.mean((0, 1)) / 2, rtol=1e-12)

@@ -102,3 +102,20 @@ def test_a_summary_from_before_the_dirichlet_says_what_it_lacks():
 def test_a_single_draw_has_the_largest_precision():
     prediction = random_prediction(torch.Generator().manual_seed(3), 30, 5, draws=1)
     assert dirichlet_precision(prediction).tolist() == pytest.approx([1e6] * 30)
+
+
+@pytest.mark.parametrize("draws", [1, 2, 3, 7, 100])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_draws_that_agree_have_no_mutual_information(draws, dtype):
+    logits = 3 * torch.randn(200, 10, generator=torch.Generator().manual_seed(draws), dtype=dtype)
+    prediction = CategoricalPredictive(logits.log_softmax(-1)[None].repeat(draws, 1, 1))
+    assert not mutual_information(prediction).any()
+    assert not mutual_information(prediction.summary()).any()
+
+
+def test_small_mutual_information_is_kept():
+    p, gap = 0.3, 1e-5
+    log_probs = torch.tensor([[[p + gap, 1 - p - gap]], [[p - gap, 1 - p + gap]]]).double().log()
+    expected = gap**2 / (2 * p * (1 - p))
+    found = mutual_information(CategoricalPredictive(log_probs)).item()
+    assert found == pytest.approx(expected, rel=1e-3)

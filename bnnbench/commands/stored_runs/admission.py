@@ -1,6 +1,5 @@
 """Checks of submitted runs, in the process that decides, which imports none of their code."""
 
-import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.inspection import inspect
 from bnnbench.engine.store.rebuilding import NotRepeatable
 from bnnbench.engine.store.store import CorruptRecord, Store
+from bnnbench.methods.predictions.levels import ceil_of
 
 SHARE = 0.1
 """The share of runs that are re-run; at least one is."""
@@ -89,7 +89,7 @@ def _repeated(
 ) -> Iterator[Finding]:
     """Yield the outcome of re-running some of the runs; all, if they change a headline."""
     records = list(submitted.records)
-    count = max(1, math.ceil(share * len(records)))
+    count = max(1, ceil_of(share, len(records)))
     yield Finding(forgery.sentence(len(records), count))
     if headlines := changed_by(records, others):
         more = f" and {len(headlines) - 1} more" * (len(headlines) > 1)

@@ -24,6 +24,11 @@ from bnnbench.methods.predictions.predictive import Predictive
 
 CANDIDATES_AT_ONCE = 2000
 """Rows of the pool predicted in one call, to bound memory; only their scores are stored."""
+SAME_SCORE = 1e-10
+"""Difference of equal scores by rounding, relative to the largest score."""
+LEAST_SCORE = 1e-12
+"""Information, in nats, by which draws in single precision differ that are equal up to rounding;
+and a variance that is negligible in standardised units."""
 
 
 def with_acquired(scored: Scored, number: int, device: torch.device, rows: Rows) -> State:
@@ -94,8 +99,8 @@ def acquire(
     """Return the rows with the greatest scores, or random rows.
 
     `names` are fold, seed and round, which name the streams; the posterior was fitted under
-    `scaling`. Equal scores are taken in the order of `rows`, which is random. Raises
-    InferenceDiverged if a score is NaN.
+    `scaling`. Scores that are equal up to rounding are taken in the order of `rows`, which is
+    random. Raises InferenceDiverged if a score is NaN.
     """
     rule = RULES[acquisition.rule]
     if rule is None:
@@ -106,8 +111,14 @@ def acquire(
             rng = stream("candidates", source, *names, device=device)  # equal draws for all chunks
             prediction = posterior.predict(source.inputs(chunk, scaling).to(device), rng)
             pieces.append(_scores(rule, prediction, len(chunk)))
-        order = torch.cat(pieces).argsort(descending=True, stable=True)
+        order = without_rounding(torch.cat(pieces)).argsort(descending=True, stable=True)
     return tuple(rows[order[: acquisition.batch].numpy()].tolist())
+
+
+def without_rounding(scores: Float64[Tensor, " points"]) -> Float64[Tensor, " points"]:
+    """Return the scores as multiples of the difference that rounding may cause."""
+    largest = torch.where(scores.isfinite(), scores.abs(), 0.0).amax()
+    return (scores / (SAME_SCORE * largest).clamp(min=LEAST_SCORE)).round()
 
 
 def _scores(

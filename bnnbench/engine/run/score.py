@@ -12,6 +12,7 @@ from bnnbench.engine.run.packing import name_of
 from bnnbench.methods.predictions import PREDICTIVES
 from bnnbench.methods.predictions.base import CannotAnswer, Predictive, require
 from bnnbench.metrics import METRICS
+from bnnbench.metrics.base import mean_score
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def score(
                     f"{name} of {type(prediction).__name__}: needed one number, or one for each "
                     f"of {len(targets)} points; got shape {tuple(points.shape)}"
                 )
-            values[name] = float(points.detach().double().mean())
+            values[name] = mean_score(metric, points)
         except CannotAnswer as reason:
             unanswered[name] = str(reason)
     return Scores(values, unanswered)

@@ -18,6 +18,7 @@ from bnnbench.methods.libraries.inside.torch_networks import (
     outputs_of,
     require_finite,
 )
+from bnnbench.methods.predictions.levels import floor_of
 
 DISTRIBUTIONS = ("posteriors", "torch")
 
@@ -90,5 +91,5 @@ def fit(task: Task) -> Posterior:
 
 def _sampled_steps(steps: int, burn_in: float, draws: int) -> set[int]:
     """Return the steps, counted from 1, after which weights are recorded."""
-    burnt = int(burn_in * steps)
+    burnt = floor_of(burn_in, steps)
     return {burnt + -(-(steps - burnt) * part // draws) for part in range(1, draws + 1)}

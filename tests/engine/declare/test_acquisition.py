@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from bnnbench.datasets.base import Scaling
 from bnnbench.datasets.cuts.pool import ActivePool
 from bnnbench.datasets.errors import PoolTooSmall
 from bnnbench.datasets.reading import tables
@@ -226,3 +227,59 @@ def test_a_rule_that_does_not_exist_is_refused():
         Acquisition("varience")
     with pytest.raises(ValueError, match="at least 1"):
         Acquisition("random", rounds=0)
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Equal draws of class probabilities: the inputs are logits."""
+
+    draws: int
+    rounding: float = 0.0
+    diagnostics: ClassVar[dict] = {}
+
+    def predict(self, inputs, rng):
+        noise = self.rounding * torch.randn(self.draws, *inputs.shape, generator=rng)
+        return CategoricalPredictive((inputs + noise).log_softmax(-1))
+
+
+@dataclass(frozen=True)
+class Logits:
+    """A pool whose inputs are logits."""
+
+    values: torch.Tensor
+    name: str = "logits"
+    folds = origin = licence = bytes = None
+    load = candidates = with_acquired = limited = missing = fetch = fallbacks = print
+
+    def inputs(self, rows, scaling):
+        return self.values[torch.from_numpy(np.asarray(rows))]
+
+
+UNSCALED = Scaling(torch.zeros(1), torch.ones(1))
+
+
+@pytest.mark.parametrize("posterior", [Copies(1), Copies(3), Copies(5, rounding=1e-7)])
+def test_the_first_row_of_the_order_is_acquired_where_all_draws_agree(posterior, monkeypatch):
+    monkeypatch.setattr(acquiring, "stream", lambda *_, device: torch.Generator(device))
+    for seed in range(20):
+        logits = 3 * torch.randn(100, 10, generator=torch.Generator().manual_seed(seed))
+        rows = np.random.default_rng(seed).permutation(100)
+        given = (Logits(logits), rows, UNSCALED, posterior, (0, seed, 0), torch.device("cpu"))
+        assert acquiring.acquire(Acquisition("bald", batch=2), *given) == tuple(rows[:2])
+
+
+def test_equal_entropies_are_acquired_in_the_order_of_the_rows(monkeypatch):
+    monkeypatch.setattr(acquiring, "stream", lambda *_, device: torch.Generator(device))
+    row = torch.randn(10, generator=torch.Generator().manual_seed(0))
+    orders = [torch.randperm(10, generator=torch.Generator().manual_seed(k)) for k in range(60)]
+    pool = Logits(torch.stack([row[order] for order in orders]))
+    rows = np.random.default_rng(0).permutation(60)
+    given = (pool, rows, UNSCALED, Copies(1), (0, 0, 0), torch.device("cpu"))
+    assert acquiring.acquire(Acquisition("entropy", batch=5), *given) == tuple(rows[:5])
+
+
+def test_scores_keep_their_order_down_to_rounding():
+    scores = torch.tensor([1.0, 1.0 + 1e-8, 0.0, 3e-10, torch.inf, 0.5, -torch.inf]).double()
+    rounded = acquiring.without_rounding(scores)
+    assert torch.equal(rounded.argsort(stable=True), scores.argsort(stable=True))
+    assert not acquiring.without_rounding(torch.zeros(3).double()).any()

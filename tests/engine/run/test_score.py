@@ -47,3 +47,35 @@ def test_a_prediction_of_the_wrong_kind_is_named(prediction):
 def test_predictions_and_targets_must_agree_in_length(prediction):
     with pytest.raises(ValueError, match="9 predictions for 3 targets"):
         score(prediction, torch.zeros(3, 1), ["rmse"], METRES)
+
+
+def test_a_missed_point_mass_is_not_made_up_for_by_one_that_is_hit():
+    variances = torch.tensor([0.0, 0.0, 1.0])
+    prediction = GaussianPredictive(torch.zeros(1, 3, 1), variances[None, :, None])
+    targets = torch.tensor([[0.0], [1.0], [0.5]])
+    names = ("log_likelihood", "log_likelihood_gaussian")
+    assert score(prediction, targets, names).values == {
+        "log_likelihood": -math.inf, "log_likelihood_gaussian": -math.inf
+    }  # fmt: skip
+    hit = GaussianPredictive(torch.zeros(1, 2, 1), torch.zeros(1, 2, 1))
+    assert score(hit, targets[:1].repeat(2, 1), names[:1]).values == {"log_likelihood": math.inf}
+
+
+def test_one_missed_output_makes_a_row_impossible_in_joint_scores_too():
+    variances = torch.ones(2, 10, 2)
+    variances[:, 0] = 0.0
+    prediction = GaussianPredictive(torch.zeros(2, 10, 2), variances)
+    targets = torch.zeros(10, 2)
+    targets[0, 1] = 1.0  # the other output of this row is hit
+    names = ("log_likelihood", "joint_log_loss", "joint_log_loss_dyadic")
+    found = score(prediction, targets, names).values
+    assert found == {
+        "log_likelihood": -math.inf, "joint_log_loss": math.inf, "joint_log_loss_dyadic": math.inf
+    }  # fmt: skip
+
+
+def test_a_score_that_is_not_a_number_stays_so(prediction):
+    prediction.means[:, 0], prediction.variances[:, 1] = math.nan, 0.0
+    assert math.isnan(
+        score(prediction, torch.zeros(9, 1), ["log_likelihood"]).values["log_likelihood"]
+    )

@@ -12,7 +12,7 @@ from bnnbench.methods.base import Problem, Unsupported
 from bnnbench.methods.ep import solver
 from bnnbench.methods.ep.method import UNITS, Ep, EpPosterior
 from bnnbench.methods.ep.solver import Rows, State
-from bnnbench.methods.networks.architectures import NormalCdf, Sigmoid, Tanh
+from bnnbench.methods.networks.architectures import Linear, NormalCdf, ReLU, Sigmoid, Tanh
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.networks.priors import FixedPrecision
 from tests.methods.problems import classification, stream
@@ -212,3 +212,12 @@ def test_what_it_does_not_cover_is_refused():
 def test_covariances_that_would_take_minutes_are_refused(features, units):
     with pytest.raises(Unsupported, match=f"features for {units} hidden units.*got {features:,}"):
         fitted(problem(features=features, units=units))
+
+
+@pytest.mark.parametrize("inputs", [torch.zeros(12, 2), torch.ones(1, 2)])
+def test_no_unit_is_at_work_where_the_output_does_not_vary(inputs):
+    targets = torch.randn(len(inputs), 1, generator=torch.Generator().manual_seed(0))
+    layers = (Linear(5), ReLU(), Linear(1))
+    problem = Problem(Split(inputs, targets), Gaussian(None), layers)
+    posterior = Ep(iterations=5).fit(problem, torch.Generator().manual_seed(1))
+    assert posterior.diagnostics["units_at_work"] == 0

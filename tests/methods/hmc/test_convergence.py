@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from bnnbench.methods.hmc.convergence import ess_bulk, ess_tail, split_r_hat
+from bnnbench.methods.hmc.convergence import effective_sample_size, ess_bulk, ess_tail, split_r_hat
 
 
 @pytest.fixture(scope="module")
@@ -83,3 +83,14 @@ def test_equal_draws_have_converged_and_stuck_chains_have_not():
 def test_too_few_draws_are_refused():
     with pytest.raises(ValueError, match="at least 4 draws"):
         split_r_hat(np.zeros((4, 3, 1)))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("measure", [effective_sample_size, ess_bulk, ess_tail, split_r_hat])
+def test_a_quantity_with_a_draw_that_is_not_finite_has_no_diagnostics(measure, value):
+    draws = np.random.default_rng(0).normal(size=(4, 100, 3))
+    alone = measure(draws[..., :1])
+    draws[..., 1], draws[1, 7, 2] = value, value
+    found = measure(draws)
+    assert found[0] == alone[0]
+    assert np.isnan(found[1:]).all()

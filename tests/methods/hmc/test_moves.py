@@ -11,7 +11,7 @@ from bnnbench.methods.hmc.adaptation import DualAveraging, RunningVariance, pool
 from bnnbench.methods.hmc.method import Hmc, van_der_corput
 from bnnbench.methods.hmc.precisions import GammaPrior, PrecisionDraws
 from bnnbench.methods.hmc.scaled_perceptron import ScaledPerceptron
-from bnnbench.methods.networks.architectures import Tanh
+from bnnbench.methods.networks.architectures import Linear, Tanh
 from bnnbench.methods.networks.catalogue import mlp
 from tests.methods.problems import stream, streams
 
@@ -183,3 +183,13 @@ def test_trajectory_lengths_spread_evenly():
     assert [van_der_corput(n) for n in (1, 2, 3, 4, 5)] == [0.5, 0.25, 0.75, 0.125, 0.625]
     values = sorted(van_der_corput(n) for n in range(1, 1024))
     assert values == [n / 1024 for n in range(1, 1024)]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("weights", "rows", "noise"), [(1, 20, 0.5), (1, 15, 1.0), (2, 10, 1.0)])
+def test_chains_of_one_or_two_weights_accept_about_as_often_as_asked(weights, rows, noise):
+    inputs, slopes = random(rows, weights, rows), random(weights, 1, rows + 1)
+    targets = inputs @ slopes + noise * random(rows, 1, rows + 2)
+    problem = Problem(Split(inputs, targets), Gaussian(noise), (Linear(1, bias=False),))
+    diagnostics = Hmc().fit(problem, stream(1)).diagnostics
+    assert 0.7 < diagnostics["acceptance"] < 0.92

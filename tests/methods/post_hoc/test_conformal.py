@@ -146,3 +146,12 @@ def test_an_interval_does_not_turn_around():
 def test_other_levels_are_refused(level):
     with pytest.raises(ValueError, match="level"):
         Conformal(level=level)
+
+
+@pytest.mark.parametrize("rows", [9, 49, 99, 199, 999])
+def test_ranks_are_those_of_exact_fractions(rows):
+    values = torch.arange(1, rows + 1).double()[:, None]
+    for hundredth in range(1, 100):
+        expected = -(-(rows + 1) * hundredth // 100)
+        found = quantile_of_scores(values, hundredth / 100).item()
+        assert found == (expected if expected <= rows else math.inf)

@@ -9,6 +9,7 @@ from scipy.spatial import distance
 from bnnbench.methods.predictions.base import CannotAnswer
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 from bnnbench.metrics.crps import crps_of_gaussian_mixture
+from bnnbench.metrics.joint import energy_score as module
 from bnnbench.metrics.joint.energy_score import energy_score, expected_norm, joint_energy_score
 
 RNG = torch.Generator().manual_seed(11)
@@ -114,3 +115,24 @@ def test_one_draw_and_classes_have_no_score():
 
     with pytest.raises(CannotAnswer, match="Gaussian draws; got Other"):
         joint_energy_score(Other(torch.zeros(2, 20, 1)), torch.zeros(20, 1))
+
+
+def test_pairs_of_many_draws_err_by_no_more_than_is_stated():
+    means, target = _normal(600, 1) + 0.1 * _normal(600, 4), _normal(4)
+    distances = distance.pdist(means)
+    between = distances.mean() * (1 - 1 / 600)
+    expected = distance.cdist(means, target[None]).mean() - between / 2
+    scores = [energy_score(means, torch.zeros_like(means), target, seed) for seed in range(8)]
+    errors = torch.stack(scores) - expected
+    stated = distances.std() / math.sqrt(20_000) / 2
+    assert errors.square().mean().sqrt() < 1.5 * stated
+    assert errors.unique().numel() == 8
+
+
+def test_the_number_of_pairs_is_bounded(monkeypatch):
+    compared = []
+    norm = module.expected_norm
+    monkeypatch.setattr(module, "expected_norm", lambda m, v: compared.append(len(m)) or norm(m, v))
+    energy_score(_normal(3000, 1), torch.zeros(3000, 1).double(), _normal(1))
+    assert max(compared) <= module.CHUNK_PAIRS
+    assert sum(compared) <= 30_000
