@@ -16,26 +16,47 @@ from bnnbench.engine.records.record import Circumstances, Outcome, Record
 from bnnbench.engine.records.record_json import to_json
 from bnnbench.engine.run.measuring.fingerprint import fingerprint_of_data
 from bnnbench.engine.run.measuring.provenance import of_modules, provenance
+from bnnbench.engine.run.packing import pack
 from bnnbench.engine.run.states import ConditionResult, Failed, Fits, PredictCost, State, tried
 from bnnbench.engine.run.task import Packed, RunResult, Task
 
 
-def outcome_of(packed: Packed, task: Task, device: torch.device) -> RunResult:
-    """Return the outcome. A record that cannot be written is the method's failure."""
+def packed_state(state: State, task: Task) -> Packed:
+    """Return a state with the packed predictions of a completed run; errors make it `Failed`."""
+    if isinstance(state, Failed):
+        return Packed(state)
+    found = {name: result.stored for name, result in state.results.conditions.items()}
+    declared = [e.condition.name for e in chain.from_iterable(task.rounds)]
+    stored = {name: one for name in declared if (one := found.get(name))}
+    search = state.results.search
+
+    def packed() -> Packed:
+        trials = pack(search.predictions) if search and search.predictions else None
+        return Packed(state, pack(stored), trials)
+
+    ended = tried(packed)
+    return ended if isinstance(ended, Packed) else Packed(Failed.by(ended, state))
+
+
+def outcome_of(packed: Packed, task: Task, device: torch.device, scored: bool = True) -> RunResult:
+    """Return the outcome. A record that cannot be written is the method's failure.
+
+    Of a run that is not `scored` yet, only what its own process can know is meant to stay.
+    """
 
     def written() -> Record:
-        record = _record(packed.state, task, device)
+        record = _record(packed.state, task, device, scored)
         to_json(record)
         return record
 
     record = tried(written)
     if isinstance(record, Record):
         return RunResult(record, packed.predictions)
-    failed = _record(Failed.by(record, packed.state), task, device)
+    failed = _record(Failed.by(record, packed.state), task, device, scored)
     return RunResult(failed.with_outcome(diagnostics={}, own_network=None), None)
 
 
-def _record(state: State, task: Task, device: torch.device) -> Record:
+def _record(state: State, task: Task, device: torch.device, scored: bool) -> Record:
     loaded, results, completed = state.loaded, state.results, not isinstance(state, Failed)
     run, data, fits, conditions = loaded.run, loaded.first, loaded.fits, results.conditions
     declared = [e.condition for e in chain.from_iterable(task.rounds)]
@@ -63,7 +84,7 @@ def _record(state: State, task: Task, device: torch.device) -> Record:
             **fits.notes,
         },
         target=dataclasses.asdict(data.target) if data.target else None,
-        condition_origins={c.name: c.origin(data) for c in declared}
+        condition_origins={c.name: c.origin(data) if scored else data.origin for c in declared}
         | dict.fromkeys(probed, data.origin),
         condition_traits={name: one.as_data() for name, one in traits.items()},
         condition_data=_parts(conditions, "data_sha256"),
@@ -72,7 +93,7 @@ def _record(state: State, task: Task, device: torch.device) -> Record:
         code_sha256=task.code.sha256,
     )
     cost = _cost(fits, results.cost, task)
-    return Record(**_identity(run, task), outcome=outcome, cost=cost, circumstances=circumstances)
+    return Record(**identity(run, task), outcome=outcome, cost=cost, circumstances=circumstances)
 
 
 def _parts(conditions: Mapping[str, ConditionResult], name: str) -> dict[str, Any]:
@@ -122,10 +143,10 @@ def lost(task: Task, reason: str, place: str | None = None) -> list[RunResult]:
             condition_origins={},
         ),
     )
-    return [RunResult(record(**_identity(run, task)), None) for run in task.runs]
+    return [RunResult(record(**identity(run, task)), None) for run in task.runs]
 
 
-def _identity(run: Run, task: Task) -> dict[str, Any]:
+def identity(run: Run, task: Task) -> dict[str, Any]:
     """Return the fields of a record that identify the run."""
     return {
         "key": run.key,

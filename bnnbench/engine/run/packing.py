@@ -148,17 +148,19 @@ def stored_form(prediction: Predictive, conditions: int = 1) -> Predictive:
     return summarise() if summarise and _size(prediction) > most else prediction
 
 
-def stored_of_earlier_rounds(predictions: Predictions) -> dict[str, tuple[Predictive, Tensor]]:
+def stored_of_earlier_rounds(
+    predictions: Predictions, limited: bool = True
+) -> dict[str, tuple[Predictive, Tensor]]:
     """Return the predictions to store for rounds of active learning before the last.
 
     A prediction with a summary is stored as its summary, any other if it has at most
-    `KEPT_ROUND_BYTES`. The scores of all rounds are always stored.
+    `KEPT_ROUND_BYTES` or sizes are not `limited`. The scores of all rounds are always stored.
     """
     kept_predictions: dict[str, tuple[Predictive, Tensor]] = {}
     for condition, (prediction, targets) in predictions.items():
         if summarise := getattr(prediction, "summary", None):
             kept_predictions[condition] = (summarise(), targets)
-        elif _size(prediction) <= KEPT_ROUND_BYTES:
+        elif not limited or _size(prediction) <= KEPT_ROUND_BYTES:
             kept_predictions[condition] = (prediction, targets)
     return kept_predictions
 
