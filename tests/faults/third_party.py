@@ -92,6 +92,13 @@ def replace_exp(level, problem, _):
     return level
 
 
+def replace_a_product(level, problem, _):
+    """Make a product that no network of the reference fit uses return other numbers."""
+    original = torch.Tensor.__matmul__
+    torch.Tensor.__matmul__ = lambda a, b: original(a, b) * (1 + 1e-6)
+    return level
+
+
 def replace_a_metric(level, problem, _):
     from bnnbench.metrics import METRICS
 
@@ -250,6 +257,7 @@ DEEDS = {
     "replace exp": replace_exp,
     "replace and raise": replace_and_raise,
     "replace a metric": replace_a_metric,
+    "replace a product": replace_a_product,
     "load": load,
     "folder": find_the_folder,
     "crash": crash,

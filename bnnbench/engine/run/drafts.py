@@ -5,18 +5,19 @@ scores, and what a record says of the data, are computed here, where no third-pa
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, cast
 
 from torch import Tensor
 
 from bnnbench.datasets.base import Dataset, PoolSource
 from bnnbench.datasets.facts import of_source
+from bnnbench.engine.channel import Channel
 from bnnbench.engine.declare.attacks import Attack
 from bnnbench.engine.declare.grid import Evaluation, Run
 from bnnbench.engine.records.record import Outcome, Record
+from bnnbench.engine.run.answers.asked import asked_apart
 from bnnbench.engine.run.attacking import needs_targets
 from bnnbench.engine.run.error_texts import message, place, traceback_of
 from bnnbench.engine.run.guards.validation import check_prediction, check_scores
@@ -44,13 +45,16 @@ class ToScore:
     drafts: Sequence[Draft]
 
 
-def scored(to_score: ToScore) -> list[RunResult]:
-    """Return the outcome of each draft. Raises what sources and conditions raise."""
+def scored(to_score: ToScore, born: Callable[[], Channel]) -> list[RunResult]:
+    """Return the outcome of each draft. Raises what sources and conditions raise.
+
+    `born` returns a channel to a new process that answers for third-party classes of predictions.
+    """
     pairs = zip(to_score.task.runs, to_score.drafts, strict=True)
-    return [_outcome(to_score.task, run, draft) for run, draft in pairs]
+    return [_outcome(to_score.task, run, draft, born) for run, draft in pairs]
 
 
-def _outcome(task: Task, run: Run, draft: Draft) -> RunResult:
+def _outcome(task: Task, run: Run, draft: Draft, born: Callable[[], Channel]) -> RunResult:
     given = draft.record.outcome
     if not _can_be_acquired(run, given.acquired):
         error = NotADraft("acquired rows that are not in the pool")
@@ -60,7 +64,12 @@ def _outcome(task: Task, run: Run, draft: Draft) -> RunResult:
     bare = _unscored(record)
     if given.status != "completed":
         return RunResult(bare, None)
-    done = tried(partial(_completed, task, run, draft, data))
+
+    def completed() -> _Done:
+        with asked_apart(born) as class_of:
+            return _completed(task, run, draft, data, class_of)
+
+    done = tried(completed)
     if isinstance(done, BaseException):
         return RunResult(bare.with_outcome(**_failure(done)), None)
     return RunResult(replace(record, outcome=done.outcome), done.predictions)
@@ -133,11 +142,17 @@ class _Sums:
     stored: dict[str, tuple[Predictive, Tensor]] = field(default_factory=dict)
 
 
-def _completed(task: Task, run: Run, draft: Draft, data: Sequence[Dataset]) -> _Done:
+def _completed(
+    task: Task,
+    run: Run,
+    draft: Draft,
+    data: Sequence[Dataset],
+    class_of: Callable[[str], Any],
+) -> _Done:
     """Return the outcome of a completed run, with its predictions. Raises what scoring raises."""
     given = draft.record.outcome
     _check(task, run, given)
-    predictions = _predictions(task, draft)
+    predictions = _predictions(task, draft, class_of)
     sums = _Sums()
     for number, (evaluations, rows) in enumerate(zip(task.rounds, data, strict=True)):
         if number:
@@ -149,7 +164,7 @@ def _completed(task: Task, run: Run, draft: Draft, data: Sequence[Dataset]) -> _
         given,
         scores={**sums.scores, **_probed(task, run, given)},
         unanswered=sums.unanswered,
-        trial_scores=dict(_of_trials(draft, task, data[-1])),
+        trial_scores=dict(_of_trials(draft, task, data[-1], class_of)),
     )
     return _Done(outcome, pack(sums.stored))
 
@@ -178,13 +193,16 @@ def _score(
     sums.stored[name] = prediction, targets
 
 
-def _predictions(task: Task, draft: Draft) -> Predictions:
+def _predictions(task: Task, draft: Draft, class_of: Callable[[str], Any]) -> Predictions:
     """Return the predictions of all conditions, from before test targets were sent if possible."""
     if draft.predictions is None:
         raise NotADraft("a completed run without predictions")
-    later = unpack(draft.revealed) if draft.revealed else {}
+    later = unpack(draft.revealed, class_of) if draft.revealed else {}
     attacked = [e.condition.name for e in task.rounds[-1] if needs_targets(e.condition)]
-    predictions = {**unpack(draft.predictions), **{n: later[n] for n in attacked if n in later}}
+    predictions = {
+        **unpack(draft.predictions, class_of),
+        **{n: later[n] for n in attacked if n in later},
+    }
     declared = [e.condition.name for evaluations in task.rounds for e in evaluations]
     expected = set(declared) - draft.record.outcome.not_scored.keys()
     if lacking := expected - predictions.keys():
@@ -214,11 +232,11 @@ def _probed(task: Task, run: Run, given: Outcome) -> dict[str, Mapping[str, floa
 
 
 def _of_trials(
-    draft: Draft, task: Task, data: Dataset
+    draft: Draft, task: Task, data: Dataset, class_of: Callable[[str], Any]
 ) -> Iterator[tuple[str, Mapping[str, float]]]:
     evaluation = next(iter(task.rounds[-1]), None)
     if draft.trials is None or evaluation is None:
         return
     targets = evaluation.condition.select(data).targets
-    for trial, (prediction, _) in unpack(draft.trials).items():
+    for trial, (prediction, _) in unpack(draft.trials, class_of).items():
         yield trial, trial_scores(prediction, targets, evaluation, data.target)

@@ -25,9 +25,9 @@ def packed_state(state: State, task: Task) -> Packed:
     """Return a state with the packed predictions of a completed run; errors make it `Failed`."""
     if isinstance(state, Failed):
         return Packed(state)
-    found = {name: result.stored for name, result in state.results.conditions.items()}
+    results = {name: result.stored for name, result in state.results.conditions.items()}
     declared = [e.condition.name for e in chain.from_iterable(task.rounds)]
-    stored = {name: one for name in declared if (one := found.get(name))}
+    stored = {name: one for name in declared if (one := results.get(name))}
     search = state.results.search
 
     def packed() -> Packed:
@@ -81,6 +81,7 @@ def _record(state: State, task: Task, device: torch.device, scored: bool) -> Rec
         provenance={
             **provenance(device, run.method, task.code),
             **(of_modules(run, data.train) if completed else {}),
+            **({"in_process": True} if task.in_process else {}),
             **fits.notes,
         },
         target=dataclasses.asdict(data.target) if data.target else None,

@@ -3,7 +3,7 @@
 import importlib
 import io
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -125,8 +125,8 @@ def _of_numpy(array: np.ndarray) -> Tensor | None:
         return None
 
 
-def unpack(content: bytes) -> Predictions:
-    """Return the predictions that `pack` made; raises `NotImported` for a third-party class."""
+def unpack(content: bytes, class_of: Callable[[str], Any] = kind_of) -> Predictions:
+    """Return the predictions that `pack` made; raises what `class_of` raises for a class's name."""
     fields: dict[str, dict[str, Tensor]] = {}
     targets: dict[str, Tensor] = {}
     kinds: dict[str, str] = {}
@@ -138,7 +138,7 @@ def unpack(content: bytes) -> Predictions:
             else:
                 kinds[condition], name = names
                 fields.setdefault(condition, {})[name] = torch.from_numpy(arrays[path])
-    return {c: (kind_of(kinds[c]).unpack(fields[c]), targets[c]) for c in targets}
+    return {c: (class_of(kinds[c]).unpack(fields[c]), targets[c]) for c in targets}
 
 
 def stored_form(prediction: Predictive, conditions: int = 1) -> Predictive:

@@ -216,8 +216,8 @@ def score_trials(
         return replace(search, scores=scores, predictions=predictions)
 
     def steps() -> Iterator[Scored]:
-        found = unchanged_data(predicted, split)()
-        yield replace(scored, results=replace(scored.results, search=found))
+        trials = unchanged_data(predicted, split)()
+        yield replace(scored, results=replace(scored.results, search=trials))
 
     return advanced(scored, steps())
 

@@ -57,7 +57,8 @@ class Session:
         An attack without a gradient to follow is answered by the `NotDifferentiable` itself. Raises
         `Refused`, and what a source or a condition raises.
         """
-        name, *arguments = question if isinstance(question, list) and question else [None]
+        given: list[Any] = question if isinstance(question, list) and question else [None]
+        name, *arguments = given
         if not isinstance(name, str) or name not in _QUESTIONS:
             raise Refused("an unknown question")
         kinds = _QUESTIONS[name]

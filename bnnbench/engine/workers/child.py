@@ -17,7 +17,9 @@ from typing import Any
 from torch import AcceleratorError
 
 from bnnbench.datasets.reading.withheld import withheld
+from bnnbench.engine.channel import Channel, Plain
 from bnnbench.engine.run import devices
+from bnnbench.engine.run.answers.answering import Nursery
 from bnnbench.engine.run.drafts import ToScore, scored
 from bnnbench.engine.run.execute import draft, execute
 from bnnbench.engine.run.guards import canary
@@ -27,7 +29,6 @@ from bnnbench.engine.run.states import State
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import reports, subprocesses
 from bnnbench.engine.workers.base import device_failed, prepare_process
-from bnnbench.engine.workers.channel import Channel, Plain
 from bnnbench.engine.workers.subprocesses import adopt
 from bnnbench.methods.fitting.progress import Listener
 
@@ -59,6 +60,7 @@ def work(
     os.set_blocking(crashes.fileno(), False)
     faulthandler.enable(crashes.fileno())
     prepare_process()
+    nursery = None if data else Nursery()  # before this process holds any data
     canary.expected()
     threading.Thread(target=_die_with_the_driver, daemon=True).start()
     channel = Channel(end)
@@ -69,7 +71,15 @@ def work(
         except EOFError:
             return
         try:
-            report = _drafts(task, channel, server) if server else _results(task, channel)
+            if isinstance(task, Apart):
+                assert server
+                report = _drafts(task, channel, server)
+            elif isinstance(task, ToScore):
+                assert nursery
+                channel.tell(reports.begun())
+                report = reports.results(scored(task, nursery.born), last=False)
+            else:
+                report = _results(task, channel)
         except AcceleratorError as error:
             report = reports.broken(device_failed(error))
         except Exception as error:
@@ -77,11 +87,9 @@ def work(
         channel.tell(report)
 
 
-def _results(task: Task | ToScore, channel: Channel) -> Plain:
-    """Return the report of a task's results, or of the scores of its drafts."""
+def _results(task: Task, channel: Channel) -> Plain:
+    """Return the report of a task's results."""
     channel.tell(reports.begun())
-    if isinstance(task, ToScore):
-        return reports.results(scored(task), last=False)
     outcomes = execute(task, _listener(channel))
     return reports.results(outcomes, last=canary.has_process_changed())
 

@@ -3,7 +3,7 @@
 import functools
 import time
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
 
 from torch import AcceleratorError
@@ -64,7 +64,8 @@ class Serial:
         isolated = self.settings.isolate and has_third_party_code(attempt.task.runs[0])
         if not (isolated or canary.has_process_changed() or attempt.number > 1):
             try:
-                return "done", execute(attempt.task, listener)
+                task = replace(attempt.task, in_process=not self.settings.isolate)
+                return "done", execute(task, listener)
             except AcceleratorError as error:
                 return "died", device_failed(error)
         for event, content in worker.messages(attempt.task):

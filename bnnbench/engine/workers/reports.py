@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from bnnbench.datasets import errors
+from bnnbench.engine.channel import Malformed, Plain
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.records.record_json import check_identity, from_json, to_json
 from bnnbench.engine.run.devices import NoSuchDevice
@@ -18,7 +19,6 @@ from bnnbench.engine.run.error_texts import message
 from bnnbench.engine.run.outcomes import identity
 from bnnbench.engine.run.task import Draft, Packed, RunResult, Task
 from bnnbench.engine.workers.base import ExecutorUnavailable, Lost
-from bnnbench.engine.workers.channel import Malformed, Plain
 
 _MISTAKES = (
     *(errors.DataUnavailable, errors.DataDamaged, errors.NothingToLearn, errors.PoolTooSmall),
@@ -177,7 +177,7 @@ def _drafts(report: Plain, task: Task) -> list[Draft]:
 
 def _results(report: Plain, task: Task) -> list[RunResult]:
     pairs = zip(_records(report, task), _files(report, task, width=1), strict=True)
-    found = [RunResult(record, predictions) for record, (predictions,) in pairs]
-    if any((o.predictions is None) == (o.record.outcome.status == "completed") for o in found):
+    outcomes = [RunResult(record, predictions) for record, (predictions,) in pairs]
+    if any((o.predictions is None) == (o.record.outcome.status == "completed") for o in outcomes):
         raise ValueError("predictions are stored of completed runs, and of no others")
-    return found
+    return outcomes

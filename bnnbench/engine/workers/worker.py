@@ -9,6 +9,7 @@ from dataclasses import replace
 from multiprocessing.connection import wait
 from typing import Any
 
+from bnnbench.engine.channel import Channel, Malformed
 from bnnbench.engine.declare.third_party import has_third_party_code
 from bnnbench.engine.run.drafts import ToScore
 from bnnbench.engine.run.measuring import memory
@@ -16,7 +17,6 @@ from bnnbench.engine.run.serving import without_code
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import Gpu, Limits, reports, subprocesses
 from bnnbench.engine.workers.base import Lost
-from bnnbench.engine.workers.channel import Channel, Malformed
 from bnnbench.engine.workers.child import Apart
 from bnnbench.engine.workers.data_server import DataServerProcess
 from bnnbench.engine.workers.process import Process
@@ -67,8 +67,8 @@ class Worker:
 
     def assign(self, task: Task) -> None:
         """Send the task; a dead process is noticed while waiting for its answer."""
-        if self._gpu:
-            task = replace(task, device="cuda")  # the only GPU that the process sees
+        device = "cuda" if self._gpu else task.device  # the only GPU that the process sees
+        task = replace(task, device=device, in_process=not self._isolate)
         self._task, self._handed_over = task, None
         if self._isolate and has_third_party_code(task.runs[0]):
             self._current = Process(self._gpu, self._data_socket(task))

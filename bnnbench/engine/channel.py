@@ -121,8 +121,9 @@ class Channel:
         self.socket.close()
 
     def _send(self, parts: Sequence[bytes]) -> None:
-        self.socket.sendall(_LENGTH.pack(sum(map(len, parts))))
-        for part in parts:
+        length = sum(map(len, parts))
+        parts = [_LENGTH.pack(length), *parts]
+        for part in parts if length > _LARGEST_READ else [b"".join(parts)]:
             self.socket.sendall(part)
 
     def _next(self, flags: int, largest: int | None = None) -> bytes | None:

@@ -1,0 +1,1 @@
+"""Tests of third-party predictive classes that answer in other processes."""
