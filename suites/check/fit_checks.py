@@ -5,7 +5,8 @@ import math
 import torch
 
 from bnnbench.datasets.base import Categorical
-from bnnbench.engine.run.guards.consistency import Inconsistent, check_consistent
+from bnnbench.engine.run.guards.consistency import check_consistent
+from bnnbench.engine.run.guards.real_answers import Inconsistent
 from bnnbench.engine.run.guards.validation import check, check_fields, check_finite
 from bnnbench.engine.run.packing import pack, stored_form, unpack, vars_of
 from bnnbench.methods.base import (

@@ -9,7 +9,8 @@ import pytest
 import torch
 from scipy import stats
 
-from bnnbench.engine.run.guards.consistency import Inconsistent, check_consistent
+from bnnbench.engine.run.guards.consistency import check_consistent
+from bnnbench.engine.run.guards.real_answers import Inconsistent
 from bnnbench.methods.predictions.base import CannotAnswer
 
 POINTS = 40
@@ -239,6 +240,24 @@ def test_probabilities_of_classes_agree_with_log_prob_draws_and_entropy():
     for lie, said in (("log_prob", "log_prob"), ("draws", "draw_log"), ("entropy", "entropy")):
         with pytest.raises(Inconsistent, match=said):
             check_consistent(OfClasses(lie), labels)
+
+
+def test_probabilities_of_classes_that_have_no_table_sum_to_one():
+    class Bare(OfClasses):
+        mixture_log_probs = property()
+        draw_log_probs = property()
+        expected_entropy = property()
+        factor = 0.0
+
+        def log_prob(self, target):
+            log_probs = (self.draws.logsumexp(0) - math.log(2)).gather(1, target[:, None])[:, 0]
+            return log_probs + self.factor
+
+    labels = torch.arange(POINTS) % 3
+    check_consistent(Bare(), labels)
+    Bare.factor = 0.2
+    with pytest.raises(Inconsistent, match=r"sum to 1\.22"):
+        check_consistent(Bare(), labels)
 
 
 @pytest.mark.parametrize("shift", [0.0, 3.0])
