@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bnnbench.engine.channel import Channel
 from bnnbench.engine.workers import Limits
 from bnnbench.engine.workers.base import Lost
+from bnnbench.engine.workers.channel import Channel
 from bnnbench.engine.workers.worker import Worker
 from tests.engine.store.test_faults import alive, gone
 from tests.faults.test_data_server import EXECUTORS, record, results, task

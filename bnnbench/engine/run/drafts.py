@@ -6,6 +6,7 @@ scores, and what a record says of the data, are computed here, where no third-pa
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -13,11 +14,9 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Dataset, PoolSource
 from bnnbench.datasets.facts import of_source
-from bnnbench.engine.channel import Channel
 from bnnbench.engine.declare.attacks import Attack
 from bnnbench.engine.declare.grid import Evaluation, Run
 from bnnbench.engine.records.record import Outcome, Record
-from bnnbench.engine.run.answers.asked import asked_apart
 from bnnbench.engine.run.attacking import needs_targets
 from bnnbench.engine.run.error_texts import message, place, traceback_of
 from bnnbench.engine.run.guards.validation import check_prediction, check_scores
@@ -32,6 +31,10 @@ from bnnbench.methods.base import InferenceDiverged
 from bnnbench.methods.predictions.base import Predictive
 from bnnbench.metrics import ATTACKED, PROBED
 
+Classes = Callable[[], AbstractContextManager[Callable[[str], Any]]]
+"""A context with a function from the name of a class of predictions to what unpacks it. Its end
+raises an error if the answers of a class are not to be believed."""
+
 
 class NotADraft(ValueError):
     """A draft that a process does not send if it follows the protocol."""
@@ -45,16 +48,16 @@ class ToScore:
     drafts: Sequence[Draft]
 
 
-def scored(to_score: ToScore, born: Callable[[], Channel]) -> list[RunResult]:
+def scored(to_score: ToScore, classes: Classes) -> list[RunResult]:
     """Return the outcome of each draft. Raises what sources and conditions raise.
 
-    `born` returns a channel to a new process that answers for third-party classes of predictions.
+    `classes` gives access to classes of predictions, of which third-party ones run elsewhere.
     """
     pairs = zip(to_score.task.runs, to_score.drafts, strict=True)
-    return [_outcome(to_score.task, run, draft, born) for run, draft in pairs]
+    return [_outcome(to_score.task, run, draft, classes) for run, draft in pairs]
 
 
-def _outcome(task: Task, run: Run, draft: Draft, born: Callable[[], Channel]) -> RunResult:
+def _outcome(task: Task, run: Run, draft: Draft, classes: Classes) -> RunResult:
     given = draft.record.outcome
     if not _can_be_acquired(run, given.acquired):
         error = NotADraft("acquired rows that are not in the pool")
@@ -66,7 +69,7 @@ def _outcome(task: Task, run: Run, draft: Draft, born: Callable[[], Channel]) ->
         return RunResult(bare, None)
 
     def completed() -> _Done:
-        with asked_apart(born) as class_of:
+        with classes() as class_of:
             return _completed(task, run, draft, data, class_of)
 
     done = tried(completed)

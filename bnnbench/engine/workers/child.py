@@ -17,9 +17,7 @@ from typing import Any
 from torch import AcceleratorError
 
 from bnnbench.datasets.reading.withheld import withheld
-from bnnbench.engine.channel import Channel, Plain
 from bnnbench.engine.run import devices
-from bnnbench.engine.run.answers.answering import Nursery
 from bnnbench.engine.run.drafts import ToScore, scored
 from bnnbench.engine.run.execute import draft, execute
 from bnnbench.engine.run.guards import canary
@@ -28,7 +26,10 @@ from bnnbench.engine.run.rows import ServedRows
 from bnnbench.engine.run.states import State
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import reports, subprocesses
+from bnnbench.engine.workers.answers.answering import Nursery
+from bnnbench.engine.workers.answers.asked import asked_apart
 from bnnbench.engine.workers.base import device_failed, prepare_process
+from bnnbench.engine.workers.channel import Channel, Plain
 from bnnbench.engine.workers.subprocesses import adopt
 from bnnbench.methods.fitting.progress import Listener
 
@@ -77,7 +78,9 @@ def work(
             elif isinstance(task, ToScore):
                 assert nursery
                 channel.tell(reports.begun())
-                report = reports.results(scored(task, nursery.born), last=False)
+                report = reports.results(
+                    scored(task, functools.partial(asked_apart, nursery.born)), last=False
+                )
             else:
                 report = _results(task, channel)
         except AcceleratorError as error:

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from multiprocessing.connection import wait
 
-from bnnbench.engine.channel import Channel, Closed, Malformed
 from bnnbench.engine.run.serving import Refused, Session, without_code
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers.base import Lost
+from bnnbench.engine.workers.channel import Channel, Closed, Malformed
 from bnnbench.engine.workers.subprocesses import adopt, started
 
 _TASK, _REVEAL = b"t", b"r"

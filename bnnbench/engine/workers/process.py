@@ -10,9 +10,9 @@ from multiprocessing import Pipe
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from bnnbench.engine.channel import Channel
 from bnnbench.engine.workers import Gpu, subprocesses
 from bnnbench.engine.workers.base import Lost
+from bnnbench.engine.workers.channel import Channel
 from bnnbench.engine.workers.child import work
 from bnnbench.engine.workers.subprocesses import started
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from bnnbench.datasets import errors
-from bnnbench.engine.channel import Malformed, Plain
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.records.record_json import check_identity, from_json, to_json
 from bnnbench.engine.run.devices import NoSuchDevice
@@ -19,6 +18,7 @@ from bnnbench.engine.run.error_texts import message
 from bnnbench.engine.run.outcomes import identity
 from bnnbench.engine.run.task import Draft, Packed, RunResult, Task
 from bnnbench.engine.workers.base import ExecutorUnavailable, Lost
+from bnnbench.engine.workers.channel import Malformed, Plain
 
 _MISTAKES = (
     *(errors.DataUnavailable, errors.DataDamaged, errors.NothingToLearn, errors.PoolTooSmall),

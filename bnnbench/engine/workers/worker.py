@@ -9,7 +9,6 @@ from dataclasses import replace
 from multiprocessing.connection import wait
 from typing import Any
 
-from bnnbench.engine.channel import Channel, Malformed
 from bnnbench.engine.declare.third_party import has_third_party_code
 from bnnbench.engine.run.drafts import ToScore
 from bnnbench.engine.run.measuring import memory
@@ -17,6 +16,7 @@ from bnnbench.engine.run.serving import without_code
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import Gpu, Limits, reports, subprocesses
 from bnnbench.engine.workers.base import Lost
+from bnnbench.engine.workers.channel import Channel, Malformed
 from bnnbench.engine.workers.child import Apart
 from bnnbench.engine.workers.data_server import DataServerProcess
 from bnnbench.engine.workers.process import Process

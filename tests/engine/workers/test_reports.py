@@ -8,10 +8,10 @@ import struct
 import pytest
 
 from bnnbench.datasets.errors import DataUnavailable
-from bnnbench.engine.channel import Channel, Malformed, Plain
 from bnnbench.engine.records.record_json import to_json
 from bnnbench.engine.run.execute import execute
 from bnnbench.engine.workers import reports
+from bnnbench.engine.workers.channel import Channel, Malformed, Plain
 from tests.engine.workers.test_workers import task
 from tests.suites.fakes import Mean
 

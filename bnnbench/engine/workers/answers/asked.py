@@ -16,15 +16,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bnnbench.engine.channel import Channel, Malformed, Plain
-from bnnbench.engine.run.answers.questions import (
+from bnnbench.engine.run.packing import kind_of
+from bnnbench.engine.workers.answers.questions import (
     CALLS,
     OF_TARGETS,
     PROPERTIES,
     array_of,
     question,
 )
-from bnnbench.engine.run.packing import kind_of
+from bnnbench.engine.workers.channel import Channel, Malformed, Plain
 from bnnbench.methods.predictions import PREDICTIVES
 from bnnbench.methods.predictions.base import CannotAnswer
 

@@ -19,14 +19,14 @@ import torch
 from torch import Tensor
 
 from bnnbench.datasets.reading.withheld import withheld
-from bnnbench.engine.channel import Channel, Plain
-from bnnbench.engine.run.answers.questions import (
+from bnnbench.engine.workers.answers.questions import (
     CALLS,
     CONSTANTS,
     PROPERTIES,
     array_file,
     with_arrays,
 )
+from bnnbench.engine.workers.channel import Channel, Plain
 
 MOST_FILES = 2**16
 """Numbers of open files are below this."""

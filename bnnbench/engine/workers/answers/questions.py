@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bnnbench.engine.channel import Malformed, Plain
+from bnnbench.engine.workers.channel import Malformed, Plain
 
 CONSTANTS = ("of_classes", "may_be_infinite")
 

@@ -1,1 +1,0 @@
-"""Tests of third-party predictive classes that answer in other processes."""
