@@ -1,4 +1,4 @@
-"""Block data loading during a fit: a method sees only its problem's rows."""
+"""Block data loading where third-party methods run: they see only the rows they are given."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ _withheld = False
 
 
 class DataWithheld(RuntimeError):
-    """A method requested data from a source during its fit."""
+    """A method requested data from a source."""
 
 
 @contextmanager
@@ -25,5 +25,6 @@ def refuse() -> None:
     """Raise DataWithheld inside a `withheld` block."""
     if _withheld:
         raise DataWithheld(
-            "a method requested data during its fit: it may use only the rows of its problem"
+            "a method requested data during its fit or its predictions: it may use only the rows "
+            "that it is given"
         )

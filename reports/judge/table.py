@@ -101,6 +101,8 @@ class Table:
     """External methods, each with its submitter, the date, and the stated code and cost."""
     unanswered: tuple[str, ...] = ()
     """The reasons why a completed method is "not scored" by a metric, a line for each."""
+    in_process: tuple[str, ...] = ()
+    """Methods with runs in a process that third-party methods could change."""
 
     @property
     def benchmark(self) -> tuple[str, ...]:

@@ -98,12 +98,14 @@ def overview(
     after = f", {min(rounds)}" if rounds and first.kind == "score" else ""
     unsteady = dict.fromkeys(line for _, table, _ in picked for line in table.unsteady)
     elsewhere = dict.fromkeys(line for _, table, _ in picked for line in table.elsewhere)
+    in_process = dict.fromkeys(m for _, table, _ in picked for m in table.in_process)
     title = first.heading + after
     twice = dict.fromkeys(m for _, table, _ in picked for m in table.rows_counted_twice)
     lines = {
         "unsteady": tuple(unsteady),
         "rows_counted_twice": tuple(twice),
         "elsewhere": tuple(elsewhere),
+        "in_process": tuple(in_process),
     }
     return Table(title, tuple(columns), tuple(rows), origin, **lines)
 
@@ -133,7 +135,13 @@ def table_of(
         unsteady_lines(benchmark),
         tuple(m for m in methods if counts_rows_twice(benchmark.runs.get(m, ()))),
         elsewhere_lines(benchmark),
+        in_process=tuple(m for m in methods if shared_process(benchmark.runs.get(m, ()))),
     )
+
+
+def shared_process(runs: Sequence[Record]) -> bool:
+    """Return whether any run had a process that third-party methods shared (`--in-process`)."""
+    return any(run.circumstances.provenance.get("in_process") for run in runs)
 
 
 def counts_rows_twice(runs: Sequence[Record]) -> bool:

@@ -38,6 +38,7 @@ OF_FITS = (
     Check(fit_checks.leaves_training_data),
     Check(fit_checks.predicts_every_point),
     Check(fit_checks.predicts_distributions),
+    Check(fit_checks.gives_answers_of_one_distribution),
     Check(fit_checks.has_finite_diagnostics),
     Check(fit_checks.survives_the_store),
     Check(fit_checks.says_that_it_has_no_gradient),

@@ -5,6 +5,8 @@ import math
 import torch
 
 from bnnbench.datasets.base import Categorical
+from bnnbench.engine.run.guards.consistency import check_consistent
+from bnnbench.engine.run.guards.real_answers import Inconsistent
 from bnnbench.engine.run.packing import pack, stored_form, unpack, vars_of
 from bnnbench.methods.base import (
     Differentiable,
@@ -107,6 +109,23 @@ def predicts_distributions(fits: Fits) -> None:
         variance = prediction.variances if gaussian else getattr(prediction, "variance", None)
         sound = variance is None or (variance > 0).all()
         require(sound, "a variance is zero or negative")
+
+
+def gives_answers_of_one_distribution(fits: Fits) -> None:
+    """Density, cdf, moments and draws of predictions are those of one distribution."""
+    prediction, targets = fits.posterior.predict(fits.inputs, stream(2)), fits.problem.train.targets
+    of_classes = getattr(prediction, "of_classes", None)
+    other_kind = of_classes is not None and bool(of_classes) is targets.is_floating_point()
+    if other_kind or any(array.isnan().any() for array in vars_of(prediction).values()):
+        return  # another rule is violated
+    forms = [(prediction, targets)]
+    if targets.is_floating_point() and hasattr(prediction, "rescaled"):
+        forms.append((prediction.rescaled(3.0, 2.0), 3 + 2 * targets.double()))
+    try:
+        for form in forms:
+            check_consistent(*form)
+    except Inconsistent as error:
+        raise Broken(str(error)) from error
 
 
 def has_finite_diagnostics(fits: Fits) -> None:

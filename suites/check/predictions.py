@@ -15,6 +15,7 @@ CHECKS = (
     Check(fit_checks.has_the_form_of_the_protocols),
     Check(fit_checks.predicts_every_point),
     Check(fit_checks.predicts_distributions),
+    Check(fit_checks.gives_answers_of_one_distribution),
     Check(fit_checks.survives_the_store),
 )
 

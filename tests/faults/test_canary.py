@@ -19,7 +19,7 @@ from tests.suites.fakes import Mean
 pytestmark = pytest.mark.long
 
 
-DEEDS = pytest.mark.parametrize("deed", ["replace exp", "replace a metric"])
+DEEDS = pytest.mark.parametrize("deed", ["replace exp", "replace a metric", "replace a product"])
 
 
 @pytest.fixture(autouse=True)
@@ -28,6 +28,7 @@ def this_process_stays_as_it_is(monkeypatch):
     canary.expected()
     monkeypatch.setattr(canary._Process, "changed", False)
     monkeypatch.setattr(torch, "exp", torch.exp)
+    monkeypatch.setattr(torch.Tensor, "__matmul__", torch.Tensor.__matmul__)
     monkeypatch.setitem(METRICS, "rmse", METRICS["rmse"])
 
 
@@ -56,7 +57,15 @@ def test_a_harmless_method_leaves_the_process_in_use():
     assert not canary.has_process_changed()
 
 
-@DEEDS
+@EXECUTORS
+def test_records_say_that_third_party_methods_shared_the_process(name):
+    for isolate in (True, False):
+        for result in results(name, task(), own(), isolate=isolate):
+            said = record(result).circumstances.provenance.get("in_process", False)
+            assert said is not isolate
+
+
+@pytest.mark.parametrize("deed", ["replace exp", "replace a metric"])
 def test_without_the_known_fit_the_next_run_would_be_another(deed, monkeypatch):
     """The deeds matter: with the check switched off, a shared process gives other scores."""
     (alone,) = results("serial", own(), isolate=False)

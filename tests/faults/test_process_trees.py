@@ -14,7 +14,7 @@ import pytest
 
 from bnnbench.engine.workers import Limits
 from bnnbench.engine.workers.base import Lost
-from bnnbench.engine.workers.subprocesses import Channel
+from bnnbench.engine.workers.channel import Channel
 from bnnbench.engine.workers.worker import Worker
 from tests.engine.store.test_faults import alive, gone
 from tests.faults.test_data_server import EXECUTORS, record, results, task

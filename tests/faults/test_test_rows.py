@@ -137,3 +137,12 @@ def test_every_table_names_methods_that_do_not_predict_row_by_row(tmp_path):
     assert tables
     for _, table in tables:
         assert table.unsteady == (f"Peeker: {TRANSDUCTIVE} (test data)",)
+
+
+def test_every_table_names_methods_whose_process_third_party_methods_shared(tmp_path):
+    shared = synthetic.record("Guest", provenance={"in_process": True})
+    synthetic.keep(tmp_path, [shared, synthetic.record("AdamW")])
+    tables = content(read(tmp_path)).tables
+    assert tables
+    for _, table in tables:
+        assert table.in_process == ("Guest",)

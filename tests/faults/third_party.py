@@ -1,10 +1,16 @@
 """Third-party methods that spy, write, crash and start processes, for tests of isolation."""
 
+import contextlib
 import ctypes
 import gc
+import json
 import multiprocessing
 import os
+import pickle
 import signal
+import socket
+import stat
+import struct
 import subprocess
 import sys
 import time
@@ -17,7 +23,9 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 from bnnbench.datasets.base import Split
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.reading import files
+from bnnbench.engine.run.score import Scores
 from bnnbench.engine.run.states import Loaded
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from tests.suites.fakes import Line
@@ -81,6 +89,13 @@ def replace_exp(level, problem, _):
     """Make a function of torch return other numbers to all later callers."""
     original = torch.exp
     torch.exp = lambda *args, **kwargs: original(*args, **kwargs) * (1 + 1e-6)
+    return level
+
+
+def replace_a_product(level, problem, _):
+    """Make a product that no network of the reference fit uses return other numbers."""
+    original = torch.Tensor.__matmul__
+    torch.Tensor.__matmul__ = lambda a, b: original(a, b) * (1 + 1e-6)
     return level
 
 
@@ -168,6 +183,73 @@ def use_a_pool(level, problem, _):
     return level
 
 
+class Touch:
+    """Makes a file in the process that opens its pickle."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def __reduce__(self):
+        return Path.touch, (Path(self.file),)
+
+
+def send_everywhere(message):
+    """Send a message through every socket of this process."""
+
+    def send(level, problem, file):
+        content = message(file)
+        for number in range(3, 256):
+            with contextlib.suppress(OSError):
+                if stat.S_ISSOCK(os.fstat(number).st_mode):
+                    end = socket.socket(fileno=os.dup(number))
+                    end.setblocking(False)
+                    end.send(struct.pack(">Q", len(content)) + content)
+        time.sleep(0.5)
+        return level
+
+    return send
+
+
+def report(content):
+    header = json.dumps([content, []]).encode()
+    return lambda _: struct.pack(">Q", len(header)) + header
+
+
+def ask_for_targets(level, problem, _):
+    """Ask whatever leads to the rows for test targets, in every way there is."""
+    for rows in [thing for thing in gc.get_objects() if type(thing).__name__ == "ServedRows"]:
+        loaded = rows.load(rows._runs)[0]
+        split = rows.revealed(loaded, Clean())
+        return replace(level, mean=split.targets.mean() + 1000)
+    raise AssertionError("no way to the rows was found")
+
+
+def put_targets_of_frames_into_predictions(level, problem, _):
+    return Searching(level.mean, level.variance)
+
+
+class Searching(Level):
+    """Predicts test targets, if they are anywhere in its process: in frames or in memory."""
+
+    def predict(self, inputs, rng):
+        found = [
+            thing
+            for thing in gc.get_objects()
+            if type(thing) is Split and len(thing) == len(inputs) and thing.targets.abs().sum() > 0
+        ]
+        mean = found[0].targets[None] if found else self.mean.expand(1, len(inputs), 1)
+        return GaussianPredictive(mean, self.variance.expand_as(mean))
+
+
+def replace_scoring(level, problem, _):
+    """Let every function named `score` in this program give perfect scores."""
+    perfect = {"rmse": 0.001, "log_likelihood": 9.0}
+    for name, module in list(sys.modules.items()):
+        if name.startswith("bnnbench.engine") and hasattr(module, "score"):
+            module.score = lambda *_: Scores(perfect, {})
+    return level
+
+
 DEEDS = {
     "write": write,
     "write in predict": lambda level, *_: replace(level, writes=True),
@@ -175,6 +257,7 @@ DEEDS = {
     "replace exp": replace_exp,
     "replace and raise": replace_and_raise,
     "replace a metric": replace_a_metric,
+    "replace a product": replace_a_product,
     "load": load,
     "folder": find_the_folder,
     "crash": crash,
@@ -185,4 +268,13 @@ DEEDS = {
     "stop": stop_itself,
     "loader": load_in_a_process,
     "pool": use_a_pool,
+    "send a pickle": send_everywhere(lambda file: pickle.dumps(("progress", Touch(file)))),
+    "send progress": send_everywhere(report({"event": "progress", "report": 5})),
+    "send an error": send_everywhere(
+        report({"event": "error", "kind": "DataUnavailable", "text": "stop", "trace": ""})
+    ),
+    "send results": send_everywhere(report({"event": "done", "records": [], "stored": []})),
+    "ask for targets": ask_for_targets,
+    "search": put_targets_of_frames_into_predictions,
+    "replace scoring": replace_scoring,
 }

@@ -65,6 +65,7 @@ class Provenance(TypedDict, total=False):
     packages: Mapping[str, str]
     finished: str
     chosen: str
+    in_process: bool
 
 
 class External(TypedDict):

@@ -1,16 +1,16 @@
 """Active learning: rows acquired between fits."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, cast
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float64, Int
 from torch import Tensor
 
-from bnnbench.datasets.base import PoolSource, Scaling
-from bnnbench.datasets.errors import PoolTooSmall
+from bnnbench.datasets.base import DataSource
 from bnnbench.engine.declare.acquisition import RULES, Acquisition
 from bnnbench.engine.declare.streams import stream
 from bnnbench.engine.run.guards.data_guard import unchanged_data
@@ -39,22 +39,20 @@ def with_acquired(scored: Scored, number: int, device: torch.device, rows: Rows)
     loaded = scored.loaded
     run, data = loaded.run, loaded.data
     assert run.acquisition is not None
-    source = cast(PoolSource, run.source)
-    candidates = choices(run.acquisition, source, run.fold, loaded.acquired)
-    names = run.fold, run.seed, number - 1
+    candidates = rows.candidates(loaded)
+    names = run.source, run.fold, run.seed, number - 1
     choose = timed(unchanged_data(acquire, data.train, data.test), device)
 
     def steps() -> Iterator[Scored]:
         acquired, cost = choose(
             run.acquisition,
-            source,
+            partial(rows.pool_inputs, loaded),
             candidates,
-            data.scaling,
             scored.fitted.posterior,
             names,
             device,
         )
-        results = _of_earlier_rounds(scored.results)
+        results = _of_earlier_rounds(scored.results, rows.with_targets)
         results = replace(results, cost=results.cost + cost)
         chosen = replace(loaded, acquired=loaded.acquired + acquired, results=results)
         yield replace(scored.with_loaded(chosen), results=results)
@@ -63,10 +61,13 @@ def with_acquired(scored: Scored, number: int, device: torch.device, rows: Rows)
     return state if isinstance(state, Failed) else rows.grown(state.loaded)
 
 
-def _of_earlier_rounds(results: Results) -> Results:
-    """Return the results with only the predictions that are stored for earlier rounds."""
+def _of_earlier_rounds(results: Results, scored: bool) -> Results:
+    """Return the results with only the predictions that are stored for earlier rounds.
+
+    Predictions that are not `scored` yet are all kept.
+    """
     predictions = {n: r.stored for n, r in results.conditions.items() if r.stored is not None}
-    stored = stored_of_earlier_rounds(predictions)
+    stored = stored_of_earlier_rounds(predictions, limited=scored)
     conditions = {
         name: replace(result, stored=stored.get(name))
         for name, result in results.conditions.items()
@@ -74,42 +75,28 @@ def _of_earlier_rounds(results: Results) -> Results:
     return replace(results, conditions=conditions)
 
 
-def choices(
-    acquisition: Acquisition, source: PoolSource, fold: int, acquired: Sequence[int]
-) -> Int[np.ndarray, " candidates"]:
-    """Return the rows to choose from; raises PoolTooSmall if they are fewer than a batch."""
-    rows = source.candidates(fold, acquired)
-    if len(rows) < acquisition.batch:
-        raise PoolTooSmall(
-            f"{source.name} has {len(rows)} rows left in its pool, {acquisition.batch} are to be "
-            "acquired: use fewer rounds or smaller batches"
-        )
-    return rows
-
-
 def acquire(
     acquisition: Acquisition,
-    source: PoolSource,
+    inputs: Callable[[Int[np.ndarray, " rows"]], Tensor],
     rows: Int[np.ndarray, " candidates"],
-    scaling: Scaling,
     posterior: Posterior,
-    names: tuple[int, int, int],
+    names: tuple[DataSource, int, int, int],
     device: torch.device,
 ) -> tuple[int, ...]:
     """Return the rows with the greatest scores, or random rows.
 
-    `names` are fold, seed and round, which name the streams; the posterior was fitted under
-    `scaling`. Scores that are equal up to rounding are taken in the order of `rows`, which is
-    random. Raises InferenceDiverged if a score is NaN.
+    `inputs` returns the inputs of rows under the scaling of the posterior's fit. `names` are
+    source, fold, seed and round, which name the streams. Scores that are equal up to rounding are
+    taken in the order of `rows`, which is random. Raises InferenceDiverged if a score is NaN.
     """
     rule = RULES[acquisition.rule]
     if rule is None:
-        order = torch.randperm(len(rows), generator=stream("acquire", source, *names))
+        order = torch.randperm(len(rows), generator=stream("acquire", *names))
     else:
         pieces = []
         for chunk in np.split(rows, range(CANDIDATES_AT_ONCE, len(rows), CANDIDATES_AT_ONCE)):
-            rng = stream("candidates", source, *names, device=device)  # equal draws for all chunks
-            prediction = posterior.predict(source.inputs(chunk, scaling).to(device), rng)
+            rng = stream("candidates", *names, device=device)  # equal draws for all chunks
+            prediction = posterior.predict(inputs(chunk).to(device), rng)
             pieces.append(_scores(rule, prediction, len(chunk)))
         order = without_rounding(torch.cat(pieces)).argsort(descending=True, stable=True)
     return tuple(rows[order[: acquisition.batch].numpy()].tolist())

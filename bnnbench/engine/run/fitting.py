@@ -39,7 +39,7 @@ def fit_all(
         if isinstance(state, Loaded):
             first.setdefault((state.run.fold, state.run.seed), state)
     together = [*first.values()]
-    ends = _fitted(together, number, device, checkpoints, rows) if together else []
+    ends = _fitted(together, number, device, checkpoints) if together else []
     fitted = dict(zip(first, ends, strict=True))
 
     def ended(state: State) -> State:
@@ -52,12 +52,12 @@ def fit_all(
 
 
 def _fitted(
-    runs: Sequence[Loaded], number: int, device: torch.device, checkpoints: Path | None, rows: Rows
+    runs: Sequence[Loaded], number: int, device: torch.device, checkpoints: Path | None
 ) -> list[State]:
     """Return the runs after a fit. Warming the process up is charged separately."""
     sums = [fingerprint(loaded.data.train) for loaded in runs]
     warm_seconds, not_compiled = warm_up(runs[0], device)
-    fit = partial(_posteriors, runs, number, device, rows)
+    fit = partial(_posteriors, runs, number, device)
     posteriors, cost, notes = measured(fit, runs, number, device, checkpoints)
     cost = replace(cost, compile_seconds=warm_seconds + cost.compile_seconds)
     share = cost.shared_by(len(runs))
@@ -101,7 +101,7 @@ def _sharing(loaded: Loaded, first: State) -> State:
 
 
 def _posteriors(
-    runs: Sequence[Loaded], number: int, device: torch.device, rows: Rows
+    runs: Sequence[Loaded], number: int, device: torch.device
 ) -> list[Posterior | BaseException]:
     """Return each run's posterior, or the error in its place."""
     alike: dict[object, list[int]] = {}
@@ -111,7 +111,7 @@ def _posteriors(
         alike.setdefault(form, []).append(place)
     results: dict[int, Posterior | BaseException] = {}
     for together in alike.values():
-        posteriors = tried(partial(_fit, [runs[p] for p in together], number, device, rows))
+        posteriors = tried(partial(_fit, [runs[p] for p in together], number, device))
         if isinstance(posteriors, BaseException):
             posteriors = [posteriors] * len(together)
         results |= zip(together, posteriors, strict=True)
@@ -119,7 +119,7 @@ def _posteriors(
 
 
 def _fit(
-    runs: Sequence[Loaded], number: int, device: torch.device, rows: Rows
+    runs: Sequence[Loaded], number: int, device: torch.device
 ) -> Sequence[Posterior | BaseException]:
     """Return the method's posteriors; raises unless there is one for each problem."""
     method = runs[0].run.method
@@ -135,8 +135,7 @@ def _fit(
         *given,
         *(problem.train for problem in problems),
     )
-    with rows.without_loading():
-        posteriors = list(guarded(problems, rngs))
+    posteriors = list(guarded(problems, rngs))
     if len(posteriors) != len(problems):
         raise ValueError(f"fit_many gave {len(posteriors)} posteriors for {len(problems)} problems")
     for posterior in posteriors:

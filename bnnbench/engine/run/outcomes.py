@@ -17,34 +17,48 @@ from bnnbench.engine.records.round_trip import readable_json
 from bnnbench.engine.run.error_texts import message, place
 from bnnbench.engine.run.measuring.fingerprint import fingerprint_of_data
 from bnnbench.engine.run.measuring.provenance import of_modules, provenance
-from bnnbench.engine.run.states import (
-    ConditionResult,
-    Failed,
-    Fits,
-    PredictCost,
-    State,
-    tried,
-)
+from bnnbench.engine.run.packing import pack
+from bnnbench.engine.run.states import ConditionResult, Failed, Fits, PredictCost, State, tried
 from bnnbench.engine.run.task import Packed, RunResult, Task
 
 
-def outcome_of(packed: Packed, task: Task, device: torch.device) -> RunResult:
-    """Return the outcome. A record that could not be read back is the method's failure."""
-    record = tried(partial(_readable, packed.state, task, device))
+def packed_state(state: State, task: Task) -> Packed:
+    """Return a state with the packed predictions of a completed run; errors make it `Failed`."""
+    if isinstance(state, Failed):
+        return Packed(state)
+    results = {name: result.stored for name, result in state.results.conditions.items()}
+    declared = [e.condition.name for e in chain.from_iterable(task.rounds)]
+    stored = {name: one for name in declared if (one := results.get(name))}
+    search = state.results.search
+
+    def packed() -> Packed:
+        trials = pack(search.predictions) if search and search.predictions else None
+        return Packed(state, pack(stored), trials)
+
+    ended = tried(packed)
+    return ended if isinstance(ended, Packed) else Packed(Failed.by(ended, state))
+
+
+def outcome_of(packed: Packed, task: Task, device: torch.device, scored: bool = True) -> RunResult:
+    """Return the outcome. A record that could not be read back is the method's failure.
+
+    Of a run that is not `scored` yet, only what its own process can know is meant to stay.
+    """
+    record = tried(partial(_readable, packed.state, task, device, scored))
     if isinstance(record, Record):
         return RunResult(record, packed.predictions)
     outcome = Outcome("failed", message(record), {}, {}, failed_at=place(record))
     return RunResult(_bare(packed.state.loaded.run, task, outcome, device), None)
 
 
-def _readable(state: State, task: Task, device: torch.device) -> Record:
+def _readable(state: State, task: Task, device: torch.device, scored: bool) -> Record:
     """Return the record of a state. Raises `NotReadable`."""
-    record = _record(state, task, device)
+    record = _record(state, task, device, scored)
     readable_json(record)
     return record
 
 
-def _record(state: State, task: Task, device: torch.device) -> Record:
+def _record(state: State, task: Task, device: torch.device, scored: bool) -> Record:
     loaded, results, completed = state.loaded, state.results, not isinstance(state, Failed)
     run, data, fits, conditions = loaded.run, loaded.first, loaded.fits, results.conditions
     declared = [e.condition for e in chain.from_iterable(task.rounds)]
@@ -69,10 +83,11 @@ def _record(state: State, task: Task, device: torch.device) -> Record:
         provenance={
             **provenance(device, run.method, task.code),
             **(of_modules(run, data.train) if completed else {}),
+            **({"in_process": True} if task.in_process else {}),
             **fits.notes,
         },
         target=dataclasses.asdict(data.target) if data.target else None,
-        condition_origins={c.name: c.origin(data) for c in declared}
+        condition_origins={c.name: c.origin(data) if scored else data.origin for c in declared}
         | dict.fromkeys(probed, data.origin),
         condition_traits={name: one.as_data() for name, one in traits.items()},
         condition_data=_parts(conditions, "data_sha256"),
@@ -81,7 +96,7 @@ def _record(state: State, task: Task, device: torch.device) -> Record:
         code_sha256=task.code.sha256,
     )
     cost = _cost(fits, results.cost, task)
-    return Record(**_identity(run, task), outcome=outcome, cost=cost, circumstances=circumstances)
+    return Record(**identity(run, task), outcome=outcome, cost=cost, circumstances=circumstances)
 
 
 def _parts(conditions: Mapping[str, ConditionResult], name: str) -> dict[str, Any]:
@@ -128,7 +143,7 @@ def check_planned(run: Run, task: Task) -> None:
     outcome = Outcome("failed", "", scores={}, diagnostics={})
     circumstances = Circumstances(run.source.origin, {}, {}, {})
     readable_json(
-        Record(**_identity(run, task), outcome=outcome, cost=None, circumstances=circumstances)
+        Record(**identity(run, task), outcome=outcome, cost=None, circumstances=circumstances)
     )
 
 
@@ -140,10 +155,10 @@ def _bare(run: Run, task: Task, outcome: Outcome, device: torch.device | None) -
         provenance=provenance(device, run.method, task.code),
         condition_origins={},
     )
-    return Record(**_identity(run, task), outcome=outcome, cost=None, circumstances=circumstances)
+    return Record(**identity(run, task), outcome=outcome, cost=None, circumstances=circumstances)
 
 
-def _identity(run: Run, task: Task) -> dict[str, Any]:
+def identity(run: Run, task: Task) -> dict[str, Any]:
     """Return the fields of a record that identify the run."""
     return {
         "key": run.key,

@@ -3,7 +3,7 @@
 import importlib
 import io
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -171,12 +171,12 @@ def _kinds(paths: Iterable[str]) -> dict[str, str]:
     return kinds
 
 
-def unpack(content: bytes) -> Predictions:
-    """Return the predictions that `pack` made; raises `NotImported` for a third-party class."""
+def unpack(content: bytes, class_of: Callable[[str], Any] = kind_of) -> Predictions:
+    """Return the predictions that `pack` made; raises what `class_of` raises for a class's name."""
     predictions: dict[str, tuple[Predictive, Tensor]] = {}
     for condition, stored in stored_arrays(content).items():
         arrays = {name: torch.from_numpy(array) for name, array in stored.arrays.items()}
-        prediction = kind_of(stored.kind).unpack(arrays)
+        prediction = class_of(stored.kind).unpack(arrays)
         predictions[condition] = prediction, torch.from_numpy(stored.targets)
     return predictions
 
@@ -188,17 +188,19 @@ def stored_form(prediction: Predictive, conditions: int = 1) -> Predictive:
     return summarise() if summarise and _size(prediction) > most else prediction
 
 
-def stored_of_earlier_rounds(predictions: Predictions) -> dict[str, tuple[Predictive, Tensor]]:
+def stored_of_earlier_rounds(
+    predictions: Predictions, limited: bool = True
+) -> dict[str, tuple[Predictive, Tensor]]:
     """Return the predictions to store for rounds of active learning before the last.
 
     A prediction with a summary is stored as its summary, any other if it has at most
-    `KEPT_ROUND_BYTES`. The scores of all rounds are always stored.
+    `KEPT_ROUND_BYTES` or sizes are not `limited`. The scores of all rounds are always stored.
     """
     kept_predictions: dict[str, tuple[Predictive, Tensor]] = {}
     for condition, (prediction, targets) in predictions.items():
         if summarise := getattr(prediction, "summary", None):
             kept_predictions[condition] = (summarise(), targets)
-        elif _size(prediction) <= KEPT_ROUND_BYTES:
+        elif not limited or _size(prediction) <= KEPT_ROUND_BYTES:
             kept_predictions[condition] = (prediction, targets)
     return kept_predictions
 

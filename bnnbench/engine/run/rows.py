@@ -1,42 +1,79 @@
 """Access to the rows of runs, loaded in this process or served by another one.
 
 A third-party method runs in an isolated process, which gets training rows from a data server before
-the fit and test rows after it.
+the fit, inputs of test rows after it, and test targets only where it must, at the very end.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol, cast, runtime_checkable
+from dataclasses import replace
+from typing import Any, Protocol, cast, runtime_checkable
 
+import numpy as np
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from bnnbench.datasets.base import Dataset, DataSource, PoolSource
+from bnnbench.datasets.base import Dataset, PoolSource, Split
+from bnnbench.datasets.conditions.base import Condition
+from bnnbench.datasets.errors import PoolTooSmall
 from bnnbench.datasets.reading import cache
-from bnnbench.datasets.reading.withheld import withheld
 from bnnbench.engine.declare.grid import Run
 from bnnbench.engine.run.guards.data_guard import sound
 from bnnbench.engine.run.guards.isolation import fixed, read_only
 from bnnbench.engine.run.states import Loaded, State
-
-Request = tuple[Literal["train", "test"], DataSource, int, tuple[int, ...]]
-"""Part, source, fold, and acquired rows of a pool."""
 
 
 @runtime_checkable
 class Rows(Protocol):
     """Access to the rows of runs."""
 
-    def load(self, run: Run) -> Loaded:
-        """Return a run with the rows of its first fit; raises what its source raises."""
+    @property
+    def with_targets(self) -> bool:
+        """False if selected splits have zeros for targets, so that nothing can be scored here."""
+        ...
+
+    def load(self, runs: Sequence[Run]) -> list[Loaded]:
+        """Return the runs with the rows of their first fit; raises what their source raises."""
+        ...
+
+    def candidates(self, loaded: Loaded) -> Int[np.ndarray, " candidates"]:
+        """Return the rows of a pool that a run has not acquired, in random order."""
+        ...
+
+    def pool_inputs(
+        self, loaded: Loaded, rows: Int[np.ndarray, " rows"]
+    ) -> Float[Tensor, "rows *features"]:
+        """Return inputs of candidates, under the scaling of a run's latest fit."""
         ...
 
     def grown(self, loaded: Loaded) -> Loaded:
         """Return a run with the rows of its next fit, including those that it acquired."""
         ...
 
-    def with_test_rows(self, state: State) -> State:
-        """Return the state of a fitted or failed run with all rows of its fold."""
+    def selected(self, loaded: Loaded, condition: Condition) -> Split:
+        """Return the split that a condition selects from the rows of a run."""
+        ...
+
+    def on_first_scale(self, loaded: Loaded, condition: Condition) -> Tensor:
+        """Return the targets of a condition under the standardisation of a run's first fit."""
+        ...
+
+    def transferred(self, loaded: Loaded, condition: Condition) -> Tensor | None:
+        """Return the inputs after an attack on a surrogate; None if it is to be made here.
+
+        Raises `NotDifferentiable`.
+        """
+        ...
+
+    def hand_over(self, states: Sequence[State]) -> None:
+        """Deliver all predictions so far to whoever scores them; targets may follow."""
+        ...
+
+    def revealed(self, loaded: Loaded, condition: Condition) -> Split:
+        """Return a selected split with its targets, after `hand_over`."""
+        ...
+
+    def everything(self, loaded: Loaded) -> Dataset:
+        """Return all rows of a run's latest fit and of its test, after `hand_over`."""
         ...
 
     def undamaged(self, states: Sequence[State]) -> list[State]:
@@ -47,24 +84,46 @@ class Rows(Protocol):
         """Return the inputs as passed to `predict`."""
         ...
 
-    def without_loading(self) -> AbstractContextManager[object]:
-        """Return a context for a fit, in which served rows cannot be loaded again."""
-        ...
-
 
 class LocalRows:
     """All rows, loaded in this process."""
 
-    def load(self, run: Run) -> Loaded:
-        data = run.source.load(run.fold)
-        return Loaded(run, data, data)
+    with_targets = True
+
+    def load(self, runs: Sequence[Run]) -> list[Loaded]:
+        data = [run.source.load(run.fold) for run in runs]
+        return [Loaded(run, one, one) for run, one in zip(runs, data, strict=True)]
+
+    def candidates(self, loaded: Loaded) -> Int[np.ndarray, " candidates"]:
+        return choices(loaded.run, loaded.acquired)
+
+    def pool_inputs(self, loaded: Loaded, rows: Int[np.ndarray, " rows"]) -> Tensor:
+        return cast(PoolSource, loaded.run.source).inputs(rows, loaded.data.scaling)
 
     def grown(self, loaded: Loaded) -> Loaded:
         source = cast(PoolSource, loaded.run.source)
         return replace(loaded, data=source.with_acquired(loaded.run.fold, loaded.acquired))
 
-    def with_test_rows(self, state: State) -> State:
-        return state
+    def selected(self, loaded: Loaded, condition: Condition) -> Split:
+        split = condition.select(loaded.data)
+        if not sound(split):  # an earlier run has changed its rows
+            cache.forget()
+            split = condition.select(loaded.data)
+        return split
+
+    def on_first_scale(self, loaded: Loaded, condition: Condition) -> Tensor:
+        return condition.select(loaded.first).targets
+
+    def transferred(self, loaded: Loaded, condition: Condition) -> Tensor | None:
+        return None
+
+    def hand_over(self, states: Sequence[State]) -> None: ...
+
+    def revealed(self, loaded: Loaded, condition: Condition) -> Split:
+        return self.selected(loaded, condition)
+
+    def everything(self, loaded: Loaded) -> Dataset:
+        return loaded.data
 
     def undamaged(self, states: Sequence[State]) -> list[State]:
         # Seeds of a fold share their data. All are checksummed before a method sees any.
@@ -77,43 +136,79 @@ class LocalRows:
     def read_only(self, inputs: Tensor) -> Tensor:
         return inputs
 
-    def without_loading(self) -> AbstractContextManager[object]:
-        return nullcontext()
-
     def _again(self, state: State) -> State:
-        first = self.load(state.loaded.run).data
-        loaded = replace(state.loaded, first=first, data=first)
+        (loaded,) = self.load([state.loaded.run])
+        loaded = replace(state.loaded, first=loaded.data, data=loaded.data)
         return state.with_loaded(self.grown(loaded) if loaded.acquired else loaded)
 
 
-@dataclass(frozen=True)
-class ServedRows:
-    """Rows from a data server, in read-only memory, without test rows during a fit.
+def data_of(run: Run, acquired: Sequence[int]) -> Dataset:
+    """Return the fold of a run, with the acquired rows of a pool."""
+    if not acquired:
+        return run.source.load(run.fold)
+    return cast(PoolSource, run.source).with_acquired(run.fold, acquired)
 
-    `ask` forwards a request to `answered` in the server's process.
+
+def choices(run: Run, acquired: Sequence[int]) -> Int[np.ndarray, " candidates"]:
+    """Return the rows to choose from; raises PoolTooSmall if they are fewer than a batch."""
+    source, acquisition = cast(PoolSource, run.source), run.acquisition
+    assert acquisition is not None
+    rows = source.candidates(run.fold, acquired)
+    if len(rows) < acquisition.batch:
+        raise PoolTooSmall(
+            f"{source.name} has {len(rows)} rows left in its pool, {acquisition.batch} are to be "
+            "acquired: use fewer rounds or smaller batches"
+        )
+    return rows
+
+
+class ServedRows:
+    """Rows from a data server, in read-only memory.
+
+    `ask` forwards a question to `serving.Session` in the server's process; `deliver` sends the
+    predictions of all runs to the driver, and returns once targets may be asked for.
     """
 
-    ask: Callable[[Request], Dataset]
-    _given: dict[Request, Dataset] = field(default_factory=dict)
+    with_targets = False
 
-    def load(self, run: Run) -> Loaded:
-        data = self.training_rows(run.source, run.fold)
-        return Loaded(run, data, data)
+    def __init__(self, ask: Callable[..., Any], deliver: Callable[[Sequence[State]], None]) -> None:
+        self._ask, self._deliver = ask, deliver
+        self._runs: Sequence[Run] = ()
+        shared: dict[int, Dataset] = {}
+        first: list[Dataset] = ask("training")
+        self._first = [shared.setdefault(id(data), _fixed(data)) for data in first]
+
+    def load(self, runs: Sequence[Run]) -> list[Loaded]:
+        self._runs = runs
+        return [Loaded(run, data, data) for run, data in zip(runs, self._first, strict=True)]
+
+    def candidates(self, loaded: Loaded) -> Int[np.ndarray, " candidates"]:
+        return self._ask("candidates", self._number(loaded))
+
+    def pool_inputs(self, loaded: Loaded, rows: Int[np.ndarray, " rows"]) -> Tensor:
+        return self._ask("pool", self._number(loaded), rows.tolist())
 
     def grown(self, loaded: Loaded) -> Loaded:
-        source, fold = loaded.run.source, loaded.run.fold
-        self._given.clear()
-        cache.forget()
-        first = self.training_rows(source, fold)
-        return replace(loaded, first=first, data=self.training_rows(source, fold, loaded.acquired))
+        data = self._ask("acquire", self._number(loaded), list(loaded.acquired))
+        return replace(loaded, data=_fixed(data))
 
-    def with_test_rows(self, state: State) -> State:
-        loaded = state.loaded
-        source, fold = loaded.run.source, loaded.run.fold
-        first = data = self.all_rows(source, fold)
-        if loaded.acquired:
-            data = self.all_rows(source, fold, loaded.acquired)
-        return state.with_loaded(replace(loaded, first=first, data=data))
+    def selected(self, loaded: Loaded, condition: Condition) -> Split:
+        return fixed(self._ask("inputs", self._number(loaded), condition.name))
+
+    def on_first_scale(self, loaded: Loaded, condition: Condition) -> Tensor:
+        return self.selected(loaded, condition).targets
+
+    def transferred(self, loaded: Loaded, condition: Condition) -> Tensor | None:
+        return self._ask("transferred", self._number(loaded), condition.name)
+
+    def hand_over(self, states: Sequence[State]) -> None:
+        self._deliver(states)
+
+    def revealed(self, loaded: Loaded, condition: Condition) -> Split:
+        return fixed(self._ask("targets", self._number(loaded), condition.name))
+
+    def everything(self, loaded: Loaded) -> Dataset:
+        return _fixed(self._ask("everything", self._number(loaded)))
 
     def undamaged(self, states: Sequence[State]) -> list[State]:
         return list(states)  # their memory is read-only
@@ -121,33 +216,9 @@ class ServedRows:
     def read_only(self, inputs: Tensor) -> Tensor:
         return read_only(inputs)
 
-    def without_loading(self) -> AbstractContextManager[object]:
-        return withheld()
-
-    def training_rows(self, source: DataSource, fold: int, acquired: Sequence[int] = ()) -> Dataset:
-        """Return a fold without its test rows; raises what the source raises."""
-        return self._part(("train", source, fold, tuple(acquired)))
-
-    def all_rows(self, source: DataSource, fold: int, acquired: Sequence[int] = ()) -> Dataset:
-        """Return a whole fold."""
-        rest = self._part(("test", source, fold, tuple(acquired)))
-        train = self.training_rows(source, fold, acquired)
-        return replace(train, test=rest.test, truth=rest.truth, exact=rest.exact)
-
-    def _part(self, request: Request) -> Dataset:
-        if request not in self._given:
-            part = self.ask(request)
-            self._given[request] = replace(part, train=fixed(part.train), test=fixed(part.test))
-        return self._given[request]
+    def _number(self, loaded: Loaded) -> int:
+        return next(n for n, run in enumerate(self._runs) if run is loaded.run)
 
 
-def answered(request: Request) -> Dataset:
-    """Return a fold with training rows only, or test rows only."""
-    part, source, fold, acquired = request
-    dataset = (
-        cast(PoolSource, source).with_acquired(fold, acquired) if acquired else source.load(fold)
-    )
-    nothing = slice(0, 0)
-    if part == "train":
-        return replace(dataset, test=dataset.test.rows(nothing), truth=None, exact=None)
-    return replace(dataset, train=dataset.train.rows(nothing))
+def _fixed(data: Dataset) -> Dataset:
+    return replace(data, train=fixed(data.train), test=fixed(data.test))

@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bnnbench.datasets.base import Dataset, Split
+from bnnbench.datasets.base import Split, Target
 from bnnbench.datasets.conditions.base import Condition
-from bnnbench.datasets.reading import cache
 from bnnbench.engine.declare.attacks import Attack
 from bnnbench.engine.declare.grid import Evaluation
 from bnnbench.engine.declare.probe import checked
 from bnnbench.engine.declare.streams import stream
+from bnnbench.engine.run.attacking import attacked, transferred
 from bnnbench.engine.run.error_texts import message
 from bnnbench.engine.run.guards.batch_dependence import batch_dependence
 from bnnbench.engine.run.guards.data_guard import CHANGED, DataChanged, sound, unchanged_data
@@ -34,39 +34,35 @@ from bnnbench.engine.run.states import (
     advanced,
 )
 from bnnbench.methods.base import InferenceDiverged, NotDifferentiable, differentiable
+from bnnbench.methods.predictions.base import Predictive
 from bnnbench.methods.tuning.posterior import TunedPosterior
-from bnnbench.metrics import ATTACKED
 
 OF_TRIALS = ("accuracy", "nll", "rmse", "log_likelihood")
 """Metrics for the trials of a search, used for curves and never for the choice."""
 
 
 def score_all(
-    fitted: Fitted, evaluations: Sequence[Evaluation], device: torch.device, rows: Rows
+    state: Fitted | Scored, evaluations: Sequence[Evaluation], device: torch.device, rows: Rows
 ) -> State:
-    """Predict and score under each condition; the first error ends it."""
-    (undamaged,) = rows.undamaged([fitted])
-    assert isinstance(undamaged, Fitted)
-    state: Scored | Failed = Scored(undamaged, undamaged.results)
+    """Predict and score under each condition; the first error ends it.
+
+    Without test targets in `rows`, predictions are only made.
+    """
+    (undamaged,) = rows.undamaged([state])
+    assert isinstance(undamaged, Fitted | Scored)
+    fitted = undamaged.fitted if isinstance(undamaged, Scored) else undamaged
+    scored: Scored | Failed = Scored(fitted, undamaged.results)
     data = undamaged.loaded.data
     for evaluation in evaluations:
-        split = _selected(evaluation.condition, data)  # errors of a condition stop the suite
-        steps = _scored(state, evaluation, split, device, rows, len(evaluations))
-        state = advanced(state, steps)
-        if isinstance(state, Failed):
-            return state
+        # errors of a condition stop the suite
+        split = rows.selected(undamaged.loaded, evaluation.condition)
+        steps = _scored(scored, evaluation, split, device, rows, len(evaluations))
+        scored = advanced(scored, steps)
+        if isinstance(scored, Failed):
+            return scored
     if not sound(data.train, data.test):
-        return Failed.by(DataChanged(CHANGED), state)
-    return state
-
-
-def _selected(condition: Condition, data: Dataset) -> Split:
-    """Return the split of a condition, rebuilt if an earlier run has changed its rows."""
-    split = condition.select(data)
-    if not sound(split):
-        cache.forget()
-        split = condition.select(data)
-    return split
+        return Failed.by(DataChanged(CHANGED), scored)
+    return scored
 
 
 def _scored(
@@ -88,7 +84,7 @@ def _scored(
     try:
         results = replace(results, diagnostics=_diagnosed(scored.fitted, results.diagnostics))
         yield replace(scored, results=results)
-        inputs, attack_scores = _inputs(scored.fitted, evaluation.condition, split, device)
+        inputs, attack_scores = _inputs(scored.fitted, evaluation.condition, split, device, rows)
         predict = _predictor(scored.fitted, evaluation.condition, device, rows)
         answer, cost = timed(unchanged_data(predict, split), device)(inputs)
         results = replace(results, cost=results.cost + cost)
@@ -97,9 +93,9 @@ def _scored(
         targets, scale, first = split.targets, loaded.data.target, loaded.first.target
         if scale and first and scale != first:
             prediction = on_scale(prediction, scale, first)
-            targets = evaluation.condition.select(loaded.first).targets
-        target = first and dataclasses.asdict(first)
-        scores = score(prediction, targets, evaluation.metrics, target)
+            targets = rows.on_first_scale(loaded, evaluation.condition)
+        metrics = evaluation.metrics if rows.with_targets else ()
+        scores = score(prediction, targets, metrics, first and dataclasses.asdict(first))
         check_scores(scores.values, name)
         rng = stream("company", *_names(scored.fitted, evaluation.condition))
         depends = unchanged_data(batch_dependence, split)(predict, inputs, answer, rng)
@@ -136,28 +132,17 @@ def _names(fitted: Fitted, condition: Condition) -> tuple[object, ...]:
 
 
 def _inputs(
-    fitted: Fitted, condition: Condition, split: Split, device: torch.device
+    fitted: Fitted, condition: Condition, split: Split, device: torch.device, rows: Rows
 ) -> tuple[Tensor, Mapping[str, float]]:
-    """Return the inputs under a condition and, for an attack, scores of the gradient it followed.
-
-    An attack on a surrogate is the same for all methods and seeds and has no such scores.
-    """
+    """Return the inputs under a condition and, for an attack on the posterior, its scores."""
     if not isinstance(condition, Attack):
         return split.inputs, {}
-    run = fitted.loaded.run
     if condition.surrogate:
-        followed = condition.surrogate.fitted(run.source, run.fold, device)
-        rng = stream("attack", run.source, run.fold, condition.family, device=device)
-    else:
-        followed = differentiable(fitted.posterior)
-        rng = stream("attack", run.source, run.fold, run.seed, condition.family, device=device)
-    perturbed = unchanged_data(condition.perturbed, split)
-    attacked = perturbed(followed, split.to(device), fitted.loaded.data.scaling, rng)
-    if condition.surrogate:
-        return attacked.inputs, {}
-    gradient = attacked.gradient.cpu()
-    scores = {n: float(m.score(gradient, split.targets).mean()) for n, m in ATTACKED.items()}
-    return attacked.inputs, scores
+        run, data = fitted.loaded.run, fitted.loaded.data
+        inputs = rows.transferred(fitted.loaded, condition)
+        return transferred(condition, run, data, device) if inputs is None else inputs, {}
+    differentiable(fitted.posterior)  # before targets are asked for
+    return attacked(fitted, condition, rows.revealed(fitted.loaded, condition), device)
 
 
 def _diagnosed(fitted: Fitted, earlier: Mapping[str, float]) -> Mapping[str, float]:
@@ -179,12 +164,12 @@ def _number(value: Any) -> float:
     return float(value.detach() if isinstance(value, Tensor) else value)
 
 
-def probe(scored: Scored, device: torch.device) -> State:
+def probe(scored: Scored, device: torch.device, rows: Rows) -> State:
     """Measure the posterior with the suite's probes; the first error ends it."""
-    run, data = scored.loaded.run, scored.loaded.data
+    run = scored.loaded.run
 
     def steps() -> Iterator[Scored]:
-        results = scored.results
+        results, data = scored.results, rows.everything(scored.loaded)
         for number, measurement in enumerate(run.probes):
             rng = stream("probe", run.source, run.fold, run.seed, number, device=device)
             measure = unchanged_data(measurement.measure, data.train, data.test)
@@ -196,28 +181,30 @@ def probe(scored: Scored, device: torch.device) -> State:
                 )
             yield replace(scored, results=results)
 
-    return advanced(scored, steps())
+    return advanced(scored, steps()) if run.probes else scored
 
 
-def score_trials(scored: Scored, evaluation: Evaluation | None, device: torch.device) -> State:
+def score_trials(
+    scored: Scored, evaluation: Evaluation | None, device: torch.device, rows: Rows
+) -> State:
     """Return the run with the search of a tuned posterior and the test scores of its trials.
 
-    The trials are scored by the evaluation's metrics, after the search has chosen.
+    The trials are scored by the evaluation's metrics, after the search has chosen. Without test
+    targets in `rows`, they only predict.
     """
-    posterior, data = scored.fitted.posterior, scored.loaded.data
+    posterior = scored.fitted.posterior
     if not isinstance(posterior, TunedPosterior):
         return scored
     search = Search(posterior.search.as_data())
     scored = replace(scored, results=replace(scored.results, search=search))
     if evaluation is None:
         return scored
-    run, condition = scored.loaded.run, evaluation.condition
-    split = condition.select(data)
+    run, condition, target = scored.loaded.run, evaluation.condition, scored.loaded.data.target
+    split = rows.selected(scored.loaded, condition)
 
-    def predicted() -> Mapping[str, Mapping[str, float]]:
-        scale = data.target and vars(data.target)
-        names = [metric for metric in OF_TRIALS if metric in evaluation.metrics]
+    def predicted() -> Search:
         inputs, targets = split.inputs.to(device), split.targets.to(device)
+        predictions: dict[str, tuple[Predictive, Tensor]] = {}
         scores: dict[str, Mapping[str, float]] = {}
         for trial, fit in posterior.trials.items():
             draws = run.source, run.fold, run.seed, condition.name
@@ -225,11 +212,22 @@ def score_trials(scored: Scored, evaluation: Evaluation | None, device: torch.de
                 prediction = fit.predict(inputs, stream("predict", *draws, device=device))
             except InferenceDiverged:  # the run does not depend on its trials' scores
                 continue
-            scores[str(trial)] = dict(score(prediction, targets, names, scale).values)
-        return scores
+            if rows.with_targets:
+                scores[str(trial)] = trial_scores(prediction, targets, evaluation, target)
+            else:
+                predictions[str(trial)] = prediction, targets
+        return replace(search, scores=scores, predictions=predictions)
 
     def steps() -> Iterator[Scored]:
-        scores = unchanged_data(predicted, split)()
-        yield replace(scored, results=replace(scored.results, search=Search(search.data, scores)))
+        trials = unchanged_data(predicted, split)()
+        yield replace(scored, results=replace(scored.results, search=trials))
 
     return advanced(scored, steps())
+
+
+def trial_scores(
+    prediction: Predictive, targets: Tensor, evaluation: Evaluation, target: Target | None
+) -> Mapping[str, float]:
+    """Return the scores of a trial's prediction by some of an evaluation's metrics."""
+    names = [metric for metric in OF_TRIALS if metric in evaluation.metrics]
+    return dict(score(prediction, targets, names, target and vars(target)).values)

@@ -108,6 +108,8 @@ class Search:
     data: Mapping[str, object]
     scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Trial → metric → test score of its fit to all training rows."""
+    predictions: Mapping[str, tuple[Predictive, torch.Tensor]] = field(default_factory=dict)
+    """Trial → predictions to be scored in another process; empty where they are scored."""
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ class Task:
     checkpoints: Path | None = None
     """Checkpoint folder; may be absent on this machine."""
     code: Code = field(default_factory=Code)
+    in_process: bool = False
+    """True if third-party methods share the process, which the records then say."""
 
     @property
     def rounds(self) -> list[tuple[Evaluation, ...]]:
@@ -47,6 +49,8 @@ class Packed:
 
     state: State
     predictions: bytes | None = None
+    trials: bytes | None = None
+    """Predictions of a search's trials, if they are to be scored in another process."""
 
 
 CarryOut = Callable[[Task, torch.device, Listener, Rows], list[Packed]]
@@ -60,3 +64,17 @@ class RunResult:
     record: Record
     predictions: bytes | None
     """Content of predictions.npz; None if the run was not completed."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The result of a run in an isolated process, which has no test targets to score it."""
+
+    record: Record
+    """A record without scores, except those that only this process can give."""
+    predictions: bytes | None
+    """Predictions, with zeros for targets; None if the run was not completed."""
+    revealed: bytes | None = None
+    """The same with those that needed test targets; None if there are none."""
+    trials: bytes | None = None
+    """Predictions of a search's trials."""

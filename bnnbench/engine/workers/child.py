@@ -1,6 +1,7 @@
-"""The main loops of child processes: a worker runs tasks, a data server serves their rows."""
+"""The main loop of a worker process, which runs tasks."""
 
 import faulthandler
+import functools
 import multiprocessing
 import os
 import pickle
@@ -8,22 +9,40 @@ import socket
 import sys
 import threading
 import time
-import traceback
-from collections.abc import Callable, Mapping
-from multiprocessing.connection import Connection, wait
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
 
 from torch import AcceleratorError
 
-from bnnbench.datasets.base import Dataset
-from bnnbench.engine.run.execute import execute
+from bnnbench.datasets.reading.withheld import withheld
+from bnnbench.engine.run import devices
+from bnnbench.engine.run.drafts import ToScore, scored
+from bnnbench.engine.run.execute import draft, execute
 from bnnbench.engine.run.guards import canary, write_faults
-from bnnbench.engine.run.rows import Request, ServedRows, answered
-from bnnbench.engine.workers import subprocesses
+from bnnbench.engine.run.outcomes import packed_state
+from bnnbench.engine.run.rows import ServedRows
+from bnnbench.engine.run.states import State
+from bnnbench.engine.run.task import Task
+from bnnbench.engine.workers import reports, subprocesses
+from bnnbench.engine.workers.answers.answering import Nursery
+from bnnbench.engine.workers.answers.asked import asked_apart
 from bnnbench.engine.workers.base import device_failed, prepare_process
-from bnnbench.engine.workers.subprocesses import Channel, adopt
+from bnnbench.engine.workers.channel import Channel, Plain
+from bnnbench.engine.workers.subprocesses import adopt
 from bnnbench.methods.fitting.progress import Listener
 
 SECONDS_BETWEEN_REPORTS = 0.1
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A task for an isolated process."""
+
+    device: str
+    task: bytes
+    """The task's pickle, which that process opens only after its training rows have come."""
 
 
 def work(
@@ -34,8 +53,8 @@ def work(
 ) -> None:
     """Run incoming tasks until the channel closes or a task has changed the process's results.
 
-    Python writes the place of a fatal error to `crashes`. If `data` leads to a data server, fits
-    in this process have no test rows.
+    Python writes the place of a fatal error to `crashes`. If `data` leads to a data server, this
+    process drafts one task with the rows that it serves.
     """
     subprocesses.become_group_leader()
     adopt(environment)
@@ -43,26 +62,76 @@ def work(
     faulthandler.enable(crashes.fileno())
     if data:
         write_faults.mark_writes(crashes.fileno())
-    data_server = connect_data_server(data) if data else None
     prepare_process()
+    nursery = None if data else Nursery()  # before this process holds any data
     canary.expected()
     threading.Thread(target=_die_with_the_driver, daemon=True).start()
     channel = Channel(end)
+    server = Channel(data) if data else None
     while True:
         try:
             task = channel.receive()
         except EOFError:
             return
         try:
-            channel.send(("begun", None))
-            listener = throttled(lambda *report: channel.send(("progress", report)))
-            outcomes = execute(task, listener, data_server)
-            message = ("last" if canary.has_process_changed() else "done", outcomes)
+            if isinstance(task, Apart):
+                assert server
+                report = _drafts(task, channel, server)
+            elif isinstance(task, ToScore):
+                assert nursery
+                channel.tell(reports.begun())
+                report = reports.results(
+                    scored(task, functools.partial(asked_apart, nursery.born)), last=False
+                )
+            else:
+                report = _results(task, channel)
         except AcceleratorError as error:
-            message = ("broken", device_failed(error))
+            report = reports.broken(device_failed(error))
         except Exception as error:
-            message = ("error", _portable(error))
-        channel.send(message)
+            report = reports.failure(error)
+        channel.tell(report)
+
+
+def _results(task: Task, channel: Channel) -> Plain:
+    """Return the report of a task's results."""
+    channel.tell(reports.begun())
+    outcomes = execute(task, _listener(channel))
+    return reports.results(outcomes, last=canary.has_process_changed())
+
+
+def _drafts(apart: Apart, channel: Channel, server: Channel) -> Plain:
+    """Return the report of the drafts of a task whose rows are served.
+
+    The driver believes errors until the task has begun: third-party code runs only then.
+    """
+
+    def hand_over(states: Sequence[State]) -> None:
+        channel.tell(reports.predictions([packed_state(state, task) for state in states]))
+        channel.receive()
+
+    with devices.used(apart.device):
+        rows = ServedRows(functools.partial(_ask, server), hand_over)
+    channel.tell(reports.begun())
+    with withheld():
+        task: Task = pickle.loads(apart.task)  # imports the method
+        return reports.drafts(draft(task, _listener(channel), rows))
+
+
+def _listener(channel: Channel) -> Listener:
+    return throttled(lambda *report: channel.tell(reports.progress(*report)))
+
+
+def _ask(server: Channel, *question: object) -> Any:
+    """Return the data server's answer; this process ends if the server has ended or refuses."""
+    try:
+        server.tell(Plain(list(question)))
+        answer = server.receive()
+    except (EOFError, OSError):
+        print("the data server has ended", file=sys.stderr, flush=True)
+        os._exit(1)
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
 
 
 def _die_with_the_driver() -> None:
@@ -71,16 +140,6 @@ def _die_with_the_driver() -> None:
     assert driver is not None
     driver.join()
     subprocesses.end(os.getpid(), subprocesses.descendants(os.getpid()))
-
-
-def _portable(error: Exception) -> Exception:
-    """Return the error with its traceback as a note, or as text if it cannot be pickled."""
-    text = traceback.format_exc()
-    error.add_note(f"In a worker process:\n{text}")
-    try:
-        return pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RuntimeError(text)
 
 
 def throttled(
@@ -98,58 +157,3 @@ def throttled(
             listener(done, total, loss)
 
     return listen
-
-
-def connect_data_server(client: socket.socket) -> ServedRows:
-    """Return a client of the data server at the other end of a socket.
-
-    The client's process ends if the server's has ended.
-    """
-    channel = Channel(client)
-
-    def ask(request: Request) -> Dataset:
-        try:
-            channel.send(request)
-            answer = channel.receive()
-        except (EOFError, OSError):
-            sys.exit("the data server has ended")
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    return ServedRows(ask)
-
-
-def serve(control: socket.socket, environment: Mapping[str, str]) -> None:
-    """Answer the latest client's requests until the driver closes its end."""
-    adopt(environment)
-    client: Channel | None = None
-    while True:
-        if control in wait([control, client.socket] if client else [control]):
-            message, descriptors, _, _ = socket.recv_fds(control, 1, 1)
-            if client:
-                client.close()
-            if not message:
-                return
-            client = Channel(socket.socket(fileno=descriptors[0]))
-        elif client and not _serve_request(client):
-            client.close()
-            client = None
-
-
-def _serve_request(client: Channel) -> bool:
-    """Answer a request if there is one; return whether more can come."""
-    try:
-        request = client.arrived()
-        if request is not None:
-            client.send(_answer(request))
-    except (EOFError, OSError):
-        return False
-    return True
-
-
-def _answer(request: Request) -> Dataset | Exception:
-    try:
-        return answered(request)
-    except Exception as error:
-        return error

@@ -1,10 +1,9 @@
 """Executors on this machine: in this process, or in several worker processes."""
 
 import functools
-import socket
 import time
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
 
 from torch import AcceleratorError
@@ -65,7 +64,8 @@ class Serial:
         isolated = self.settings.isolate and has_third_party_code(attempt.task.runs[0])
         if not (isolated or canary.has_process_changed() or attempt.number > 1):
             try:
-                return "done", execute(attempt.task, listener)
+                task = replace(attempt.task, in_process=not self.settings.isolate)
+                return "done", execute(task, listener)
             except AcceleratorError as error:
                 return "died", device_failed(error)
         for event, content in worker.messages(attempt.task):
@@ -84,7 +84,7 @@ class Processes:
     def map(self, tasks: Iterable[Task | None], watcher: Watcher) -> Generator[Result, None, None]:
         """Return the result of every task, in the order in which they finish."""
         queue = RetryQueue(tasks, watcher)
-        busy: dict[socket.socket, tuple[Worker, Attempt]] = {}
+        busy: list[tuple[Worker, Attempt]] = []
         idle: list[Worker] = []
         finished: list[Result] = []
         try:
@@ -92,7 +92,7 @@ class Processes:
                 while len(busy) < self.settings.workers and (attempt := queue.next()):
                     worker = idle.pop() if idle else self._worker(len(busy))
                     worker.assign(attempt.task)
-                    busy[worker.channel.socket] = (worker, attempt)
+                    busy.append((worker, attempt))
                     watcher.started(attempt.task)
                 yield from finished
                 finished.clear()
@@ -100,19 +100,20 @@ class Processes:
                     return
                 if not busy:
                     time.sleep(PAUSE_SECONDS)
-                readable = wait(list(busy), self._patience(queue, len(busy)))
-                for end, (worker, attempt) in list(busy.items()):
+                ends = [worker.channel.socket for worker, _ in busy]
+                readable = wait(ends, self._patience(queue, len(busy)))
+                for end, (worker, attempt) in zip(ends, [*busy], strict=True):
                     match worker.message(end in readable):
                         case None:
                             pass
                         case "progress", report:
                             watcher.progressed(attempt.task, *report)
                         case termination:
-                            del busy[end]
+                            busy.remove((worker, attempt))
                             idle.append(worker)
                             finished += queue.complete_or_requeue(attempt, termination)
         finally:
-            crew = [*idle, *(worker for worker, _ in busy.values())]
+            crew = [*idle, *(worker for worker, _ in busy)]
             for worker in crew:
                 worker.terminate()
             for worker in crew:

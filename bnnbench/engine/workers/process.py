@@ -13,8 +13,9 @@ from typing import Any
 from bnnbench.engine.run.guards.write_faults import MARK
 from bnnbench.engine.workers import Gpu, subprocesses
 from bnnbench.engine.workers.base import Lost
-from bnnbench.engine.workers.child import serve, work
-from bnnbench.engine.workers.subprocesses import Channel, started
+from bnnbench.engine.workers.channel import Channel
+from bnnbench.engine.workers.child import work
+from bnnbench.engine.workers.subprocesses import started
 
 _FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
 
@@ -122,36 +123,3 @@ def _described_exit(code: int | None) -> str:
         hint = " (out of memory?)" if -code == signal.SIGKILL else ""
         return f"the worker was killed by {name}{hint}"
     return f"the worker exited with code {code}"
-
-
-class DataServerProcess:
-    """The driver's end: it connects one client after the other. Ends with the driver."""
-
-    def __init__(self) -> None:
-        self._control, theirs = socket.socketpair()
-        self._process = started(serve, theirs, dict(os.environ), daemon=True)
-        theirs.close()
-
-    def connect(self) -> socket.socket:
-        """Return the socket for a new client, disconnecting the client before it.
-
-        Raises OSError if the process has ended.
-        """
-        client, ours = socket.socketpair()
-        with ours:
-            try:
-                socket.send_fds(self._control, [b"c"], [ours.fileno()])
-            except OSError:
-                client.close()
-                raise
-        return client
-
-    @property
-    def lives(self) -> bool:
-        """True if the process can serve a client."""
-        return self._process.is_alive()
-
-    def dismiss(self) -> None:
-        """End the process."""
-        self._control.close()
-        self._process.join()

@@ -1,6 +1,7 @@
 """Runs one task at a time, in a process that is stopped if it exceeds a limit."""
 
 import contextlib
+import pickle
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -9,15 +10,26 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from bnnbench.engine.declare.third_party import has_third_party_code
+from bnnbench.engine.run.drafts import ToScore
 from bnnbench.engine.run.measuring import memory
+from bnnbench.engine.run.serving import without_code
 from bnnbench.engine.run.task import Task
-from bnnbench.engine.workers import Gpu, Limits, subprocesses
+from bnnbench.engine.workers import Gpu, Limits, reports, subprocesses
 from bnnbench.engine.workers.base import Lost
-from bnnbench.engine.workers.process import DataServerProcess, Process
-from bnnbench.engine.workers.subprocesses import Channel
+from bnnbench.engine.workers.channel import Channel, Malformed
+from bnnbench.engine.workers.child import Apart
+from bnnbench.engine.workers.data_server import DataServerProcess
+from bnnbench.engine.workers.process import Process
 
 Message = tuple[str, Any]
 """"progress" with done, total, loss; else the `base.Termination` of the task."""
+
+ERROR_APART = "an error outside the method's functions, in its own process"
+
+MALFORMED = (
+    "the process of the method sent its driver a message that bnnbench does not send, and was "
+    "stopped; a method must not write to the sockets that it finds open"
+)
 
 TICK_SECONDS = 0.05
 """Seconds between checks of the limits."""
@@ -35,7 +47,8 @@ class Worker:
 
     def __init__(self, limits: Limits, isolate: bool = True, gpu: Gpu | None = None) -> None:
         self._limits, self._isolate, self._gpu = limits, isolate, gpu
-        self._runs = 1
+        self._task = Task((), ())
+        self._handed_over: list[list[bytes | None]] | None = None
         self._since: float | None = None
         self._looked = 0.0
         self._shared: Process | None = None
@@ -54,50 +67,102 @@ class Worker:
 
     def assign(self, task: Task) -> None:
         """Send the task; a dead process is noticed while waiting for its answer."""
+        device = "cuda" if self._gpu else task.device  # the only GPU that the process sees
+        task = replace(task, device=device, in_process=not self._isolate)
+        self._task, self._handed_over = task, None
         if self._isolate and has_third_party_code(task.runs[0]):
-            self._current = Process(self._gpu, self._data_socket())
+            self._current = Process(self._gpu, self._data_socket(task))
+            self._send(Apart(task.device, pickle.dumps(task)))
         else:
-            self._current = self._shared = self._shared or Process(self._gpu)
-        if self._gpu:
-            task = replace(task, device="cuda")  # the only GPU that the process sees
-        self._runs, self._since = len(task.runs), None
+            self._in_shared_process(task)
+
+    def _in_shared_process(self, task: Task | ToScore) -> None:
+        self._current = self._shared = self._shared or Process(self._gpu)
+        self._send(task)
+
+    def _send(self, task: Task | ToScore | Apart) -> None:
+        self._since = None
         if self._limits.bytes:
             memory.reset_high_water_mark(self._process.pid)
         with contextlib.suppress(OSError):
             self._process.channel.send(task)
 
-    def _data_socket(self) -> socket.socket:
+    def _data_socket(self, task: Task) -> socket.socket:
         """Return a socket to the data server, starting a new server if the last has ended."""
         if self._data_server and self._data_server.lives:
             with contextlib.suppress(OSError):  # it may be ending
-                return self._data_server.connect()
+                return self._data_server.connect(task)
         if self._data_server:
             self._data_server.dismiss()
         self._data_server = DataServerProcess()
-        return self._data_server.connect()
+        return self._data_server.connect(task)
 
     def message(self, readable: bool) -> Message | None:
         """Return the worker's message once it has arrived, or its termination if stopped."""
         try:
-            message = self._process.channel.arrived() if readable else None
+            report = self._process.channel.told() if readable else None
+            if report is None:
+                return self._stopped()
+            event, content = reports.read(report, self._task)
         except EOFError:
-            event, lost = self._process.exit_status()
-            if self._process.isolated and self._data_server and not self._data_server.lives:
-                event = "gone"
-            self._drop()
-            return event, lost
-        if message is None:
-            return self._stopped()
-        event, content = message
-        if event == "begun":
+            return self._ended()
+        except Malformed as error:
+            return self._dropped(("stopped", Lost(f"{MALFORMED}: {error}")))
+        if event == "progress":
+            return event, content
+        if event == "begun" and self._since is None:
             self._since = time.monotonic()
             return None
         if event == "broken":
-            self._drop()
-            return "died", content
-        if event == "last" or (event != "progress" and self._process.isolated):
-            self._drop()
-        return "done" if event == "last" else event, content
+            return self._dropped(("died", content))
+        if self._process.isolated:
+            return self._of_isolated(event, content)
+        if event == "last":
+            return self._dropped(("done", content))
+        if event not in ("done", "error"):
+            return self._dropped(("stopped", Lost(f"{MALFORMED}: {event!r} of a shared process")))
+        return event, content
+
+    def _of_isolated(self, event: str, content: Any) -> Message | None:
+        """Deal with a report of an isolated process: its drafts are scored in the shared one."""
+        assert self._data_server
+        if event == "predictions" and self._handed_over is None:
+            self._handed_over = content
+            with contextlib.suppress(OSError):  # if either has ended, it will be noticed
+                self._data_server.reveal()
+                self._process.channel.send("go on")
+            return None
+        if event == "drafts" and self._handed_over is not None:
+            files = zip(content, self._handed_over, strict=True)
+            drafts = [replace(d, predictions=one, trials=two) for d, (one, two) in files]
+            if termination := self._dropped(None):
+                return termination
+            self._in_shared_process(ToScore(without_code(self._task), drafts))
+            return None
+        if event == "error" and self._since is not None:  # who sent it may be the method
+            return self._dropped(("stopped", Lost(f"{ERROR_APART}: {content}")))
+        if event == "error":
+            return self._dropped((event, content))
+        return self._dropped(("stopped", Lost(f"{MALFORMED}: {event!r} out of turn")))
+
+    def _ended(self) -> Message | None:
+        """Return the termination of a task whose process has ended."""
+        event, lost = self._process.exit_status()
+        if self._process.isolated and self._data_server and not self._data_server.lives:
+            event = "gone"
+        return self._dropped((event, lost))
+
+    def _dropped(self, termination: Message | None) -> Message | None:
+        """End the process of the latest task, and return how the task ended.
+
+        If an isolated process could not get its rows, that is the reason.
+        """
+        isolated = self._process.isolated
+        self._drop()
+        trouble = self._data_server.trouble() if isolated and self._data_server else None
+        if isinstance(trouble, Lost):
+            return "stopped", trouble
+        return termination if trouble is None else ("error", trouble)
 
     def messages(self, task: Task, waiting: Callable[[], None] = lambda: None) -> Iterator[Message]:
         """Run one task, and yield its messages, the last of which is its termination."""
@@ -136,9 +201,9 @@ class Worker:
         """Kill the process if its task exceeds a limit, and return the message that says so."""
         if self._since is None:
             return None
-        limits, message = self._limits, None
-        if limits.seconds and time.monotonic() - self._since > limits.seconds * self._runs:
-            message = "stopped", Lost(_too_long(limits.seconds, self._runs))
+        limits, message, runs = self._limits, None, len(self._task.runs)
+        if limits.seconds and time.monotonic() - self._since > limits.seconds * runs:
+            message = "stopped", Lost(_too_long(limits.seconds, runs))
         if limits.bytes and self._memory() > limits.bytes:
             message = "died", Lost(f"needed more than {memory.in_words(limits.bytes)} of memory")
         if message:

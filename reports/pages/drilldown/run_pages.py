@@ -172,7 +172,9 @@ def _remarks(record: Record) -> list[str]:
         f"no {joined(names, last='or')}, {c}: {why}" for (c, why), names in lacking.items()
     ]
     unsteady = [f"predictions, {c}: {why}" for c, why in record.outcome.batch_dependence.items()]
-    return [*where, *reasons, *unanswered, *unsteady]
+    shared = ["ran in a process that third-party methods share (--in-process)"]
+    in_process = shared if record.circumstances.provenance.get("in_process") else []
+    return [*where, *reasons, *unanswered, *unsteady, *in_process]
 
 
 def _place(name: str, traits: Traits) -> tuple[object, ...]:

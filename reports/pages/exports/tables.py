@@ -171,6 +171,11 @@ def notes(table: Table) -> list[str]:
     notes += [f"† Runs that did not converge: {'; '.join(lines)}."] if lines else []
     if table.unsteady:
         notes.append(f"Not predicted row by row: {'; '.join(table.unsteady)}.")
+    if table.in_process:
+        notes.append(
+            "Runs with --in-process, where third-party methods see test rows and can change "
+            f"numbers of others: {'; '.join(table.in_process)}."
+        )
     if table.rows_counted_twice:
         notes.append(
             "Prior means from the fitted rows, which therefore count twice (empirical Bayes, no "

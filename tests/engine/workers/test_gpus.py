@@ -3,6 +3,7 @@
 import json
 import os
 from dataclasses import dataclass, replace
+from multiprocessing.connection import wait
 from pathlib import Path
 
 import pytest
@@ -113,11 +114,14 @@ def test_a_worker_process_sees_its_gpu_alone(tmp_path):
     process = Process(Gpu("3", 0.25))
     try:
         process.channel.send(task(Telling(str(tmp_path / "environment"))))
-        while (message := process.channel.receive())[0] not in ("done", "last", "error"):
-            pass
+        event = ""
+        while event not in ("done", "last", "error"):
+            wait([process.channel.socket])
+            if report := process.channel.told():
+                event = report.content["event"]
     finally:
         process.dismiss()
-    assert message[0] != "error", message
+    assert event != "error", report
     environment = json.loads((tmp_path / "environment").read_text())
     assert environment[VISIBLE] == "3"
     assert float(environment[SHARE]) == 0.25

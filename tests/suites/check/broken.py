@@ -118,6 +118,18 @@ def predict_nan(self, inputs, rng):
     return GaussianPredictive(mean, torch.ones_like(mean))
 
 
+class Boastful(GaussianPredictive):
+    """Has twice the density of a Gaussian."""
+
+    def log_prob(self, target):
+        return super().log_prob(target) + 0.7
+
+
+def predict_boastfully(self, inputs, rng):
+    mean = self.outputs(inputs)[None]
+    return Boastful(mean, torch.ones_like(mean))
+
+
 def predict_one_point(self, inputs, rng):
     mean = self.outputs(inputs)[None, :1]
     return GaussianPredictive(mean, torch.ones_like(mean))

@@ -8,7 +8,9 @@ import functools
 import hashlib
 import struct
 
+import numpy as np
 import torch
+from torch.nn import functional
 
 from bnnbench.datasets.base import Gaussian, Split
 from bnnbench.engine.declare.third_party import has_third_party_code
@@ -100,5 +102,45 @@ def _digest() -> str:
         method = method_type(METHODS["adamw"])(learning_rate=1e-2, epochs=2, batch_size=16)
         prediction = method.fit(problem, rng).predict(rows, rng)
         scores = score(prediction, train.targets, REGRESSION).values
-        numbers = prediction.mean.flatten().tolist() + list(scores.values())
+        numbers = prediction.mean.flatten().tolist() + list(scores.values()) + _operations()
     return hashlib.sha256(struct.pack(f"{len(numbers)}d", *numbers)).hexdigest()
+
+
+def _operations() -> list[float]:
+    """Return results of functions that methods use and the reference fit does not."""
+    rng = torch.Generator().manual_seed(0)
+    a = torch.randn(4, 4, generator=rng, dtype=torch.float64)
+    spd, image = a @ a.T + torch.eye(4), torch.randn(1, 1, 4, 4, generator=rng)
+    results = [
+        *(
+            a.matmul(a),
+            a.mm(a),
+            torch.matmul(a, a),
+            torch.mm(a, a),
+            torch.einsum("ij,kj->ik", a, a),
+        ),
+        *(torch.bmm(a[None], a[None]), torch.addmm(a, a, a), a * a, a + a, a - a.T, a / 3, a**2),
+        *(torch.linalg.cholesky(spd), torch.linalg.solve(spd, a), torch.linalg.eigh(spd)[0]),
+        *(
+            torch.linalg.inv(spd),
+            torch.linalg.svdvals(a),
+            torch.logdet(spd),
+            torch.outer(a[0], a[1]),
+        ),
+        *(a.exp(), a.abs().log(), a.abs().sqrt(), a.sin(), a.tanh(), a.sigmoid(), a.erf()),
+        *(a.softmax(1), a.log_softmax(1), a.logsumexp(1), a.cumsum(0), a.sort(0).values),
+        *(a.sum(), a.mean(), a.var(), a.std(), a.norm(), a.max(), a.min(), a.clamp(-1, 1)),
+        *(functional.relu(a), functional.gelu(a), functional.softplus(a), functional.silu(a)),
+        *(functional.conv2d(image, image), functional.linear(a, a), functional.elu(a)),
+        *(functional.cross_entropy(a, a.argmax(0)), functional.mse_loss(a, a.T)),
+        *(torch.special.ndtr(a), torch.lgamma(a.abs()), torch.digamma(a.abs() + 1)),
+        *(torch.randperm(4, generator=rng), torch.rand(3, generator=rng), a.where(a > 0, 0.0)),
+    ]
+    x = a.numpy()
+    arrays = [
+        *(x @ x, np.dot(x, x), np.exp(x), np.log(np.abs(x)), np.sqrt(np.abs(x)), x.sum(), x.mean()),
+        *(np.linalg.cholesky(spd.numpy()), np.linalg.solve(spd.numpy(), x), np.sort(x), x.std()),
+        np.random.default_rng(0).normal(size=3),
+    ]
+    values = [torch.as_tensor(one, dtype=torch.float64).flatten() for one in (*results, *arrays)]
+    return torch.cat(values).tolist()

@@ -64,10 +64,17 @@ def validated(
     check_fields(answer)
     arrays = {name: array.cpu() for name, array in vars_of(answer).items()}
     prediction = stored_form(type(answer).unpack(arrays), conditions)
-    check_kind(prediction, split.targets)
-    check_finite(prediction, vars_of(prediction), f"under the condition {condition}")
-    check(prediction, len(split), columns)
+    check_prediction(prediction, split.targets, columns, condition)
     return prediction
+
+
+def check_prediction(
+    prediction: Predictive, targets: Tensor, columns: int | None, condition: str
+) -> None:
+    """Raise an error unless the prediction is valid for the targets of a condition."""
+    check_kind(prediction, targets)
+    check_finite(prediction, vars_of(prediction), f"under the condition {condition}")
+    check(prediction, len(targets), columns)
 
 
 def check(prediction: Predictive, rows: int, columns: int | None = None) -> None:

@@ -1,0 +1,148 @@
+"""The process that has a predictive class: it answers questions, and knows no target.
+
+Such processes are forked from a nursery, which itself was forked before its parent held any data.
+"""
+
+import faulthandler
+import importlib
+import inspect
+import os
+import signal
+import socket
+import traceback
+from collections.abc import Callable, Mapping
+from multiprocessing.connection import wait
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bnnbench.datasets.reading.withheld import withheld
+from bnnbench.engine.workers.answers.questions import (
+    CALLS,
+    CONSTANTS,
+    PROPERTIES,
+    array_file,
+    with_arrays,
+)
+from bnnbench.engine.workers.channel import Channel, Plain
+
+MOST_FILES = 2**16
+"""Numbers of open files are below this."""
+
+
+class Nursery:
+    """A process that forks further ones; it ends with the process that made it."""
+
+    def __init__(self) -> None:
+        self._control, theirs = socket.socketpair()
+        if os.fork() == 0:
+            self._control.close()
+            _tend(theirs)
+        theirs.close()
+
+    def born(self) -> Channel:
+        """Return a channel to a new process that answers questions."""
+        ours, theirs = Channel.pair()
+        with theirs.socket:
+            socket.send_fds(self._control, [b"n"], [theirs.fileno()])
+        return ours
+
+
+def _tend(control: socket.socket) -> None:
+    """Fork a process for every command. It has no file of the parent's but the standard streams."""
+    faulthandler.disable()
+    os.closerange(3, control.fileno())
+    os.closerange(control.fileno() + 1, MOST_FILES)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
+    while True:
+        command, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+        if not command:
+            os._exit(0)
+        if os.fork() == 0:
+            control.close()
+            try:
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                answer(Channel(socket.socket(fileno=descriptors[0])))
+            finally:
+                os._exit(0)
+        os.close(descriptors[0])
+
+
+def answer(channel: Channel) -> None:
+    """Answer questions until the channel is closed."""
+    objects: list[Any] = []
+    with withheld():
+        while True:
+            wait([channel.socket])
+            try:
+                asked = channel.told()
+            except EOFError:
+                return
+            if asked is not None:
+                channel.tell(_answer(objects, asked))
+
+
+def _answer(objects: list[Any], asked: Plain) -> Plain:
+    name, subject, given = asked.content
+    arguments = with_arrays(given, asked.files)
+    try:
+        if name == "unpack":
+            path, *names = arguments
+            arrays = dict(zip(names[: len(names) // 2], names[len(names) // 2 :], strict=True))
+            return _encoded(objects, _class(path).unpack(arrays))
+        if name == "each":
+            function = getattr(objects[subject], arguments[0])
+            return _encoded(objects, torch.stack([tensor_of(function(n)) for n in arguments[1]]))
+        value = getattr(objects[subject], name)
+        return _encoded(objects, value(*arguments) if name in (*CALLS, "pack") else value)
+    except AttributeError as reason:
+        return Plain({"cannot": str(reason)})
+    except Exception as error:
+        return Plain({"error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()})
+
+
+def tensor_of(value: Any) -> Tensor:
+    """Return an array as a tensor without gradient."""
+    return value.detach().cpu() if isinstance(value, Tensor) else torch.from_numpy(value)
+
+
+def _class(path: str) -> Any:
+    module, _, name = path.partition(":")
+    value: Any = importlib.import_module(module)
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def _encoded(objects: list[Any], value: Any) -> Plain:
+    """Return an answer: an array, a plain value, or an object that stays here."""
+    if isinstance(value, Tensor | np.ndarray):
+        return Plain({"array": True}, (array_file(value),))
+    if isinstance(value, Mapping):
+        return Plain({"arrays": list(value)}, tuple(map(array_file, value.values())))
+    if isinstance(value, tuple) and all(isinstance(one, Tensor) for one in value):
+        return Plain({"arrays": [str(n) for n in range(len(value))]}, tuple(map(array_file, value)))
+    if value is None or isinstance(value, bool | int | float | str):
+        return Plain({"value": value})
+    if isinstance(value, tuple | list | frozenset | set):
+        return Plain({"value": [str(one) for one in value]})
+    objects.append(value)
+    constants = {name: getattr(value, name, None) for name in CONSTANTS}
+    allowed = constants["may_be_infinite"] or ()
+    return Plain(
+        {
+            "object": len(objects) - 1,
+            "length": len(value),
+            "names": [name for name in (*PROPERTIES, *CALLS) if _has(value, name)],
+            "of_classes": None if constants["of_classes"] is None else bool(value.of_classes),
+            "may_be_infinite": [str(name) for name in allowed],
+        }
+    )
+
+
+def _has(value: Any, name: str) -> bool:
+    """Return whether the object has an attribute, without asking a property for its value."""
+    missing: Callable[[], None] = lambda: None  # noqa: E731
+    return inspect.getattr_static(value, name, missing) is not missing
