@@ -26,13 +26,15 @@ REQUIRED = {"np.load": ("allow_pickle", False), "torch.load": ("weights_only", T
 READERS = ("pickle", "marshal", "shelve", "joblib", "dill", "cloudpickle", "yaml")
 PICKLES = {
     "datasets/reading/pickles.py",
-    "bnnbench/engine/workers/subprocesses.py",
+    "bnnbench/engine/workers/channel.py",
     "bnnbench/engine/workers/child.py",
+    "bnnbench/engine/workers/data_server.py",
     "bnnbench/engine/workers/clusters/__init__.py",
     CHECK := "suites/check/method_checks.py",
 }
-"""The first admits arrays, strings and numbers; the next two read data pickled by workers, the
-fourth, on a worker, its driver's, and the last what it has itself pickled and printed."""
+"""The first admits arrays, strings and numbers; the next two read what the driver and the data
+server have pickled, the fourth its own errors, the fifth, on a worker, what its driver has, and the
+last what it has itself pickled and printed."""
 
 
 class Exploit:
