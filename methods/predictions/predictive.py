@@ -33,6 +33,8 @@ def point_chunks(values: Tensor) -> "list[Tensor]":
 
 def reduced(values: Tensor, reduce: Callable[[Tensor], Tensor], shape: tuple[int, ...]) -> Tensor:
     """Return `reduce` of all draws, some points at a time, in float64."""
+    if values.requires_grad and torch.is_grad_enabled():
+        return reduce(values.double())
     # Filled in place: pieces stored between large temporaries would fragment the heap.
     result = torch.empty(shape, dtype=torch.float64, device=values.device)
     chunks = point_chunks(values)

@@ -22,7 +22,7 @@ from tests.suites.commands import FAST, call
         (["--methods", "mean,tests.suites.fakes:Mean"], "are the same method"),
         (["--methods", ","], "at least one name"),
         (["--datasets", "lime"], "did you mean 'line'?"),
-        (["--seeds", "0"], "--seeds: needs a whole number, 1 or more; got '0'"),
+        (["--seeds", "0"], "--seeds: needs a whole number from 1 to 100,000; got '0'"),
         (["--folds", "-1"], "--folds: needs a whole number"),
         (["--limit", "1.5"], "--limit: needs a whole number"),
         (["--workers", "0"], "--workers: needs a whole number, 1 or more"),

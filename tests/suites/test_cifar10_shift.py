@@ -97,6 +97,7 @@ def test_a_small_run_is_scored_under_every_corruption_and_attack(tmp_path):
         quick,
         seeds=1,
         methods={label: quick.methods[label] for label in LABELS},
+        own_settings={},
         evaluations=tuple(e for e in quick.evaluations if e.condition.name in kept),
     )
     answer = call(tmp_path, "--data", "stand-in", "--limit", "10", "--no-report", suite=suite)

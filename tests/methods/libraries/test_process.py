@@ -109,7 +109,7 @@ def test_a_failure_has_the_librarys_own_words(deed, kind, words):
     [
         ("other form", "needed arrays means and variances, or levels and values; got mean$"),
         ("other points", r"means of 5 points have the shape \(3, 4, 1\)"),
-        ("pickle", "its prediction cannot be read: .*allow_pickle"),
+        ("pickle", "its prediction cannot be read: .*pickle, which is never read"),
         ("die in predict", "ended with exit code 7"),
     ],
 )

@@ -77,13 +77,30 @@ class RealAnswers:
         self.scale = max(spread, 1e-6 * float(targets.abs().max()), 1e-12)
         self.centre = self._centre()
         """A number of each row near which its mass is to be expected."""
+        self.given = {name for name in ("log_prob", "cdf") if self._is_given(name)}
+        """The answers about numbers that the prediction has at the targets."""
 
     def check(self) -> None:
         """Carry out the checks for which the prediction has the answers."""
-        of_density = self._check_mass, self._check_spikes, self._check_draw_densities
-        for check in (*of_density, self._check_cdf, self._check_samples):
-            with suppress(CannotAnswer):  # a metric that needs this answer will say so
+        for check in (self._check_mass, self._check_spikes, self._check_cdf):
+            try:
                 check()
+            except CannotAnswer as error:
+                refuse(self.prediction, f"it answers at the targets, but not elsewhere: {error}")
+        for check in (self._check_draw_densities, self._check_samples):
+            with suppress(CannotAnswer):
+                check()
+
+    def _is_given(self, name: str) -> bool:
+        """Return whether there is an answer at the targets; if not, a metric that needs it says so."""
+        if not has(self.prediction, name):
+            return False
+        try:
+            answer = torch.as_tensor(getattr(self.prediction, name)(self.all_targets))
+        except Exception:
+            return False
+        needed = self.all_targets.shape
+        return answer.shape == (needed[:1] if name == "log_prob" else needed)
 
     def _centre(self) -> Tensor:
         if not has(self.prediction, "mean"):
@@ -120,11 +137,11 @@ class RealAnswers:
 
     def _has_density(self) -> bool:
         """Return whether the prediction has a density whose mass can be computed."""
-        return has(self.prediction, "log_prob") and self.targets.shape[1] == 1
+        return "log_prob" in self.given and self.targets.shape[1] == 1
 
     def _check_cdf(self) -> None:
         """Require a cdf that rises from 0 to 1, with these moments and this density."""
-        if not has(self.prediction, "cdf"):
+        if "cdf" not in self.given:
             return
         grid, far = self._grid(self.centre), FAR * self.scale
         ends = torch.cat([self.centre[None] - far, grid, self.centre[None] + far])
@@ -269,7 +286,7 @@ class RealAnswers:
             room = error * samples.std(0, correction=0) + 1e-6 * self._size(mean)
             if bool(((samples.mean(0) - mean).abs() > room).any()):
                 refuse(self.prediction, "its mean is not that of its samples")
-        if has(self.prediction, "cdf"):
+        if "cdf" in self.given:
             middle = samples.sort(0).values[len(samples) // 2]
             blur = 1e-6 * self._size(middle)
             below, above = self.cdf(torch.stack([middle - blur, middle + blur]))

@@ -275,3 +275,38 @@ def test_samples_agree_with_mean_and_cdf(shift):
         return
     with pytest.raises(Inconsistent, match="samples"):
         check_consistent(told, TARGETS)
+
+
+@dataclass
+class Nearby(Told):
+    """A density without a distribution, told only of numbers like the targets."""
+
+    name: str = "log_prob"
+
+    def __getattribute__(self, name):
+        if name == object.__getattribute__(self, "name"):
+            return self._told
+        return object.__getattribute__(self, name)
+
+    def _told(self, target):
+        if (target - TARGETS).abs().max() > 10:
+            raise CannotAnswer("too far")
+        shape = target.shape[:1] if self.name == "log_prob" else target.shape
+        return torch.full(shape, 0.5, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("name", ["log_prob", "cdf"])
+def test_answers_that_are_given_at_the_targets_are_given_elsewhere(name):
+    with pytest.raises(Inconsistent, match="at the targets, but not elsewhere: too far"):
+        check_consistent(Nearby(stats.norm(), torch.zeros(POINTS, 1), name=name), TARGETS)
+
+
+@pytest.mark.parametrize("answer", ["raises", "has another shape"])
+def test_an_answer_that_no_metric_could_use_is_left_to_the_metrics(answer):
+    class Without(Told):
+        def log_prob(self, target):
+            if answer == "raises":
+                raise TypeError("no density")
+            return torch.zeros(2)
+
+    check_consistent(Without(stats.norm(), torch.zeros(POINTS, 1)), TARGETS)
