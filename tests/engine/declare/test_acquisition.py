@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from bnnbench.datasets.base import Scaling
 from bnnbench.datasets.cuts.pool import ActivePool
 from bnnbench.datasets.errors import PoolTooSmall
 from bnnbench.datasets.reading import tables
@@ -242,20 +241,9 @@ class Copies:
         return CategoricalPredictive((inputs + noise).log_softmax(-1))
 
 
-@dataclass(frozen=True)
-class Logits:
-    """A pool whose inputs are logits."""
-
-    values: torch.Tensor
-    name: str = "logits"
-    folds = origin = licence = bytes = None
-    load = candidates = with_acquired = limited = missing = fetch = fallbacks = print
-
-    def inputs(self, rows, scaling):
-        return self.values[torch.from_numpy(np.asarray(rows))]
-
-
-UNSCALED = Scaling(torch.zeros(1), torch.ones(1))
+def logits_of(values):
+    """Return a function from rows to their inputs, which are the logits."""
+    return lambda rows: values[torch.from_numpy(np.asarray(rows))]
 
 
 @pytest.mark.parametrize("posterior", [Copies(1), Copies(3), Copies(5, rounding=1e-7)])
@@ -264,7 +252,7 @@ def test_the_first_row_of_the_order_is_acquired_where_all_draws_agree(posterior,
     for seed in range(20):
         logits = 3 * torch.randn(100, 10, generator=torch.Generator().manual_seed(seed))
         rows = np.random.default_rng(seed).permutation(100)
-        given = (Logits(logits), rows, UNSCALED, posterior, (0, seed, 0), torch.device("cpu"))
+        given = logits_of(logits), rows, posterior, (POOL, 0, seed, 0), torch.device("cpu")
         assert acquiring.acquire(Acquisition("bald", batch=2), *given) == tuple(rows[:2])
 
 
@@ -272,9 +260,9 @@ def test_equal_entropies_are_acquired_in_the_order_of_the_rows(monkeypatch):
     monkeypatch.setattr(acquiring, "stream", lambda *_, device: torch.Generator(device))
     row = torch.randn(10, generator=torch.Generator().manual_seed(0))
     orders = [torch.randperm(10, generator=torch.Generator().manual_seed(k)) for k in range(60)]
-    pool = Logits(torch.stack([row[order] for order in orders]))
+    pool = logits_of(torch.stack([row[order] for order in orders]))
     rows = np.random.default_rng(0).permutation(60)
-    given = (pool, rows, UNSCALED, Copies(1), (0, 0, 0), torch.device("cpu"))
+    given = pool, rows, Copies(1), (POOL, 0, 0, 0), torch.device("cpu")
     assert acquiring.acquire(Acquisition("entropy", batch=5), *given) == tuple(rows[:5])
 
 
