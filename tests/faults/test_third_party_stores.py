@@ -220,9 +220,11 @@ def test_a_strange_record_is_damaged_for_every_tool_and_the_page_stands(
     assert report([str(results), "--out", str(site)]) == 3
     assert KEY in (site / "miniature" / "report.html").read_text()
     assert report(["export", str(results), "--format", "csv", "--out", str(site / "x.csv")]) == 3
-    for reader in (bnnbench.results, lambda r: plan(QUICK, Store(store.folder), "cpu", "missing")):
-        with pytest.raises(CorruptRecord, match=KEY):
-            reader(results)
+    with pytest.raises(CorruptRecord, match=KEY):
+        bnnbench.results(results)
+    planned = plan(QUICK, Store(store.folder), "cpu", "missing")
+    assert [error.path for error in planned.damaged] == [path]
+    assert KEY not in {run.key for task in planned.tasks for run in task.runs}
 
 
 def test_gc_leaves_a_record_of_the_future_as_the_clock_may_be_wrong(store, capsys):

@@ -249,6 +249,7 @@ def _page(
     records = benchmark.records
     failed = [r for r in records if r.outcome.status != "completed"]
     completed = f"{len(records) - len(failed)} of {counted(len(records), 'run')}"
+    slug_of = dict(common["methodPages"])
     by_key = {r.key: method for method, runs in benchmark.runs.items() for r in runs}
     return page(
         *("runs.html", address, f"Runs on {benchmark.title} · bnnbench", "Suites", data | common),
@@ -263,7 +264,7 @@ def _page(
         counts=f"{completed} of {counted(len(benchmark.runs), 'method')} completed",
         failed=[
             (
-                r.key[:KEY_DIGITS],
+                f"method={slug_of.get(by_key[r.key], '')}&run={r.key[:KEY_DIGITS]}",
                 by_key[r.key],
                 r.fold,
                 r.seed,

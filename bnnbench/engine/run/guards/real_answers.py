@@ -92,7 +92,7 @@ class RealAnswers:
                 check()
 
     def _is_given(self, name: str) -> bool:
-        """Return whether there is an answer at the targets; if not, a metric that needs it says so."""
+        """Return whether there is an answer at the targets; if not, metrics that need it say so."""
         if not has(self.prediction, name):
             return False
         try:

@@ -143,7 +143,7 @@ def test_a_head_without_a_gpu_decides_nothing_and_own_files_travel(
     file = tmp_path / "mine" / "pretending.py"
     file.parent.mkdir()
     file.write_text(PRETENDING)
-    flags = ("--gpus", "0.25", "--working-dir", str(file.parent), "--folds", "1")
+    flags = ("--gpus", "0.25", "--working-dir", str(file.parent), "--folds", "1", "--in-process")
     asked = command(tmp_path, cluster, *flags, "--methods", f"{file}:Pretending")
     answer = subprocess.run(
         asked, cwd=project, env=environment, capture_output=True, text=True, timeout=TIMEOUT

@@ -156,7 +156,7 @@ def test_another_kind_of_question_is_another_page(visit):
     page.locator(".heat button").first.click()
     page.locator("dialog td button").first.click()
     page.get_by_role("link", name="Settings, diagnostics and data").click()
-    page.wait_for_url("**/runs/cifar10-quick-cifar10.html#run=*")
+    page.wait_for_url("**/runs/cifar10-quick-cifar10.html#method=*&run=*")
     page.goto(page.url.split("runs/")[0] + "board/classification.html#task=regression&budget=2")
     page.wait_for_url("**/index.html#task=regression&budget=2")
 
@@ -282,7 +282,7 @@ def test_a_cell_leads_to_the_page_of_its_run(visit):
     page.locator("dialog td button").nth(2).click()
     key = page.locator("dialog td button").nth(2).inner_text()
     page.get_by_role("link", name="Settings, diagnostics and data").click()
-    page.wait_for_url(f"**/runs/uci-quick-*.html#run={key}")
+    page.wait_for_url(f"**/runs/uci-quick-*.html#method=*&run={key}")
     assert page.locator("tr.lit button").inner_text() == key
     assert page.locator("#run pre").first.inner_text().startswith(f"bnnbench repeat {key}")
     assert page.locator("#run h2").inner_text().endswith("seed 0: completed")
@@ -326,8 +326,10 @@ def test_a_page_finds_a_run_that_its_neighbour_has(browser, tmp_path):
         (tmp_path / address).parent.mkdir(exist_ok=True)
         (tmp_path / address).write_text(text)
     page = browser.new_page()
-    key = runs.records[-1].key[:8]
-    page.goto((tmp_path / "runs/large.html").as_uri() + f"#run={key}")
+    last = runs.records[-1]
+    key = last.key[:8]
+    link = f"#method={slug(last.method)}&run={key}"
+    page.goto((tmp_path / "runs/large.html").as_uri() + link)
     page.wait_for_url("**/large.*.html*")
     assert page.locator("tr.lit button").inner_text() == key
     page.close()
