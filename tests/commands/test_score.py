@@ -66,6 +66,7 @@ def predicted(folder: Path) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+@pytest.mark.long
 def test_a_fold_predicted_elsewhere_stands_beside_runs_in_the_report(tmp_path):
     ran = bnnbench(
         *("uci", "--data", "stand-in", "--offline", "--datasets", "boston", "--folds", "3"),

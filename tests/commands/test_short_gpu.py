@@ -22,6 +22,7 @@ def test_a_suite_that_ends_in_time_gives_the_code(code, monkeypatch):
     assert short_gpu._carry_out("cifar10", [], 30) == code
 
 
+@pytest.mark.long
 def test_a_suite_is_interrupted_when_the_time_is_up(monkeypatch, capfd):
     launched(monkeypatch, f"print('begun', flush=True)\n{WAITS}")
     monkeypatch.setattr(short_gpu, "FEWEST_SECONDS", 0.5)
@@ -31,6 +32,7 @@ def test_a_suite_is_interrupted_when_the_time_is_up(monkeypatch, capfd):
     assert capfd.readouterr().out == "begun\nended cleanly\n"
 
 
+@pytest.mark.long
 def test_a_suite_that_does_not_end_is_killed(monkeypatch):
     ignoring = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)"
     launched(monkeypatch, ignoring)

@@ -19,6 +19,7 @@ def results(tmp_path_factory, warm_reports):
     return folder / "uci_classification"
 
 
+@pytest.mark.long
 def test_every_method_learns_classes_and_is_scored(results):
     records = list(Store(results).records())
     assert {r.method for r in records} == SUITES["quick"].methods.keys()
@@ -34,6 +35,7 @@ def test_every_method_learns_classes_and_is_scored(results):
     assert min(balanced.values()) > 0.5, min(balanced.items(), key=lambda item: item[1])
 
 
+@pytest.mark.long
 def test_the_report_shows_scores_of_rare_classes_in_its_first_table(results):
     page = (results / "report.html").read_text()
     assert all(words in page for words in ("Balanced accuracy", "Average precision"))

@@ -100,6 +100,7 @@ def test_an_edited_method_is_fitted_again_at_once(own_file, tmp_path):
     assert min(errors(tmp_path)) > max(before)
 
 
+@pytest.mark.long
 def test_so_is_one_inside_a_search(own_file, tmp_path):
     method = METHOD.replace("class Constant:\n", "class Constant:\n    space = Space()\n\n")
     method = "from bnnbench.methods.tuning.space import Space\n" + method

@@ -141,6 +141,7 @@ def test_runs_fitted_together_have_the_time_of_all_of_them():
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="watches processes through /proc")
+@pytest.mark.long
 def test_a_run_that_needs_too_much_memory_is_tried_once_more_and_stopped():
     greedy, modest = task(Hungry(2 * 2**30)), task(Hungry(2**20))
     found, witness = results("processes", [greedy, modest], limits=Limits(bytes=2**30 * 3 // 2))

@@ -37,6 +37,7 @@ def executed(code, names):
     return names
 
 
+@pytest.mark.long
 def test_every_snippet_makes_the_method_that_was_run():
     made = 0
     for description in descriptions().values():

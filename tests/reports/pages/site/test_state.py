@@ -53,7 +53,14 @@ def test_another_margin_builds_it_again(build):
     assert build()
 
 
-@pytest.mark.parametrize("harm", ["altered", "removed", "no state", "a torn state"])
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "altered",
+        *(pytest.param(h, marks=pytest.mark.long) for h in ("removed", "no state")),
+        "torn",
+    ],
+)
 def test_a_site_that_is_not_whole_is_built_again(build, tmp_path, harm):
     site = tmp_path / "site"
     index = site / "suites.html"
