@@ -133,6 +133,7 @@ def test_a_slip_is_the_failure_of_its_own_run(tmp_path, undisturbed, name):
     assert stored(tmp_path) == undisturbed
 
 
+@pytest.mark.long
 def test_a_worker_survives_a_slip(tmp_path, undisturbed):
     suite = replace(
         SOUND,

@@ -28,6 +28,7 @@ def test_a_linear_head_of_another_library_classifies_by_them(folder):
     torch.testing.assert_close(dataset.train.inputs.mean(0), torch.zeros(16), atol=1e-5, rtol=0)
 
 
+@pytest.mark.long
 def test_they_are_kept_and_made_anew_where_the_file_is_damaged(folder):
     first = SMALL.table(0)
     (file,) = (folder / FOLDER).glob("*.npz")

@@ -111,6 +111,7 @@ def test_a_network_from_elsewhere_has_a_process_of_its_own():
     assert not has_third_party_code(run_of(Linear(1)))
 
 
+@pytest.mark.long
 def test_workers_give_what_one_process_gives(tmp_path):
     (tmp_path / "nets.py").write_text(
         "from torch import nn\n\n\ndef mlp(inputs, outputs):\n"

@@ -106,6 +106,7 @@ def test_a_device_that_fails_costs_the_task_and_nothing_else(name, isolate, tmp_
     assert witness.losses == [reason] * 2
 
 
+@pytest.mark.long
 def test_of_runs_fitted_together_the_one_to_blame_falls_alone():
     first_inputs = [float(Line().load(fold).train.inputs[0, 0]) for fold in range(4)]
     together = task(Fragile(sorted(first_inputs)[-2]), folds=range(4))
@@ -121,6 +122,7 @@ def test_of_runs_fitted_together_the_one_to_blame_falls_alone():
     assert witness.losses == [f"{killed.reason}; trying its runs one by one"]
 
 
+@pytest.mark.long
 def test_a_run_that_takes_too_long_is_stopped_and_not_repeated():
     late, others = task(Slow(60.0)), [task(Mean(), folds=(fold,)) for fold in range(3)]
     limits = Limits(seconds=3.0)  # a separate process may start slowly next to others

@@ -203,6 +203,7 @@ def test_the_process_ends_with_its_posterior(tmp_path):
     assert not folder.exists()
 
 
+@pytest.mark.long
 def test_the_process_ends_with_the_one_that_started_it_though_that_was_killed(tmp_path):
     file = tmp_path / "pids"
     code = textwrap.dedent(f"""

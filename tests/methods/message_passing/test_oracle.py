@@ -256,6 +256,7 @@ def test_a_small_network_reads_digits():
     assert (trainer.predict(inputs).argmax(1) == labels).mean() >= 0.96
 
 
+@pytest.mark.long
 def test_what_a_batch_said_is_divided_out_before_it_speaks_again():
     """Then precisions level off; they grow without bound if it stays in the marginal."""
     precision = {}

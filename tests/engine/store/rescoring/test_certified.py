@@ -86,6 +86,7 @@ def drawn(store: Store) -> np.ndarray:
         return low + (high - low) * file["codes"] / 65_535
 
 
+@pytest.mark.long
 def test_scores_agree_with_the_stored_draws(finished):
     f = drawn(finished)
     mean, std = f.mean(0), f.std(0)

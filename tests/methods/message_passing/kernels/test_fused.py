@@ -189,6 +189,7 @@ def test_losses_are_log_probabilities_of_labels_far_and_near(dtype, emulated):
     assert emulated.argmax_loss(z, labels, 0.3).isnan().nonzero().tolist() == [[0, 0]]
 
 
+@pytest.mark.long
 def test_every_function_is_one_launch_but_for_that_of_biases(emulated):
     names = [name for name in vars(fused) if callable(vars(fused)[name])]
     counts = {}
