@@ -1,4 +1,4 @@
-"""What a method answers to odd problems: an answer, a refusal, a mark or a fault."""
+"""The answers of a method to odd problems: numbers, a refusal, a mark or a fault."""
 
 import sys
 import traceback

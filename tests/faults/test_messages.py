@@ -1,4 +1,4 @@
-"""What a method sends, asks for, finds or replaces in its process harms its own run alone."""
+"""Messages, questions and replaced functions of a method harm only its own run."""
 
 import pytest
 

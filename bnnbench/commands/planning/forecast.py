@@ -119,7 +119,7 @@ class Forecast:
 
     @property
     def _unseen(self) -> bool:
-        """Whether methods wait of which neither a run's estimate nor its duration is known."""
+        """True if a waiting run has no estimate and no run of its method has finished."""
         at_work = {run.key for task in self._running.values() for run in task.runs}
         _, without = self._estimated_seconds(self._left - at_work)
         return any(self._label(key) not in self._without for key in without)

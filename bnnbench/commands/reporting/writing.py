@@ -88,7 +88,7 @@ def _digest(inputs: Inputs | None, results: Results, runs: RunPages) -> str:
         return ""
     addresses = [(place, address) for place, address in runs.items() if place[0] == results.suite]
     stores = sorted(set(results.places.values()))
-    return inputs.digest_of(results.suite, results.sources, stores, addresses)
+    return inputs.digest_of(results.sources, results.suite, stores, addresses)
 
 
 def _unchanged(

@@ -138,7 +138,7 @@ class _Done:
 
 @dataclass
 class _Sums:
-    """What the conditions add to an outcome, and their predictions with targets."""
+    """Scores of all conditions so far, and predictions to be stored, with their targets."""
 
     scores: dict[str, Mapping[str, float]] = field(default_factory=dict)
     unanswered: dict[str, Mapping[str, str]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What a data server answers to an isolated process, which may run third-party code.
+"""Answers of a data server to an isolated process, which may run third-party code.
 
 The driver says which task the process carries out; the process can ask only for its rows, in an
 order that gives it no test target before all predictions that do not need one have left it.

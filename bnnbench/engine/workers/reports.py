@@ -1,4 +1,4 @@
-"""What a worker process reports to its driver, as `Plain` messages, and how the driver reads it.
+"""Reports of a worker process to its driver, as `Plain` messages, and their validation.
 
 The sender may run third-party code, so that every report is checked: what is malformed fails the
 task that was assigned, and nothing else.

@@ -1,10 +1,10 @@
-"""What a site was built from, so that an unchanged site or report is not built again."""
+"""Digests of a site's inputs and files, so that only changed reports are built again."""
 
 import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import distributions
 from pathlib import Path
@@ -37,20 +37,17 @@ class Inputs:
     @property
     def digest(self) -> str:
         """The digest of everything."""
-        return self.digest_of("site", self.sources)
+        return _digest([self.rest, *(f"{file} {sha256}" for file, sha256 in self.sources.items())])
 
-    def digest_of(self, name: str, folders: Iterable[Path], *more: object) -> str:
-        """Return the digest of a page or report made from these folders, or files, of the sources.
+    def digest_of(self, places: Sequence[Path], *more: object) -> str:
+        """Return the digest of a report made from these folders, or files, of the sources.
 
         `more` is whatever else it depends on; only its text counts.
         """
-        chosen = [
-            f"{file} {sha256}"
-            for folder in sorted(folders)
-            for file, sha256 in self.sources.items()
-            if file.is_relative_to(folder)
-        ]
-        return _digest([name, self.rest, *map(str, more), *chosen])
+        starts = tuple(f"{place.absolute()}{end}" for place in places for end in ("/", " "))
+        every = (f"{file} {sha256}" for file, sha256 in self.sources.items())
+        chosen = [text for text in every if text.startswith(starts)]
+        return _digest([self.rest, *map(str, (places, *more)), *chosen])
 
 
 def inputs(sources: Iterable[Path], options: Iterable[str]) -> Inputs:
@@ -67,7 +64,8 @@ def inputs(sources: Iterable[Path], options: Iterable[str]) -> Inputs:
     parts += (f"{file} {file.stat().st_size}" for file in _files(files.folder()))
     for folder in (reading.FOLDER, family.FOLDER):
         parts += (f"{file} {_sha256(file)}" for file in _files(folder))
-    return Inputs({file: _sha256(file) for one in sources for file in _files(one)}, _digest(parts))
+    contents = {file: _sha256(file) for one in sources for file in _files(one.absolute())}
+    return Inputs(contents, _digest(parts))
 
 
 @dataclass(frozen=True)

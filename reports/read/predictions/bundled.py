@@ -102,4 +102,5 @@ def with_predictions(results: Results, spans: Mapping[str, Span]) -> Results:
         {key: spans[key] for key in held},
         {key: str(record.outcome.predictions_sha256) for key, record in held.items()},
     )
-    return replace(results, store=store)
+    files = sorted({span.archive for span in store.spans.values()})
+    return replace(results, store=store, sources=(*results.sources, *files))

@@ -149,7 +149,7 @@ def test_a_run_that_the_bundle_has_is_refused():
 def test_a_record_names_no_module_as_its_suite(suite):
     mine = submitted("Mine", MINE, suite=suite)
     with pytest.raises(Refused, match="there is no suite"):
-        mine.suite  # noqa: B018
+        _ = mine.suite
 
 
 COST = Cost(1.0, 0.5, 2e9, fit_cpu_seconds=1.0, work={"gradient_rows": 1000.0})

@@ -43,7 +43,7 @@ def test_constant_columns_are_those_of_scikit_learn(column, classes):
     scaler = StandardScaler().fit(table.train_inputs)
     for split, inputs in ((data.train, table.train_inputs), (data.test, table.test_inputs)):
         np.testing.assert_allclose(split.inputs, scaler.transform(inputs), rtol=1e-6, atol=1e-6)
-    rescaled = scaler.scale_[1] != 1  # type: ignore[index]
+    rescaled = scaler.scale_[1] != 1
     assert data.facts["constant_columns"] == ([] if rescaled else [1])
     assert constant_columns(table.train_inputs) == data.facts["constant_columns"]
 

@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from multiprocessing.connection import wait
 from typing import Any
 
@@ -142,7 +142,9 @@ def _encoded(objects: list[Any], value: Any) -> Plain:
     )
 
 
+_MISSING = object()
+
+
 def _has(value: Any, name: str) -> bool:
     """Return whether the object has an attribute, without asking a property for its value."""
-    missing: Callable[[], None] = lambda: None  # noqa: E731
-    return inspect.getattr_static(value, name, missing) is not missing
+    return inspect.getattr_static(value, name, _MISSING) is not _MISSING

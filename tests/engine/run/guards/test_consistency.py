@@ -24,7 +24,7 @@ class Told:
     law: Any
     shift: torch.Tensor
     single: bool = False
-    """Whether it computes in single precision."""
+    """True if it computes in single precision."""
 
     def __len__(self):
         return len(self.shift)

@@ -3,6 +3,7 @@
 import base64
 import io
 import itertools
+import pathlib
 
 import numpy as np
 import pytest
@@ -212,6 +213,12 @@ def test_a_bundle_has_pages_of_examples_with_its_predictions_alone(tmp_path, cap
     for name in ("data/digits-as-mnist.html", f"runs/{page.name}"):
         assert linked in (with_them / name).read_text()
         assert linked not in (without / name).read_text()
+    moved = pathlib.Path(archive).rename(tmp_path / "moved.tar")
+    built([kept], tmp_path / "twice")
+    twice = built([kept, "--predictions", str(moved)], tmp_path / "twice")
+    report_of_suite = (with_them / "digits" / "report.html").read_bytes()
+    assert report_of_suite != (without / "digits" / "report.html").read_bytes()
+    assert report_of_suite == (twice / "digits" / "report.html").read_bytes()
 
 
 def test_predictions_of_other_runs_or_of_none_are_refused(tmp_path, capsys):

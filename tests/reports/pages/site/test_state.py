@@ -132,6 +132,21 @@ class TestReports:
         results = load.read(tmp_path / "mnist")
         assert writing._digest(inputs, results, runs) != writing._digest(inputs, results, {})
 
+    @pytest.mark.parametrize("place", [".", "mnist"])
+    def test_a_change_of_its_own_folder_changes_a_report(self, tmp_path, monkeypatch, place):
+        for suite in ("mnist", "mnist2"):
+            keep(tmp_path / suite, RUNS)
+        monkeypatch.chdir(tmp_path / "mnist" if place == "." else tmp_path)
+
+        def digest():
+            return state.inputs([Path()], []).digest_of([Path(place)])
+
+        before = digest()
+        keep(tmp_path / "mnist2", [record("AdamW", seed=7)])
+        assert digest() == before
+        keep(tmp_path / "mnist", [record("AdamW", seed=7)])
+        assert digest() != before
+
     def test_damage_is_named_though_the_report_stays(self, built, tmp_path, capsys):
         key = RUNS[0].key
         (tmp_path / "results" / "mnist" / "runs" / key / "record.json").write_text("{}")
