@@ -65,9 +65,10 @@ def calibration_curve(
 
 
 def _is_possible(prediction: Any, target: Tensor) -> Bool[Tensor, "points 1"]:
-    """Return whether targets can occur, as far as the prediction's density says."""
+    """Return whether targets can occur, as far as is known: not beyond all samples."""
     if not hasattr(prediction, "log_prob"):
-        return torch.ones(len(target), 1, dtype=torch.bool, device=target.device)
+        unknown = not hasattr(prediction, "samples")
+        return torch.full((len(target), 1), unknown, device=target.device)
     return prediction.log_prob(target.double())[:, None] > -math.inf
 
 

@@ -36,9 +36,9 @@ def crps_by_integration(
     r"""Return the score of each target, averaged over outputs, to a relative error of 1e-7.
 
     No moments need to exist. The integral is infinite if the mass of a tail beyond x falls no
-    faster than $x^{-1/2}$, as for Student's t with half a degree of freedom or fewer. A cdf with
-    hundreds of steps is integrated less accurately; raises `CannotAnswer` if the estimated error
-    exceeds 1 %.
+    faster than $x^{-1/2}$, as for Student's t with half a degree of freedom or fewer; right above
+    this limit the error is 3e-5. A cdf with hundreds of steps is integrated less accurately; raises
+    `CannotAnswer` if the estimated error exceeds 1 %.
     """
     target = target.double()
     centre, scale = centre_and_scale(prediction, target)

@@ -141,9 +141,10 @@ def _check_headers(file: Path, headers: Mapping[str, npz.Header]) -> None:
         has = ", ".join(headers) or "none"
         raise BadTable(f"{file} needs the array {lacking[0]!r}; its arrays are {has}")
     inputs, targets = headers["inputs"].shape, headers["targets"].shape
-    if len(inputs) != 2 or targets not in (inputs[:1], (inputs[0], 1)):
+    if len(inputs) != 2 or not all(inputs) or targets not in (inputs[:1], (inputs[0], 1)):
         raise BadTable(
-            f"{file} needs inputs of rows by features, and one target per row; got shapes "
+            f"{file} needs inputs of rows by features, one or more of both, and one target per "
+            "row; got shapes "
             f"{inputs} and {targets}"
         )
     names = headers["names"].shape if "names" in headers else inputs[1:]

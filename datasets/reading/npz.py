@@ -21,6 +21,9 @@ ENDING = ".npy"
 MOST_MEMBERS = 10_000
 """Maximum number of arrays in a file."""
 
+LONGEST_SIDES = 2**26
+"""Maximum product of the sides of an array without numbers, a side of 0 counting as 1."""
+
 LONGEST_HEADER = 10_000
 """Maximum bytes of an array's header, as in NumPy."""
 
@@ -118,6 +121,8 @@ def _header(file: IO[bytes] | io.BufferedIOBase, member: zipfile.ZipInfo) -> Hea
     header = Header(shape, dtype)
     if any(side < 0 for side in shape) or header.bytes != member.file_size - file.tell():
         raise ValueError(f"{member.filename!r} has another size than its header states")
+    if not header.bytes:
+        require_size(math.prod(max(side, 1) for side in shape), LONGEST_SIDES, "its shape")
     return header
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 ROWS = 2**13
-"""Rows unpacked at a time."""
+"""Maximum number of rows unpacked at a time."""
 
 
 def table_of(file: Path | bytes) -> "pyarrow.Table":
@@ -26,10 +26,14 @@ def table_of(file: Path | bytes) -> "pyarrow.Table":
     source = io.BytesIO(file) if isinstance(file, bytes) else file
     with pyarrow.parquet.ParquetFile(source) as parquet:
         stated = parquet.metadata
-        groups = map(stated.row_group, range(stated.num_row_groups))
+        groups = [stated.row_group(number) for number in range(stated.num_row_groups)]
+        chunks = [group.column(k) for group in groups for k in range(group.num_columns)]
         require_size(sum(group.total_byte_size for group in groups), most, "it")
-        require_size(stated.num_rows * stated.num_columns, most, "it")  # a value has a byte or more
-        return joined(parquet.iter_batches(ROWS), parquet.schema_arrow, most)
+        require_size(sum(chunk.num_values for chunk in chunks), most, "it")  # a byte or more each
+        # One text of a dictionary may stand in every row.
+        texts = [c.total_uncompressed_size for c in chunks if c.physical_type == "BYTE_ARRAY"]
+        rows = max(1, min(ROWS, most // max(1, sum(texts))))
+        return joined(parquet.iter_batches(rows), parquet.schema_arrow, most)
 
 
 def joined(

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bnnbench.datasets.base import Gaussian
+from bnnbench.datasets.base import Gaussian, Likelihood
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
 from bnnbench.methods.fitting.targets import target_units
 from bnnbench.methods.predictions.base import Predictive, require
@@ -54,13 +54,15 @@ def scale_free(fit: Fit) -> Fit:
         units = [_extreme_units(problem) for problem in problems]
         if not any(units):
             return fit(method, problems, rngs)
-        results = fit(method, [_standardised(*p) for p in zip(problems, units, strict=True)], rngs)
-        return [
-            Rescaled(result, *unit)
-            if unit and not isinstance(result, InferenceDiverged)
-            else result
-            for result, unit in zip(results, units, strict=True)
-        ]
+        scaled = [_standardised(*p) for p in zip(problems, units, strict=True)]
+        alike: dict[Likelihood, list[int]] = {}  # problems of one fit share their noise
+        for place, problem in enumerate(scaled):
+            alike.setdefault(problem.likelihood, []).append(place)
+        results: dict[int, Posterior | InferenceDiverged] = {}
+        for places in alike.values():
+            ends = fit(method, [scaled[k] for k in places], [rngs[k] for k in places])
+            results |= zip(places, ends, strict=True)
+        return [_rescaled(results[place], unit) for place, unit in enumerate(units)]
 
     return cast(Fit, fitted)
 

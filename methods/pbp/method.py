@@ -240,7 +240,8 @@ class _Member:
         mean, variance = outputs(self.state, self.inputs[:ROWS_TO_JUDGE], self.covariances)
         targets = self.targets[: len(mean)]
         fitted = Normal(mean, (variance + self.state.noise_variance).sqrt()).log_prob(targets)
-        constant = Normal(0.0, 1.0).log_prob(targets)
+        std = self.targets.std(0, correction=0)
+        constant = Normal(self.targets.mean(0), std.where(std > 0, 1.0)).log_prob(targets)
         return bool((_typical(fitted) > _typical(constant) - WORSE).all())
 
 

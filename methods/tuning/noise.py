@@ -67,11 +67,6 @@ def _log_posterior(
     return float(densities(errors, log_variance).sum()) + prior
 
 
-def log_likelihood(errors: Float64[Tensor, "draws rows outputs"], log_variance: float) -> float:
-    """Return the mean log density of rows under a mixture with this noise, in nats."""
-    return float(densities(errors, log_variance).mean())
-
-
 def densities(
     errors: Float64[Tensor, "draws rows outputs"], log_variance: float
 ) -> Float64[Tensor, " rows"]:

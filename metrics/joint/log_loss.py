@@ -74,4 +74,4 @@ def _mean_loss(
         joint = log_probs(part)
         losses.append(math.log(len(joint)) - joint.logsumexp(0))
     each = torch.cat(losses)
-    return torch.where(each.isposinf().any(), math.inf, each.mean())
+    return torch.where(each.isposinf().any() & ~each.isnan().any(), math.inf, each.mean())

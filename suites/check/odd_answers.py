@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from bnnbench.engine.records.record import has_converged
 from bnnbench.methods.base import InferenceDiverged, PackageMissing, Problem, Unsupported
 from bnnbench.suites.check.fits import explained
 from bnnbench.suites.check.odd_problems import ODD, Odd
@@ -53,13 +54,13 @@ def _answer(method: Any, problem: Problem, odd: Odd) -> tuple[State, str]:
         return ("refused", str(error)) if str(error) else ("fault", "Unsupported without a reason")
     except InferenceDiverged as error:
         return "marked", f"diverged: {error}"
-    except Exception as error:  # a method may raise anything
+    except (Exception, SystemExit) as error:  # a method may raise anything
         refused = _is_refusal(error, method)
         return ("refused", f"{error} (as ValueError)") if refused else ("fault", explained(error))
     return ("fine", "") if converged else ("marked", "did not converge")
 
 
-def _is_refusal(error: Exception, method: Any) -> bool:
+def _is_refusal(error: BaseException, method: Any) -> bool:
     """Return whether a method's own file raises a ValueError with a message, not as Unsupported."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     in_its_file = place.filename == sys.modules[type(method).__module__].__file__
@@ -71,4 +72,4 @@ def _converged(method: Any, problem: Problem, odd: Odd) -> bool:
     posterior = method.fit(problem, stream(1))
     inputs = odd.inputs(problem.train.inputs)
     require_sound(posterior.predict(inputs, stream(2)), problem, len(inputs))
-    return posterior.diagnostics.get("converged") != 0
+    return has_converged({name: float(v) for name, v in posterior.diagnostics.items()})

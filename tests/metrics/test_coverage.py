@@ -11,6 +11,7 @@ from torch import Tensor
 
 from bnnbench.methods.predictions.inversion import central_interval, quantile
 from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.methods.predictions.samples import SamplePredictive
 from bnnbench.methods.predictions.student import StudentPredictive
 from bnnbench.metrics.coverage import (
     calibration_curve,
@@ -255,3 +256,10 @@ def test_the_lower_tail_of_a_gaussian_has_all_its_digits():
     z = torch.tensor([[-1.0], [-8.0], [-8.4], [-20.0], [-37.0]], dtype=torch.float64)
     prediction = GaussianPredictive(torch.zeros(1, 5, 1), torch.ones(1, 5, 1))
     np.testing.assert_allclose(prediction.cdf(z), stats.norm.cdf(z), rtol=1e-11)
+
+
+def test_targets_beyond_all_samples_are_at_the_level_zero():
+    samples = torch.ones(50, 40, 1, dtype=torch.float64)
+    target = torch.tensor([0.0, 2.0]).repeat(20)[:, None].double()
+    curve = calibration_curve(SamplePredictive(samples), target)
+    assert float(curve.observed[0]) == 0.5

@@ -96,7 +96,8 @@ def _unchanged(
 ) -> Written | None:
     """Return the outcome of writing a report that need not be written again, or None."""
     report = built.reports.get(suite, {"digest": None})
-    if site is None or report["digest"] != digests[suite] or not built.is_whole(site, suite):
+    same = digests[suite] and report["digest"] == digests[suite]
+    if site is None or not same or not built.is_whole(site, suite):
         return None
     return Written.of(report["written"])
 

@@ -54,10 +54,11 @@ def checked(
         ("names of classes and files", lambda: submitted_checks.names(submitted)),
         ("runs of one method in one profile", lambda: submitted_checks.one_method(submitted)),
         ("exactly the runs of the profile", lambda: submitted_checks.protocol(submitted)),
+        ("every score of the profile", lambda: submitted_checks.complete(submitted)),
         ("the label", lambda: check_label(submitted, others)),
         (OF_CODE, lambda: submitted_checks.code(submitted)),
         (
-            "the data of the runs in the bundle",
+            OF_DATA,
             lambda: submitted_checks.same_data(submitted, others),
         ),
         ("data and targets of this machine", lambda: check_data(submitted)),
@@ -90,8 +91,9 @@ def _repeated(
     """Yield the outcome of re-running some of the runs; all, if they change a headline."""
     records = list(submitted.records)
     count = max(1, ceil_of(share, len(records)))
-    yield Finding(forgery.sentence(len(records), count))
-    if headlines := changed_by(records, others):
+    headlines = changed_by(records, others)
+    yield Finding(forgery.sentence(len(records), len(records) if headlines else count))
+    if headlines:
         more = f" and {len(headlines) - 1} more" * (len(headlines) > 1)
         yield Finding(f"every run is re-run, as a headline would change: {headlines[0]}{more}")
     chosen = records if headlines else rng.sample(records, count)

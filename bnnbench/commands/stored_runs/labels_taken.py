@@ -1,6 +1,5 @@
 """Labels of a bundle and of its suites, which no other method may use."""
 
-import unicodedata
 from collections.abc import Iterable, Mapping
 
 from bnnbench.commands.stored_runs.submitted import Refused, Submitted, declared_suite
@@ -8,18 +7,20 @@ from bnnbench.engine.declare.description import canonical_json, describe
 from bnnbench.engine.records.record import Record
 
 CURE = (
-    "give the class of the method another name, or an attribute `label` with another text, and run "
-    "it again"
+    "give the class of the method another name, or an attribute `label` with another text in "
+    "ASCII, and run it again"
 )
 
 
 def check_label(submitted: Submitted, others: Iterable[Record]) -> None:
     """Raise `Refused` if another method, or the same with other settings, has the label.
 
-    Labels are equal up to case, spaces and look-alike forms of characters. Other suites may use the
-    method with other settings, but not another class.
+    Labels are ASCII, which has no look-alikes, and equal up to case and spaces. Other suites may
+    use the method with other settings, but not another class.
     """
     first, keys = submitted.first, {record.key for record in submitted.records}
+    if not (first.method.isascii() and first.method.isprintable()):
+        raise Refused(f"the label {first.method!a} has characters that look like others: {CURE}")
     label, name = plain(first.method), _class_of(first.run.get("method"))
     _check_declared(submitted, label)
     for other in others:
@@ -56,8 +57,8 @@ def _check_declared(submitted: Submitted, label: str) -> None:
 
 
 def plain(label: str) -> str:
-    """Return a label without differences of case, spaces and forms of characters."""
-    return " ".join(unicodedata.normalize("NFKC", label).casefold().split())
+    """Return a label without differences of case and spaces."""
+    return " ".join(label.casefold().split())
 
 
 def _class_of(method: object) -> str:

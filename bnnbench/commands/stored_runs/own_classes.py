@@ -15,13 +15,17 @@ SECONDS = 3600.0
 
 
 def false_scores_apart(
-    store: Store, keys: Sequence[str], modules: Sequence[str], folder: Path
+    store: Store,
+    keys: Sequence[str],
+    modules: Sequence[str],
+    folder: Path,
+    complete: bool = False,
 ) -> dict[str, list[str]]:
     """Return key → phrases of `false_scores`, from a process that imports modules of a folder.
 
     Raises `NoAnswer` if it cannot import them or score the predictions.
     """
-    arguments = _here, str(store.folder.absolute()), list(keys), list(modules)
+    arguments = _here, str(store.folder.absolute()), list(keys), list(modules), complete
     phrases = answer(*arguments, folder=str(folder.absolute()), seconds=SECONDS)
     if not _is_answer(phrases, keys):
         raise NoAnswer("its module changed the process that scores it")
@@ -54,9 +58,9 @@ def _is_answer(phrases: object, keys: Sequence[str]) -> bool:
     )
 
 
-def _here(folder: str, keys: list[str], modules: list[str]) -> dict[str, list[str]]:
+def _here(folder: str, keys: list[str], modules: list[str], complete: bool) -> dict[str, list[str]]:
     for module in modules:
         import_module(module)
     store = Store(Path(folder))
     records = {key: store.read(key) for key in keys}
-    return {key: false_scores(store, record) for key, record in records.items() if record}
+    return {key: false_scores(store, record, complete) for key, record in records.items() if record}

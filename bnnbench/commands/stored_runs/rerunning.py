@@ -20,6 +20,9 @@ from bnnbench.methods import own_files
 LONGEST_RERUN = 600.0
 """Seconds that every re-run may take, however short the recorded fit."""
 
+MOST_SECONDS = 7 * 86_400.0
+"""Maximum seconds that a re-run may take because of its recorded fit."""
+
 ATTEMPTS = 3
 """Maximum number of re-runs of a run whose cost alone differs, as other programs may cause that."""
 
@@ -76,9 +79,8 @@ def _seconds_allowed(record: Record) -> float:
     cost = record.cost
     if cost is None:
         return LONGEST_RERUN
-    return LONGEST_RERUN + marks.FACTOR * (
-        cost.fitted_together * cost.fit_seconds + cost.predict_seconds + cost.compile_seconds
-    )
+    stated = cost.fitted_together * cost.fit_seconds + cost.predict_seconds
+    return LONGEST_RERUN + min(marks.FACTOR * stated, MOST_SECONDS)
 
 
 @contextmanager

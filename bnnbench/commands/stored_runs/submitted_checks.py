@@ -10,7 +10,9 @@ from bnnbench.commands.stored_runs.submitted import (
     check_names,
     code_digest,
 )
+from bnnbench.engine.declare.attacks import Attack
 from bnnbench.engine.declare.description import canonical_json, describe
+from bnnbench.engine.records.cost import COSTS
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.rebuilding import rebuilt
 from bnnbench.engine.workers.separate import NoAnswer, answer
@@ -37,9 +39,31 @@ def one_method(submitted: Submitted) -> None:
         raise Refused(counted(failed, "failed run"))
     if any(record.external is not None for record in records):
         raise Refused("predictions of another program, which cannot be made again here")
-    keys = {None, *(record.key for record in records)}
-    if any(record.cost and record.cost.fit_of not in keys for record in records):
-        raise Refused("a fit that is shared with a run that is not among them")
+    if any(record.cost and record.cost.fit_of for record in records):
+        raise Refused("a fit that is shared with another run, though no two of them could")
+    if any(value < 0 for record in records for value in _costs(record)):
+        raise Refused("a cost below 0")
+
+
+def _costs(record: Record) -> list[float]:
+    values = [] if record.cost is None else [record.cost.value(name) for name in COSTS]
+    return [value for value in values if value is not None]
+
+
+def complete(submitted: Submitted) -> None:
+    """Raise `Refused` if a completed run lacks a score that the suite declares, without a reason.
+
+    Only an attack that needs a gradient can leave a condition without scores.
+    """
+    for record in submitted.records:
+        outcome = record.outcome
+        for evaluation in submitted.suite.evaluations if outcome.status == "completed" else ():
+            name = evaluation.condition.name
+            if name in outcome.not_scored and isinstance(evaluation.condition, Attack):
+                continue
+            given = {**outcome.scores.get(name, {}), **outcome.unanswered.get(name, {})}
+            if lacking := [metric for metric in evaluation.metrics if metric not in given]:
+                raise Refused(f"{record.key} has no {lacking[0]} under {name}, and no reason")
 
 
 def protocol(submitted: Submitted) -> None:

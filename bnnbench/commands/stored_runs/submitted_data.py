@@ -82,7 +82,7 @@ def check_scores(submitted: Submitted) -> None:
         if modules:
             of_its_class.append(record.key)
         else:
-            _refuse_false(record.key, false_scores(submitted.store, record))
+            _refuse_false(record.key, false_scores(submitted.store, record, complete=True))
     for key, phrases in _scored_apart(submitted, of_its_class).items():
         _refuse_false(key, phrases)
 
@@ -96,6 +96,8 @@ def _scored_apart(submitted: Submitted, keys: list[str]) -> Mapping[str, list[st
     if not keys:
         return {}
     try:
-        return false_scores_apart(submitted.store, keys, submitted.modules, submitted.code)
+        return false_scores_apart(
+            submitted.store, keys, submitted.modules, submitted.code, complete=True
+        )
     except NoAnswer as error:
         raise Refused(f"its own class of predictions cannot be scored: {error}") from error

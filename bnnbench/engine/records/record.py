@@ -44,6 +44,15 @@ class Identity:
     that of the scoring."""
 
 
+def has_converged(diagnostics: Mapping[str, float]) -> bool:
+    """Return False if a fit reports that it did not converge.
+
+    NaN and infinities do not say that it converged.
+    """
+    reported = diagnostics.get("converged", 1.0)
+    return math.isfinite(reported) and reported > 0
+
+
 @dataclass(frozen=True)
 class Outcome:
     """The results of a run, or its error."""
@@ -83,12 +92,8 @@ class Outcome:
 
     @property
     def unconverged(self) -> bool:
-        """True if the fit reports that it did not converge.
-
-        NaN and infinities do not say that it converged.
-        """
-        reported = self.diagnostics.get("converged", 1.0)
-        return not (math.isfinite(reported) and reported > 0)
+        """True if the fit reports that it did not converge."""
+        return not has_converged(self.diagnostics)
 
     @property
     def last_line(self) -> str:

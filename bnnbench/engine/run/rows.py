@@ -174,9 +174,10 @@ class ServedRows:
     def __init__(self, ask: Callable[..., Any], deliver: Callable[[Sequence[State]], None]) -> None:
         self._ask, self._deliver = ask, deliver
         self._runs: Sequence[Run] = ()
-        shared: dict[int, Dataset] = {}
         first: list[Dataset] = ask("training")
-        self._first = [shared.setdefault(id(data), _fixed(data)) for data in first]
+        shared = {id(data): data for data in first}
+        fixed_once = {key: _fixed(data) for key, data in shared.items()}
+        self._first = [fixed_once[id(data)] for data in first]
 
     def load(self, runs: Sequence[Run]) -> list[Loaded]:
         self._runs = runs

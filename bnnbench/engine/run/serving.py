@@ -83,6 +83,8 @@ class Session:
         run = self._task.runs[number]
         if run.acquisition is None:
             raise Refused("a question about the pool of a run without acquisitions")
+        if len(self._acquired[number]) >= run.acquisition.rounds * run.acquisition.batch:
+            raise Refused("a question about the pool after the last acquisition")
         return choices(run, self._acquired[number])
 
     def _pool(self, number: int, rows: list[object]) -> Tensor:
@@ -99,8 +101,6 @@ class Session:
         candidates = set(self._candidates(number).tolist())
         assert run.acquisition is not None
         new = acquired[len(before) :]
-        if len(before) >= run.acquisition.rounds * run.acquisition.batch:
-            raise Refused("an acquisition after the last")
         if acquired[: len(before)] != before or len(set(new)) != len(new) != 0:
             raise Refused("an acquisition that does not continue those before it")
         if len(new) != run.acquisition.batch or not set(new) <= candidates:

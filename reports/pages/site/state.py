@@ -42,12 +42,17 @@ class Inputs:
     def digest_of(self, places: Sequence[Path], *more: object) -> str:
         """Return the digest of a report made from these folders, or files, of the sources.
 
-        `more` is whatever else it depends on; only its text counts.
+        `more` is whatever else it depends on; only its text counts. Returns "" if a place has no
+        file, which is the case for a second name of a folder.
         """
-        starts = tuple(f"{place.absolute()}{end}" for place in places for end in ("/", " "))
-        every = (f"{file} {sha256}" for file, sha256 in self.sources.items())
-        chosen = [text for text in every if text.startswith(starts)]
-        return _digest([self.rest, *map(str, (places, *more)), *chosen])
+        parts = [self.rest, *map(str, (places, *more))]
+        for place in places:
+            starts = f"{place.absolute()}/", f"{place.absolute()} "
+            every = (f"{file} {sha256}" for file, sha256 in self.sources.items())
+            if not (chosen := [text for text in every if text.startswith(starts)]):
+                return ""
+            parts += chosen
+        return _digest(parts)
 
 
 def inputs(sources: Iterable[Path], options: Iterable[str]) -> Inputs:
@@ -95,7 +100,11 @@ def read(site: Path) -> State:
     except (OSError, ValueError, TypeError):
         return NOT_BUILT
     parts = (state.files, state.reports)
-    return state if all(isinstance(part, dict) for part in parts) else NOT_BUILT
+    if not all(isinstance(part, dict) for part in parts):
+        return NOT_BUILT
+    entries = state.reports.values()
+    whole = all(isinstance(one, dict) and {"digest", "written"} <= one.keys() for one in entries)
+    return state if whole else NOT_BUILT
 
 
 def _with_tuples(plain: Any) -> Any:

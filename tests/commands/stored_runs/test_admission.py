@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,33 @@ def better_score(altered, first, store):
     altered.write(changed(first, scores=scores), store.packed(first.key))
 
 
+def fewer_scores(altered, first, store):
+    clean = dict(first.outcome.scores["clean"])
+    clean.popitem()
+    scores = {**first.outcome.scores, "clean": clean}
+    altered.write(changed(first, scores=scores), store.packed(first.key))
+
+
+def no_condition(altered, first, store):
+    altered.write(changed(first, scores={}), store.packed(first.key))
+
+
+def false_reason(altered, first, store):
+    clean = dict(first.outcome.scores["clean"])
+    name, _ = clean.popitem()
+    reasons = {**first.outcome.unanswered.get("clean", {}), name: "it has none"}
+    outcome = {
+        "scores": {**first.outcome.scores, "clean": clean},
+        "unanswered": {**first.outcome.unanswered, "clean": reasons},
+    }
+    altered.write(changed(first, **outcome), store.packed(first.key))
+
+
+def negative_cost(altered, first, store):
+    cost = replace(first.cost, fit_joules=-1.0)
+    altered.write(changed(first, cost=cost), store.packed(first.key))
+
+
 def better_predictions(altered, first, store):
     """Write predictions that are surer of every label than the method's, with their true scores."""
     from bnnbench.engine.run.score import score
@@ -153,6 +181,10 @@ def other_data(altered, first, store):
     [
         (better_score, "false"),
         (better_predictions, "differ"),
+        (fewer_scores, "and no reason"),
+        (no_condition, "and no reason"),
+        (false_reason, "is left out"),
+        (negative_cost, "a cost below 0"),
         (no_run, "1 of"),
         (other_code, "other code"),
         (other_data, "other data"),

@@ -121,7 +121,10 @@ IVON = {"type": "ivon", "epochs": 3}
         ("Mine", held("Mine", IVON), "belongs to ivon in the bundle"),
         ("Mine", held("Mine", IVON, "yacht", "toy"), "belongs to ivon"),
         ("Mine", held(" mINE ", IVON), "belongs to ivon"),
-        ("Ｍine", held("Mine", IVON), "belongs to ivon"),
+        *(
+            (label, held("Mine", MINE), "look like others")
+            for label in ("\uff2dine", "\u041cine", "Mine\u200b", "Mine\x07")
+        ),
         ("Mine", held("Mine", {**MINE, "width": 4}), "with other settings in the bundle"),
         ("Mine", held("Mine", {"type": "tuned", "method": IVON}), "belongs to ivon"),
         ("Mine", held("Mine", MINE), None),

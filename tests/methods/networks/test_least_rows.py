@@ -42,6 +42,21 @@ METHODS = (
     Swag(Descent(epochs=4, batch_size=16, heteroscedastic=False), draws=2),
     Ivon(epochs=2, batch_size=16, draws=2),
 )
+
+
+class Squeezed(nn.Module):
+    """A module that loses the dimension of the rows for one row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Linear(4, 20), nn.Linear(20, 1)
+        self.first, self.last = self.layers
+
+    def forward(self, inputs):
+        hidden = self.first(inputs).squeeze(0)
+        return self.last(hidden[:, torch.arange(20)])
+
+
 FROZEN = (TorchModule(own, outputs=1, frozen=("*", "!4.*")),)
 LAYER_NORM = (TorchModule(own, outputs=1, arguments={"norm": "layer"}),)
 
@@ -57,6 +72,7 @@ LAYER_NORM = (TorchModule(own, outputs=1, arguments={"norm": "layer"}),)
         ((Conv2d(2, 3), AnalyticNorm(), Flatten(), Linear(1)), (1, 3, 3), 1),
         (OWN, (4,), 2),
         (FROZEN, (4,), 1),
+        ((TorchModule(Squeezed, outputs=1),), (4,), 2),
         (LAYER_NORM, (4,), 1),
     ],
 )

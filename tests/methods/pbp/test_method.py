@@ -17,6 +17,7 @@ from bnnbench.methods.base import InferenceDiverged, Problem, Unsupported
 from bnnbench.methods.fitting import progress
 from bnnbench.methods.networks.architectures import Conv2d, Flatten, Linear, ReLU, Tanh
 from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.methods.networks.priors import FixedPrecision
 from bnnbench.methods.pbp.method import Pbp
 from tests.methods.pbp.states import flat, random_state, take
 from tests.methods.problems import classification, exact_posterior, regression, stream, streams
@@ -301,6 +302,19 @@ def test_an_outlier_that_dominates_is_survived_or_marked():
         converged.append(posterior.diagnostics["converged"])
         assert log_prob > constant - 1 or converged[-1] == 0
     assert 0 in converged
+
+
+def test_a_fit_in_the_targets_unit_is_compared_with_their_own_constant():
+    plain = regression(rows=60, noise_std=None)
+    targets = 0.01 * plain.train.targets
+    problem = dataclasses.replace(
+        plain, train=Split(plain.train.inputs, targets), prior=FixedPrecision(1.0)
+    )
+    posterior = Pbp(epochs=5).fit(problem, stream(1))
+    log_prob = posterior.predict(plain.train.inputs, stream(0)).log_prob(targets).mean()
+    constant = norm.logpdf(targets, targets.mean(), targets.std(correction=0)).mean()
+    assert log_prob < constant - 1
+    assert posterior.diagnostics["converged"] == 0
 
 
 def test_a_filter_that_rejects_its_updates_has_not_converged():

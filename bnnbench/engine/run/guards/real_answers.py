@@ -110,7 +110,8 @@ class RealAnswers:
 
     def _ask(self, name: str, numbers: Tensor) -> Tensor:
         """Return the answers of the rows to arrays of numbers, `arrays rows outputs`."""
-        asked = self.all_targets.repeat(len(numbers), 1, 1)
+        count = len(self.all_targets)  # the other rows are asked about targets of any rows
+        asked = self.all_targets[torch.randint(count, (len(numbers), count), generator=self.rng)]
         asked[:, self.rows] = numbers
         if many := getattr(self.prediction, "many", None):
             answers = many(name, asked)

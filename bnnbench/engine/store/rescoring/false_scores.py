@@ -15,8 +15,11 @@ ROUNDING = 1e-4
 """Tolerance for relative differences between processors and libraries."""
 
 
-def false_scores(store: Store, record: Record) -> list[str]:
+def false_scores(store: Store, record: Record, complete: bool = False) -> list[str]:
     """Return a phrase for each score that differs from the score of the stored predictions.
+
+    If scores are to be `complete`, there is one also for each that the record leaves unanswered
+    though the predictions have it.
 
     Not checked: scores of probes and attacks, which need the posterior, and of earlier rounds of
     active learning, stored as summaries if at all. Raises `NotImported` if the predictions are of a
@@ -25,7 +28,7 @@ def false_scores(store: Store, record: Record) -> list[str]:
     """
     predictions = store.predictions(record.key) if record.outcome.predictions_sha256 else {}
     try:
-        computed = _computed(record, predictions)
+        computed = _computed(record, predictions, complete)
         for truth in named_truths(record, store) if predictions else ():
             for condition, values in truth.scores(record, store)[0].items():
                 computed[condition] = {**computed.get(condition, {}), **values}
@@ -33,7 +36,7 @@ def false_scores(store: Store, record: Record) -> list[str]:
         return [f"its predictions cannot be scored: {error!r}"]
     return [
         *_without_predictions(record, predictions),
-        *_differences(record, computed),
+        *_differences(record, computed, complete),
         *_false_choice(record),
     ]
 
@@ -65,12 +68,16 @@ def _false_choice(record: Record) -> Iterator[str]:
             yield f"its {path} is not that of trial {trial}"
 
 
-def _computed(record: Record, predictions: Predictions) -> dict[str, Mapping[str, float | None]]:
+def _computed(
+    record: Record, predictions: Predictions, complete: bool
+) -> dict[str, Mapping[str, float | None]]:
     """Return condition → metric → value; None if the predictions do not support the metric."""
     computed: dict[str, Mapping[str, float | None]] = {}
     for condition, (prediction, targets) in predictions.items():
         if not (_is_earlier_round(record, condition) and hasattr(prediction, "summary")):
-            names = [name for name in record.outcome.scores.get(condition, {}) if name in METRICS]
+            asked = dict(record.outcome.scores.get(condition, {}))
+            asked |= dict.fromkeys(record.outcome.unanswered.get(condition, {}) if complete else ())
+            names = [name for name in asked if name in METRICS]
             scores = score(prediction, targets, names, record.circumstances.target)
             computed[condition] = {**dict.fromkeys(scores.unanswered), **scores.values}
     return computed
@@ -84,13 +91,15 @@ def _without_predictions(record: Record, predictions: Predictions) -> Iterator[s
 
 
 def _differences(
-    record: Record, computed: Mapping[str, Mapping[str, float | None]]
+    record: Record, computed: Mapping[str, Mapping[str, float | None]], complete: bool
 ) -> Iterator[str]:
     for condition, values in computed.items():
         for name, value in values.items():
             recorded = record.outcome.scores.get(condition, {}).get(name)
             if recorded is not None and not _close(recorded, value):
                 yield f"{name} under {condition} is {recorded:.6g} and not {_text(value)}"
+            elif recorded is None and complete and value is not None:
+                yield f"{name} under {condition} is left out and is {_text(value)}"
 
 
 def _close(recorded: float, value: float | None) -> bool:

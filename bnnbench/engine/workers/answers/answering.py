@@ -9,6 +9,7 @@ import inspect
 import os
 import signal
 import socket
+import sys
 import traceback
 from collections.abc import Mapping
 from multiprocessing.connection import wait
@@ -27,6 +28,8 @@ from bnnbench.engine.workers.answers.questions import (
     with_arrays,
 )
 from bnnbench.engine.workers.channel import Channel, Plain
+from bnnbench.methods.base import InferenceDiverged
+from bnnbench.methods.predictions.base import CannotAnswer
 
 MOST_FILES = 2**16
 """Numbers of open files are below this."""
@@ -46,7 +49,11 @@ class Nursery:
         """Return a channel to a new process that answers questions."""
         ours, theirs = Channel.pair()
         with theirs.socket:
-            socket.send_fds(self._control, [b"n"], [theirs.fileno()])
+            try:
+                socket.send_fds(self._control, [b"n"], [theirs.fileno()])
+            except OSError:  # it was killed, and cannot be forked again from a process with data
+                print("the process of third-party classes has ended", file=sys.stderr, flush=True)
+                os._exit(1)
         return ours
 
 
@@ -97,9 +104,12 @@ def _answer(objects: list[Any], asked: Plain) -> Plain:
             return _encoded(objects, torch.stack([tensor_of(function(n)) for n in arguments[1]]))
         value = getattr(objects[subject], name)
         return _encoded(objects, value(*arguments) if name in (*CALLS, "pack") else value)
-    except AttributeError as reason:
-        return Plain({"cannot": str(reason)})
+    except InferenceDiverged as reason:
+        return Plain({"diverged": str(reason)})
     except Exception as error:
+        absent = AttributeError if name in PROPERTIES else CannotAnswer
+        if isinstance(error, absent):
+            return Plain({"cannot": str(error)})
         return Plain({"error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()})
 
 

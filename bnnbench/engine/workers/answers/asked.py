@@ -31,6 +31,9 @@ from bnnbench.methods.predictions.base import CannotAnswer
 DECOYS = 3
 """Number of decoys of each point and question."""
 
+DENSITIES = ("log_prob", "draw_log_probs")
+"""Answers that decide scores, of which there are few."""
+
 ASKED_AGAIN = 40
 """Number of answers that a second process must repeat."""
 
@@ -55,6 +58,7 @@ class Answering:
     """How each object came about: the arguments of the question whose answer it was."""
     _sample: list[tuple[tuple[Any, ...], Plain]] = field(default_factory=list)
     _count: int = 0
+    _scored: list[tuple[tuple[Any, ...], Plain]] = field(default_factory=list)
 
     def open(self) -> "Asked":
         """Return the prediction with the arrays."""
@@ -63,14 +67,20 @@ class Answering:
         unpacking = ("unpack", 0, self.path, *names, *(self.arrays[name] for name in names))
         return self._made(unpacking, self._sent(self._channel, unpacking))
 
-    def ask(self, name: str, subject: int, *arguments: Any) -> Any:
-        """Return an answer. Raises `CannotAnswer`, `ClassFailed` and `Malformed`."""
+    def ask(self, name: str, subject: int, *arguments: Any, scored: bool = False) -> Any:
+        """Return an answer; one that is `scored` is certain to be asked for again.
+
+        Raises `CannotAnswer`, `InferenceDiverged`, `ClassFailed` and `Malformed`.
+        """
         assert self._channel
         asked = name, subject, *arguments
         reply = self._sent(self._channel, asked)
         if isinstance(reply.content, Mapping) and "object" in reply.content:
             return self._made(asked, reply)
-        self._remember(asked, reply)
+        if scored:
+            self._scored.append((asked, reply))
+        else:
+            self._remember(asked, reply)
         return _decoded(reply)
 
     def _remember(self, asked: tuple[Any, ...], reply: Plain) -> None:
@@ -88,13 +98,16 @@ class Answering:
             self._channel.close()
 
     def repeat(self) -> None:
-        """Raise `AnswersDiffer` unless a fresh process repeats a random sample of the answers."""
+        """Raise `AnswersDiffer` unless a fresh process repeats the scored answers and a sample.
+
+        The scored ones come first, so that nothing can be learned before them.
+        """
         again = self.born()
         try:
             for origin in self._objects:
                 self._sent(again, origin)
             secrets.SystemRandom().shuffle(self._sample)
-            for asked, reply in self._sample:
+            for asked, reply in (*self._scored, *self._sample):
                 if not _alike(self._sent(again, asked), reply):
                     raise AnswersDiffer(
                         f"{self.path}.{asked[0]} gave two answers to one question: a prediction "
@@ -155,13 +168,13 @@ class Asked:
             answered = self._process.ask(name, self._number, *arguments)
             return tuple(answered.values()) if isinstance(answered, dict) else answered
         (numbers,) = arguments
-        return self.many(name, numbers[None])[0]
+        return self.many(name, numbers[None], scored=name in DENSITIES)[0]
 
-    def many(self, name: str, numbers: Tensor) -> Tensor:
+    def many(self, name: str, numbers: Tensor, scored: bool = False) -> Tensor:
         """Return the answers to several arrays of numbers, stacked in the first dimension."""
         hidden, places = self._hidden(numbers)
         asked = hidden.flatten(0, 1)
-        answers = self._process.ask("each", self._number, name, asked)
+        answers = self._process.ask("each", self._number, name, asked, scored=scored)
         axis = 1 + OF_TARGETS[name]
         if not isinstance(answers, Tensor) or answers.shape[:1] + answers.shape[
             axis : axis + 1
@@ -225,6 +238,8 @@ def _decoded(reply: Plain) -> Any:
         raise Malformed("an answer of another form")
     if "cannot" in content:
         raise CannotAnswer(str(content["cannot"]))
+    if "diverged" in content:
+        raise InferenceDiverged(str(content["diverged"]))
     if "error" in content:
         raise ClassFailed(f"{content['error']}\n{content.get('trace')}")
     if "array" in content:
