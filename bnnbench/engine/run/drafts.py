@@ -19,7 +19,7 @@ from bnnbench.engine.declare.grid import Evaluation, Run
 from bnnbench.engine.records.record import Outcome, Record
 from bnnbench.engine.run.attacking import needs_targets
 from bnnbench.engine.run.error_texts import message, place, traceback_of
-from bnnbench.engine.run.guards.validation import check_prediction, check_scores
+from bnnbench.engine.run.guards.validation import check_fields, check_prediction, check_scores
 from bnnbench.engine.run.measuring.fingerprint import fingerprint, fingerprint_of_data
 from bnnbench.engine.run.packing import Predictions, pack, stored_of_earlier_rounds, unpack
 from bnnbench.engine.run.rows import data_of
@@ -185,6 +185,7 @@ def _score(
     targets = evaluation.condition.select(rows).targets
     if rows.target and first.target and rows.target != first.target:
         targets = evaluation.condition.select(first).targets
+    check_fields(prediction)
     check_prediction(prediction, targets, rows.columns, name)
     scale = dataclasses.asdict(first.target) if first.target else None
     scores = score(prediction, targets, evaluation.metrics, scale)

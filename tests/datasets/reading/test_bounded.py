@@ -152,6 +152,33 @@ def test_a_parquet_file_of_equal_rows_is_refused(tmp_path):
         read(str(file))
 
 
+def test_a_long_text_is_not_unpacked_once_for_each_row(tmp_path, monkeypatch):
+    file = tmp_path / "mine.parquet"
+    column = pyarrow.DictionaryArray.from_arrays(
+        pyarrow.array(np.zeros(8192, np.int32)), pyarrow.array(["x" * 2**17])
+    )
+    table = pyarrow.table({"a": column})
+    pyarrow.parquet.write_table(table, file, compression="zstd")
+    most = []
+    batches = pyarrow.parquet.ParquetFile.iter_batches
+
+    def spied(self, rows, *rest):
+        most.append(rows)
+        return batches(self, rows, *rest)
+
+    monkeypatch.setattr(pyarrow.parquet.ParquetFile, "iter_batches", spied)
+    with pytest.raises(BadTable, match="more than the limit"):
+        read(str(file))
+    assert most[0] * 2**17 <= bounded.limit_of(file.stat().st_size)
+
+
+@pytest.mark.parametrize("shape", [(0, 20_000_000), (0, 3), (3, 0)])
+def test_inputs_without_a_number_are_refused(tmp_path, shape):
+    np.savez(tmp_path / "mine.npz", inputs=np.zeros(shape), targets=np.zeros(shape[0]))
+    with pytest.raises(BadTable, match="one or more of both"):
+        read(str(tmp_path / "mine.npz"))
+
+
 def test_an_xz_file_that_needs_a_large_dictionary_is_refused(monkeypatch):
     monkeypatch.setattr(bounded, "MEMORY", 2**20)
     content = lzma.compress(b"x", preset=6)

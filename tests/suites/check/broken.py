@@ -1,5 +1,6 @@
 """A valid method, and ways to break it."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -265,9 +266,18 @@ def fit_with_a_spread(self, problem, rng):
     return self.posterior(posterior.slopes, posterior.shift / problem.train.targets.std())
 
 
-def fit_that_does_not_converge(self, problem, rng):
-    posterior = Line.fit(self, problem, rng)
-    return LinePosterior(posterior.slopes, posterior.shift, {"converged": 0.0})
+def fit_that_ends_in(converged):
+    def fit(self, problem, rng):
+        posterior = Line.fit(self, problem, rng)
+        return LinePosterior(posterior.slopes, posterior.shift, {"converged": converged})
+
+    return fit
+
+
+def fit_that_exits(self, problem, rng):
+    if len(problem.train) < 10:
+        sys.exit(0)
+    return Line.fit(self, problem, rng)
 
 
 def fit_refusing(message):

@@ -1,5 +1,6 @@
 """Answers to odd problems are told apart, and every odd problem is odd."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -17,7 +18,8 @@ from tests.suites.check.broken import (
     Line,
     broken,
     fit_refusing,
-    fit_that_does_not_converge,
+    fit_that_ends_in,
+    fit_that_exits,
     fit_with_a_spread,
     predict_classes,
     predict_for_points,
@@ -44,10 +46,15 @@ def test_a_sound_method_answers_all():
         (broken(fit=fit_refusing("needed 10 rows")), "refused", {"few rows", "one row"}),
         (broken(fit=fit_refusing("")), "fault", {"few rows", "one row"}),
         (predicting(predict=predict_for_points), "fault", {"no rows to predict"}),
-        (broken(fit=fit_that_does_not_converge), "marked", {*states(Line())}),
+        (broken(fit=fit_that_ends_in(0.0)), "marked", {*states(Line())}),
+        (broken(fit=fit_that_ends_in(math.nan)), "marked", {*states(Line())}),
+        (broken(fit=fit_that_exits), "fault", {"few rows", "one row"}),
         (predicting(predict=predict_classes), "fault", {*states(Line())}),
     ],
-    ids=["spread", "refusal", "silent refusal", "no points", "unconverged", "classes"],
+    ids=[
+        *("spread", "refusal", "silent refusal", "no points", "unconverged", "nan", "exit"),
+        "classes",
+    ],
 )
 def test_each_state_is_told_with_its_problems(method, state, problems):
     assert {name for name, found in states(method).items() if found == state} == problems

@@ -111,9 +111,11 @@ def _check_answer(
 
 
 def _check_probabilities(prediction: HasProbabilities) -> None:
-    log_sum = prediction.mixture_log_probs.logsumexp(1)
+    """Raise an error unless the probabilities of every point sum to 1, of each draw if known."""
+    each = getattr(prediction, "log_probs", prediction.mixture_log_probs)
+    log_sum = each.logsumexp(-1)
     if not torch.all(log_sum.abs() <= PROBABILITY_TOLERANCE):
-        worst = float(log_sum[log_sum.abs().argmax()].exp())
+        worst = float(log_sum.flatten()[log_sum.abs().argmax()].exp())
         raise ValueError(
             f"predicted class probabilities sum to {worst:.4g}, not to 1: are these logits? "
             "CategoricalPredictive takes log probabilities, as log_softmax gives"

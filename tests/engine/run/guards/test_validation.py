@@ -38,3 +38,10 @@ def test_a_limit_of_a_score_is_a_result_and_others_are_divergence():
             check_scores({name: score}, "clean")
     with pytest.raises(InferenceDiverged, match=r"rmse is 6\.81e\+38"):
         check_scores({"rmse": 2 * LARGEST}, "clean")
+
+
+def test_the_probabilities_of_each_draw_sum_to_1():
+    draws = torch.tensor([2.0, 1e-30]).log()[:, None, None] - math.log(2)
+    prediction = CategoricalPredictive(draws.expand(2, 5, 2))
+    with pytest.raises(ValueError, match="probabilities sum to"):
+        check(prediction, 5, 2)

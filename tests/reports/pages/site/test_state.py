@@ -147,6 +147,13 @@ class TestReports:
         keep(tmp_path / "mnist", [record("AdamW", seed=7)])
         assert digest() != before
 
+    def test_of_a_second_name_of_a_folder_nothing_is_known(self, tmp_path):
+        keep(tmp_path / "cifar10", RUNS)
+        (tmp_path / "later").symlink_to(tmp_path / "cifar10")
+        inputs = state.inputs([tmp_path], [])
+        assert inputs.digest_of([tmp_path / "later"]) == ""
+        assert inputs.digest_of([tmp_path / "cifar10"]) != ""
+
     def test_damage_is_named_though_the_report_stays(self, built, tmp_path, capsys):
         key = RUNS[0].key
         (tmp_path / "results" / "mnist" / "runs" / key / "record.json").write_text("{}")
