@@ -47,11 +47,11 @@ class Inputs:
         """
         parts = [self.rest, *map(str, (places, *more))]
         for place in places:
-            starts = f"{place.absolute()}/", f"{place.absolute()} "
-            every = (f"{file} {sha256}" for file, sha256 in self.sources.items())
-            if not (chosen := [text for text in every if text.startswith(starts)]):
+            place = place.absolute()
+            files = [file for file in self.sources if file.is_relative_to(place)]
+            if not files:
                 return ""
-            parts += chosen
+            parts += (f"{file} {self.sources[file]}" for file in files)
         return _digest(parts)
 
 
