@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import torch
 
+from bnnbench.methods.base import InferenceDiverged
 from bnnbench.methods.predictions.base import CannotAnswer
 
 
@@ -104,8 +105,14 @@ class Raising(Normal):
         raise ZeroDivisionError("its own error")
 
 
+class Diverging(Normal):
+    def log_prob(self, target):
+        raise InferenceDiverged("its spread has no bound")
+
+
 CLASSES = {
-    kind.__name__: kind for kind in (Normal, Boastful, Unscaled, Peeping, Remembering, Raising)
+    kind.__name__: kind
+    for kind in (Normal, Boastful, Unscaled, Peeping, Remembering, Raising, Diverging)
 }
 
 

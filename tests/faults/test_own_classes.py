@@ -48,6 +48,13 @@ def test_a_false_answer_fails_the_run_and_says_which(kind, said, isolate):
     assert said in record(outcome).outcome.error
 
 
+@pytest.mark.parametrize("isolate", [True, False])
+def test_a_class_that_diverges_has_diverged(isolate):
+    (outcome,) = results("serial", told("Diverging"), isolate=isolate)
+    assert record(outcome).outcome.status == "diverged"
+    assert "its spread has no bound" in record(outcome).outcome.error
+
+
 def test_a_class_finds_no_targets_where_it_is_asked():
     apart, honest = results("serial", told("Peeping", ["rmse"]), told("Normal", ["rmse"]))
     assert record(apart).outcome.scores == record(honest).outcome.scores

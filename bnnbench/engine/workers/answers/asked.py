@@ -25,6 +25,7 @@ from bnnbench.engine.workers.answers.questions import (
     question,
 )
 from bnnbench.engine.workers.channel import Channel, Malformed, Plain
+from bnnbench.methods.base import InferenceDiverged
 from bnnbench.methods.predictions import PREDICTIVES
 from bnnbench.methods.predictions.base import CannotAnswer
 
