@@ -48,6 +48,9 @@ KINDS: Mapping[str, str] = {
     "first_rows": "bnnbench.datasets.conditions.first:First",
     "inside": "bnnbench.datasets.conditions.inside:Inside",
     "out_of_distribution": "bnnbench.datasets.conditions.out_of_distribution:OutOfDistribution",
+    "features_out_of_distribution": (
+        "bnnbench.datasets.conditions.out_of_distribution:FeaturesOutOfDistribution"
+    ),
     "rotated": "bnnbench.datasets.conditions.rotated:Rotated",
     "rotated_to_nearest": "bnnbench.datasets.conditions.rotated:RotatedToNearest",
     "acquired": "bnnbench.datasets.conditions.acquired:Acquired",

@@ -1,56 +1,87 @@
-"""Heads on frozen features: features computed once, then any method for the last layers."""
+"""A trained network with a new head: features computed once, then any method for the layers after.
+
+The features come from `datasets.cuts.backbone`, and heads learn from 2,000 images that it has not
+seen. Images of other classes go through the same network to be detected.
+"""
+
+from dataclasses import replace
 
 from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.datasets.conditions.out_of_distribution import FeaturesOutOfDistribution
 from bnnbench.datasets.cuts.features import Features
+from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.official.cifar100 import Cifar100
+from bnnbench.datasets.official.svhn import Svhn
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Suite
-from bnnbench.methods.adamw import AdamW
-from bnnbench.methods.ciber.method import Ciber
+from bnnbench.methods.belief_matching import BeliefMatching
 from bnnbench.methods.ensemble import Ensemble
-from bnnbench.methods.ivon import Ivon
-from bnnbench.methods.laplace.kfac import Kfac
-from bnnbench.methods.laplace.method import Laplace
-from bnnbench.methods.laplace.structures import Full
-from bnnbench.methods.marginal import Marginal
-from bnnbench.methods.mc_dropout import McDropout
-from bnnbench.methods.message_passing.method import MessagePassing
-from bnnbench.methods.mfvi import Mfvi
+from bnnbench.methods.hmc.method import Hmc
+from bnnbench.methods.libraries.sklearn_boosting import SklearnBoosting
+from bnnbench.methods.libraries.sklearn_forest import SklearnForest
 from bnnbench.methods.networks.catalogue import mlp
-from bnnbench.methods.pbp.method import Pbp
-from bnnbench.methods.trajectory.collector import Descent
-from bnnbench.methods.trajectory.schedules import HighThenLow
-from bnnbench.methods.trajectory.swag import Swag
-from bnnbench.metrics import CLASSIFICATION, JOINT
+from bnnbench.methods.trajectory.cyclical_sgld import CyclicalSgld
+from bnnbench.methods.tuning.method import Tuned
+from bnnbench.metrics import CLASSIFICATION, JOINT, OUT_OF_DISTRIBUTION
+from bnnbench.suites.uci_classification.settings import ADAMW, METHODS
+from bnnbench.suites.uci_classification.tuned import TEMPERED, TUNED, TUNED_QUICK
 
-# No setting was searched: rates and epochs come from the quick profile of the CIFAR-10 suite, or
-# are defaults.
-ADAMW = AdamW(learning_rate=3e-3, weight_decay=1e-2, epochs=15, batch_size=50)
-TRAJECTORY = Descent(learning_rate=0.03, epochs=15, batch_size=50, schedule=HighThenLow(0.5))
-
-QUICK = Suite(
-    name="features",
-    title="Frozen features of CIFAR-10: any head by any method",
-    profile="quick",
-    cases=(
-        Case(Features(), mlp([], 10), "linear head", "CIFAR-10, features, a linear head"),
-        Case(Features(), mlp([32], 10), "hidden layer", "CIFAR-10, features, 32 hidden units"),
-    ),
-    methods={
-        "Class frequency": Marginal(),
-        "AdamW": ADAMW,
-        "Ensemble": Ensemble(size=5, member=ADAMW),
-        "MC dropout": McDropout(rate=0.1, draws=16, training=ADAMW, where="every"),
-        "MFVI": Mfvi(learning_rate=1e-2, epochs=15, batch_size=50, draws=16),
-        "IVON": Ivon(learning_rate=0.1, initial_hessian=30.0, epochs=15, batch_size=50, draws=16),
-        "SWAG": Swag(TRAJECTORY, draws=16),
-        "CIBER": Ciber(TRAJECTORY, samples=None),
-        "KFAC": Laplace(ADAMW, Kfac()),
-        "Laplace last layer": Laplace(ADAMW, Full("last")),
-        "PBP": Pbp(epochs=5),
-        "Message passing": MessagePassing(iterations=(1,) * 5),
-    },
-    evaluations=(Evaluation(Clean(), (*CLASSIFICATION, *JOINT)),),
-    seeds=3,
+SHIPPED = (
+    *("Class frequency", "AdamW", "AdamW (tempered)", "Ensemble", "MC dropout", "MFVI", "IVON"),
+    *("SWAG", "CIBER (last)", "Laplace KFAC", "Laplace last layer", "PBP", "MP"),
 )
 
-SUITES = {"quick": QUICK}
+
+def _cases(test: int) -> tuple[Case, ...]:
+    return tuple(
+        Case(Features(test=test), mlp(hidden, 10), name, f"CIFAR-10, features, {title}")
+        for hidden, name, title in (
+            ([], "linear head", "a linear head"),
+            ([50], "hidden layer", "50 hidden units"),
+        )
+    )
+
+
+# Settings are those of the classification of tables, and none was searched on these features.
+QUICK = Suite(
+    name="features",
+    title="A trained network with a new head: CIFAR-10, features of a convolutional network",
+    profile="quick",
+    cases=_cases(2000),
+    methods={label: METHODS[label] for label in SHIPPED},
+    evaluations=(
+        Evaluation(Clean(), (*CLASSIFICATION, *JOINT)),
+        Evaluation(FeaturesOutOfDistribution(Limited(Cifar100(), test=1000)), OUT_OF_DISTRIBUTION),
+        Evaluation(FeaturesOutOfDistribution(Limited(Svhn(), test=1000)), OUT_OF_DISTRIBUTION),
+    ),
+    seeds=3,
+    fitted_together=3,
+)
+
+# Twenty Markov chains or forests are not searched: one trial each.
+TUNED_QUICK = replace(
+    QUICK,
+    profile="tuned_quick",
+    title="A trained network with a new head: features of CIFAR-10 with equal tuning",
+    cases=_cases(10_000),
+    methods=dict(TUNED_QUICK.methods)
+    | {
+        "Belief matching": replace(TUNED, method=BeliefMatching()),
+        "cSGLD": replace(TUNED, method=CyclicalSgld()),
+        "MFVI (tempered)": replace(TEMPERED, method=METHODS["MFVI"]),
+        "Laplace last layer (tempered)": replace(TEMPERED, method=METHODS["Laplace last layer"]),
+        "Ensemble of label smoothing": replace(
+            TUNED, method=Ensemble(5, replace(METHODS["Label smoothing"], training=ADAMW))
+        ),
+        "HMC": Hmc(draws=500),
+        "Random forest": replace(TUNED, method=SklearnForest()),
+        "Boosting": replace(TUNED, method=SklearnBoosting()),
+    },
+    evaluations=(
+        Evaluation(Clean(), (*CLASSIFICATION, *JOINT)),
+        Evaluation(FeaturesOutOfDistribution(Cifar100()), OUT_OF_DISTRIBUTION),
+        Evaluation(FeaturesOutOfDistribution(Svhn()), OUT_OF_DISTRIBUTION),
+    ),
+)
+
+SUITES = {"quick": QUICK, "tuned_quick": TUNED_QUICK}

@@ -4,11 +4,13 @@ import dataclasses
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from bnnbench.datasets.base import Dataset, ImageSource, Scaling, Split
 from bnnbench.datasets.conditions import condition_names
 from bnnbench.datasets.conditions.base import Resolve
 from bnnbench.datasets.conditions.traits import Traits
+from bnnbench.datasets.cuts import backbone
 from bnnbench.datasets.names import title_of, uncut_name
 from bnnbench.datasets.origins import Origin, least_official
 from bnnbench.datasets.reading.cache import cached_per_dataset
@@ -61,6 +63,13 @@ class OutOfDistribution:
     @cached_per_dataset
     def select(self, dataset: Dataset) -> Split:
         """Return both sets; raises ValueError if their images differ in shape."""
+        known, foreign = dataset.test.inputs, self._foreign(dataset)
+        # One random order: a row's number must not reveal its source.
+        order = torch.randperm(len(known) + len(foreign), generator=_shuffling())
+        return Split(torch.cat([known, foreign])[order], (order >= len(known)).long())
+
+    def _foreign(self, dataset: Dataset) -> Tensor:
+        """Return the other source's test inputs, as the network needs them."""
         known = dataset.test.inputs
         images, _ = self.source.images("test")
         if images.shape[-1] == 1 and known.ndim == 4 and known.shape[1] == 3:
@@ -71,10 +80,16 @@ class OutOfDistribution:
                 f"{self.source.name} has images of shape {shape}, but the network needs "
                 f"{tuple(known.shape[1:])}: choose another source for the condition {self.name}"
             )
-        foreign = as_inputs(images, dataset.scaling if self.normalised else INTENSITIES)
-        # One random order: a row's number must not reveal its source.
-        order = torch.randperm(len(known) + len(foreign), generator=_shuffling())
-        return Split(torch.cat([known, foreign])[order], (order >= len(known)).long())
+        return as_inputs(images, dataset.scaling if self.normalised else INTENSITIES)
+
+
+@dataclass(frozen=True)
+class FeaturesOutOfDistribution(OutOfDistribution):
+    """The same for `cuts.features.Features`: features of both sources' images."""
+
+    def _foreign(self, dataset: Dataset) -> Tensor:
+        features = torch.from_numpy(backbone.features_of(self.source.images("test")[0]))
+        return dataset.scaling.apply(features).to(dataset.test.inputs)
 
 
 def _shuffling() -> torch.Generator:

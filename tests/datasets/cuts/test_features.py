@@ -1,15 +1,18 @@
-"""Image features by a network that is trained once."""
+"""Features of images by a network that is shipped with its weights."""
 
 import numpy as np
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from bnnbench.datasets.cuts.features import FOLDER, Features
+from bnnbench.datasets.conditions.out_of_distribution import FeaturesOutOfDistribution
+from bnnbench.datasets.cuts import backbone
+from bnnbench.datasets.cuts.features import Features
 from bnnbench.datasets.cuts.limited import Limited
-from bnnbench.datasets.stand_ins import DigitsAsCifar10
+from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.datasets.stand_ins import DigitsAsCifar10, PhotographCrops
 
-SMALL = Features(DigitsAsCifar10(), train=300, test=200, learned=500, epochs=6, width=16)
+SMALL = Features(DigitsAsCifar10(), train=300, test=200)
 
 
 @pytest.fixture
@@ -23,29 +26,61 @@ def test_a_linear_head_of_another_library_classifies_by_them(folder):
     head = LogisticRegression(max_iter=2000).fit(rows.train_inputs, rows.train_targets)
     assert head.score(rows.test_inputs, rows.test_targets) > 0.6
     dataset = SMALL.load(0)
-    assert dataset.train.inputs.shape == (300, 16)
+    assert dataset.train.inputs.shape == (300, 128)
     assert dataset.origin == "stand-in"
-    torch.testing.assert_close(dataset.train.inputs.mean(0), torch.zeros(16), atol=1e-5, rtol=0)
+    torch.testing.assert_close(dataset.train.inputs.mean(0), torch.zeros(128), atol=1e-5, rtol=0)
+
+
+def test_they_are_kept_and_made_anew_where_the_file_is_damaged(folder):
+    images = DigitsAsCifar10().images("test")[0][:20]
+    first = backbone.features_of(images)
+    (file,) = (folder / backbone.FOLDER).glob("*.npz")
+    made = file.stat().st_mtime_ns
+    assert np.array_equal(backbone.features_of(images), first)
+    assert file.stat().st_mtime_ns == made
+    file.write_bytes(b"damaged")
+    assert np.array_equal(backbone.features_of(images), first)
+
+
+def test_an_image_has_its_features_whatever_its_company(folder):
+    images = DigitsAsCifar10().images("test")[0][:20]
+    alone = np.concatenate([backbone.features_of(image[None]) for image in images[:3]])
+    np.testing.assert_allclose(backbone.features_of(images)[:3], alone, atol=1e-5)
+
+
+def test_other_shapes_are_refused(folder):
+    with pytest.raises(ValueError, match="colour images of 32 x 32 pixels.*got 28 x 28 x 1"):
+        backbone.features_of(np.zeros((2, 28, 28, 1), np.uint8))
+
+
+def test_rows_that_the_network_has_seen_are_refused():
+    with pytest.raises(ValueError, match="at most 2000 training rows"):
+        Features(train=3000)
+
+
+def test_features_out_of_distribution_are_scaled_like_those_of_training_rows(folder):
+    dataset = SMALL.load(0)
+    mixed = FeaturesOutOfDistribution(PhotographCrops()).select(dataset)
+    images, _ = PhotographCrops().images("test")
+    table = SMALL.table(0)
+    mean, std = table.train_inputs.mean(0), table.train_inputs.std(0)
+    expected = (backbone.features_of(images) - mean) / np.where(std > 0, std, 1.0)
+    outside = mixed.inputs[mixed.targets == 1].double().numpy()
+    assert len(mixed) == len(dataset.test) + len(images)
+    order = np.lexsort(outside.T), np.lexsort(expected.T)
+    np.testing.assert_allclose(outside[order[0]], expected[order[1]], rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.long
-def test_they_are_kept_and_made_anew_where_the_file_is_damaged(folder):
-    first = SMALL.table(0)
-    (file,) = (folder / FOLDER).glob("*.npz")
-    made = file.stat().st_mtime_ns
-    again = Features(DigitsAsCifar10(), 300, 200, 500, 6, 16)
-    Features.table.__wrapped__(again, 0)
-    assert file.stat().st_mtime_ns == made
-    file.write_bytes(b"damaged")
-    anew = Features.table.__wrapped__(again, 0)
-    assert np.array_equal(first.train_inputs, anew.train_inputs)
-
-
-def test_the_global_generator_and_its_threads_are_left_alone(folder):
-    before, threads = torch.get_rng_state(), torch.get_num_threads()
-    SMALL.table(0)
-    assert torch.equal(torch.get_rng_state(), before)
-    assert torch.get_num_threads() == threads
+def test_a_linear_head_of_another_library_is_as_good_as_the_network(data_folder, monkeypatch):
+    monkeypatch.setenv("BNNBENCH_DATA", str(data_folder))
+    if missing := Cifar10().missing():
+        pytest.skip(f"real data: {missing[0]} is not there")
+    rows = Features().table(0)
+    scale = rows.train_inputs.std(0).max()
+    head = LogisticRegression(C=0.1, max_iter=2000)
+    head.fit(rows.train_inputs / scale, rows.train_targets)
+    assert head.score(rows.test_inputs / scale, rows.test_targets) > 0.9
 
 
 def test_a_limit_keeps_classes(folder):
