@@ -12,6 +12,11 @@ Results of any origin are read as pandas tables:
 Predictions of any origin are scored as arrays:
 
     bnnbench.score({"means": means, "variances": variances}, targets)
+
+A posterior becomes a folder that any process can load:
+
+    bnnbench.save(posterior, "boston")
+    bnnbench.load("boston").predict(inputs, rng)
 """
 
 import importlib
@@ -21,9 +26,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bnnbench.engine.external.scoring import score
+    from bnnbench.methods.saved.files import load, save
     from bnnbench.reports.read.frames import costs, results
 
-__all__ = ["costs", "results", "score"]
+__all__ = ["costs", "load", "results", "save", "score"]
 
 _HERE = Path(__file__).resolve().parent
 
@@ -32,7 +38,9 @@ if not (_HERE / "methods").is_dir():
 
 _FUNCTIONS: Mapping[str, str] = {
     "costs": "bnnbench.reports.read.frames",
+    "load": "bnnbench.methods.saved.files",
     "results": "bnnbench.reports.read.frames",
+    "save": "bnnbench.methods.saved.files",
     "score": "bnnbench.engine.external.scoring",
 }
 """Function → its module, imported on first use, so that importing `bnnbench` itself is fast."""
