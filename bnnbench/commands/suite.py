@@ -46,7 +46,7 @@ from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.records.round_trip import NotReadable
 from bnnbench.engine.run.checkpoints import seconds_between
 from bnnbench.engine.run.devices import NoSuchDevice
-from bnnbench.engine.run.sandbox.sandbox import SandboxUnavailable
+from bnnbench.engine.run.sandbox.sandbox import Sandbox, SandboxUnavailable
 from bnnbench.engine.store.data_points.curves import keep_curves
 from bnnbench.engine.store.data_points.planes import keep_planes
 from bnnbench.engine.store.leases import JOBS, LEASES, Leases
@@ -160,7 +160,7 @@ def _carry_out(
         rows = _introduce(suite, requested, options, console)
         with upkeep():
             planned = plan(suite, store, options.device, options.refit)
-        planned = planned.confined(sandboxing.of_suite(suite, options))
+        planned = planned.confined(_sandbox(suite, options))
         _announce(planned, options, console)
         not_tried = 0
         if not options.detach:
@@ -178,6 +178,12 @@ def _carry_out(
     if not options.no_report and not write_report(options.out):
         return code or NO_REPORT
     return code
+
+
+def _sandbox(suite: Suite, options: Options) -> Sandbox | None:
+    """Return the sandbox of third-party methods, which hides data and results; None for none."""
+    hidden = [files.folder(), options.out, *options.hidden, *sandboxing.paths_of(suite)]
+    return sandboxing.around(hidden) if options.sandbox else None
 
 
 def _dry_run(

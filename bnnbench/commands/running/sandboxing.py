@@ -5,11 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bnnbench.datasets.reading import files
 from bnnbench.engine.run.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from bnnbench.commands.running.arguments import Options
     from bnnbench.engine.declare.grid import Suite
 
 HELP = (
@@ -18,18 +16,12 @@ HELP = (
 )
 
 
-def of_suite(suite: "Suite", options: "Options") -> Sandbox | None:
-    """Return the sandbox of a command's third-party methods; None without `--sandbox`."""
-    hidden = [files.folder(), options.out, *options.hidden, *_paths_of(suite)]
-    return around(hidden) if options.sandbox else None
-
-
 def around(hidden: Iterable[Path]) -> Sandbox:
     """Return a sandbox in which these files and folders cannot be read."""
     return Sandbox(tuple(str(path.absolute()) for path in hidden))
 
 
-def _paths_of(suite: "Suite") -> list[Path]:
+def paths_of(suite: "Suite") -> list[Path]:
     """Return the user's files and folders of data among the sources of a suite."""
     return [Path(path) for case in suite.cases for path in _paths(case.source)]
 

@@ -37,8 +37,8 @@ def answer(
     Raises `NoAnswer`. The process and all that it started are gone afterwards.
     """
     if sandbox and not sandbox.folder:
-        with temporary_folder() as own:
-            confined = replace(sandbox, folder=own)
+        with temporary_folder() as lodging:
+            confined = replace(sandbox, folder=lodging)
             return answer(function, *arguments, folder=folder, seconds=seconds, sandbox=confined)
     ours, theirs = Pipe(duplex=False)
     environment = {**os.environ, subprocesses.own_files.VARIABLE: folder}
