@@ -22,6 +22,7 @@ from bnnbench.commands.planning.forecast import forecast
 from bnnbench.commands.planning.plan import Plan, plan
 from bnnbench.commands.planning.selection import selected
 from bnnbench.commands.planning.share import Share
+from bnnbench.commands.running import sandboxing
 from bnnbench.commands.running.arguments import Options, parse
 from bnnbench.commands.running.running import carry_out
 from bnnbench.commands.running.sources import Provided, left_out, not_installed, provided, resolved
@@ -45,6 +46,7 @@ from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.records.round_trip import NotReadable
 from bnnbench.engine.run.checkpoints import seconds_between
 from bnnbench.engine.run.devices import NoSuchDevice
+from bnnbench.engine.run.sandbox.sandbox import Sandbox, SandboxUnavailable
 from bnnbench.engine.store.data_points.curves import keep_curves
 from bnnbench.engine.store.data_points.planes import keep_planes
 from bnnbench.engine.store.leases import JOBS, LEASES, Leases
@@ -83,6 +85,7 @@ REPORTED, REPORTED_DAMAGE = 0, 3
 MISTAKES = (
     *(UsageError, DataUnavailable, DataDamaged, CorruptRecord, Unwritable),
     *(NothingToLearn, ExtremeScale, PoolTooSmall, ExecutorUnavailable, NoSuchDevice),
+    SandboxUnavailable,
 )
 """Errors that the user can fix, as their messages explain."""
 
@@ -157,6 +160,7 @@ def _carry_out(
         rows = _introduce(suite, requested, options, console)
         with upkeep():
             planned = plan(suite, store, options.device, options.refit)
+        planned = planned.confined(_sandbox(suite, options))
         _announce(planned, options, console)
         not_tried = 0
         if not options.detach:
@@ -174,6 +178,12 @@ def _carry_out(
     if not options.no_report and not write_report(options.out):
         return code or NO_REPORT
     return code
+
+
+def _sandbox(suite: Suite, options: Options) -> Sandbox | None:
+    """Return the sandbox of third-party methods, which hides data and results; None for none."""
+    hidden = [files.folder(), options.out, *options.hidden, *sandboxing.paths_of(suite)]
+    return sandboxing.around(hidden) if options.sandbox else None
 
 
 def _dry_run(
