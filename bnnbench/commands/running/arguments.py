@@ -70,7 +70,7 @@ class Options:
     slurm: list[tuple[str, str | bool]]
     runs_per_job: int | None
     detach: bool
-    minutes: int
+    minutes: int | None
     limit: int | None
     refit: Refit
     no_report: bool
@@ -126,7 +126,7 @@ class Options:
             partition=self.partition,
             options=dict(self.slurm),
             pack=self.runs_per_job or 1,
-            minutes=self.minutes,
+            minutes=self.minutes or Settings.minutes,
         )
         return name, settings
 
