@@ -2,16 +2,14 @@
 
 import faulthandler
 import functools
-import multiprocessing
 import os
 import pickle
 import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from typing import Any
 
 from torch import AcceleratorError
@@ -30,7 +28,7 @@ from bnnbench.engine.workers.answers.answering import Nursery
 from bnnbench.engine.workers.answers.asked import asked_apart
 from bnnbench.engine.workers.base import device_failed, prepare_process
 from bnnbench.engine.workers.channel import Channel, Plain
-from bnnbench.engine.workers.subprocesses import adopt
+from bnnbench.engine.workers.interpreter import wait_for_the_drivers_end
 from bnnbench.methods.fitting.progress import Listener
 
 SECONDS_BETWEEN_REPORTS = 0.1
@@ -45,20 +43,14 @@ class Apart:
     """The task's pickle, which that process opens only after its training rows have come."""
 
 
-def work(
-    end: socket.socket,
-    crashes: Connection,
-    environment: Mapping[str, str],
-    data: socket.socket | None,
-) -> None:
+def work(end: socket.socket, crashes: socket.socket, data: socket.socket | None) -> None:
     """Run incoming tasks until the channel closes or a task has changed the process's results.
 
     Python writes the place of a fatal error to `crashes`. If `data` leads to a data server, this
     process drafts one task with the rows that it serves.
     """
     subprocesses.become_group_leader()
-    adopt(environment)
-    os.set_blocking(crashes.fileno(), False)
+    crashes.setblocking(False)
     faulthandler.enable(crashes.fileno())
     if data:
         write_faults.mark_writes(crashes.fileno())
@@ -136,9 +128,7 @@ def _ask(server: Channel, *question: object) -> Any:
 
 def _die_with_the_driver() -> None:
     """End this process when the driver ends, even if killed by a signal."""
-    driver = multiprocessing.parent_process()
-    assert driver is not None
-    driver.join()
+    wait_for_the_drivers_end()
     subprocesses.end(os.getpid(), subprocesses.descendants(os.getpid()))
 
 
