@@ -12,6 +12,10 @@ Results of any origin are read as pandas tables:
 Predictions of any origin are scored as arrays:
 
     bnnbench.score({"means": means, "variances": variances}, targets)
+
+The runs of a suite are a function call, in a script or a notebook:
+
+    bnnbench.run("uci", methods=["adamw", "ivon"], datasets=["boston"], folds=5)
 """
 
 import importlib
@@ -20,10 +24,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bnnbench.commands.running.function import run
     from bnnbench.engine.external.scoring import score
     from bnnbench.reports.read.frames import costs, results
 
-__all__ = ["costs", "results", "score"]
+__all__ = ["costs", "results", "run", "score"]
 
 _HERE = Path(__file__).resolve().parent
 
@@ -33,6 +38,7 @@ if not (_HERE / "methods").is_dir():
 _FUNCTIONS: Mapping[str, str] = {
     "costs": "bnnbench.reports.read.frames",
     "results": "bnnbench.reports.read.frames",
+    "run": "bnnbench.commands.running.function",
     "score": "bnnbench.engine.external.scoring",
 }
 """Function → its module, imported on first use, so that importing `bnnbench` itself is fast."""
