@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from bnnbench.commands.running import values
 from bnnbench.commands.running.arguments import parse
 from bnnbench.suites import Entry
 
@@ -13,11 +14,16 @@ if TYPE_CHECKING:
     from bnnbench.datasets.own.table import OwnTable
 
 PROFILES = ("quick", "all")
+MINUTES = 3.0
+"""Default time limit for tables in the quick profile, in minutes."""
 USAGE = """In addition, all options of a suite: --profile {quick,all}, --methods, --folds, --seeds,
---out, --workers and so on (bnnbench uci --help). Text columns become categories. Missing numbers
-are replaced by the median of the training rows, and marked. There are five splits, each with a
-tenth of the rows for testing; splits are stratified by class. Images are scaled to 32 x 32, and
-have one split and three seeds."""
+--out, --workers and so on (bnnbench uci --help). Tables: the quick profile takes at most three
+minutes of two idle cores, or --minutes M. What takes longer by a pilot of every method is cut in
+this order: trials of a search from 16 to 8 and 4, splits from five to three, then the slowest
+methods; what --methods and --folds ask for stays. --profile all has no limit unless --minutes gives
+one. Text columns become categories. Missing numbers are replaced by the median of the training
+rows, and marked. There are five splits, each with a tenth of the rows for testing; splits are
+stratified by class. Images are scaled to 32 x 32, and have one split and three seeds."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,8 +58,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--drop", default="", metavar="A,B", help="columns to leave out, such as row numbers"
     )
+    parser.add_argument(
+        "--head",
+        type=values.head,
+        metavar="N",
+        help="hidden units of the networks, or linear for none, as for features of a pretrained "
+        "network; default: 50",
+    )
     options, rest = parser.parse_known_args(arguments)
-    parse("own", Entry("", PROFILES), rest)  # refuses a mistake before the file is read
+    asked = parse("own", Entry("", PROFILES), rest)  # refuses a mistake before the file is read
+    if options.head is not None and asked.network:
+        parser.error("give either --head or --network")
     # imported here because --help needs none of them
     from bnnbench.datasets.own.table import OwnTable
     from bnnbench.datasets.reading.columns import BadTable
@@ -64,12 +79,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BadTable as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return 2
+    from bnnbench.commands.suite import command
+    from bnnbench.suites.own import HIDDEN_UNITS, NEED_HIDDEN_UNITS, suites_of
+
+    hidden = HIDDEN_UNITS if options.head is None else options.head
     if isinstance(source, OwnTable):
         print(legible(f"{source.name}: {source.columns_in_words}"), flush=True)
-    from bnnbench.commands.suite import command
-    from bnnbench.suites.own import suites_of
-
-    return command(suites_of(source), rest)
+        if not hidden and asked.profile == "all" and source.task == "classification":
+            print(f"Left out, since they need hidden units: {', '.join(NEED_HIDDEN_UNITS)}")
+    limit = MINUTES if isinstance(source, OwnTable) else None
+    return command(suites_of(source, hidden), rest, {"quick": limit, "all": None})
 
 
 def _source(options: argparse.Namespace) -> "OwnTable | OwnImages":
@@ -85,6 +104,8 @@ def _source(options: argparse.Namespace) -> "OwnTable | OwnImages":
         raise BadTable(
             f"{options.file} has images, whose classes are its sub-folders: omit --{given}"
         )
+    if options.head is not None:
+        raise BadTable(f"{options.file} has images, which LeNets learn: omit --head")
     return own_images(options.file)
 
 

@@ -17,11 +17,14 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
+from bnnbench.commands.planning.budget import Piloted, in_words, wall_clock
 from bnnbench.commands.planning.dry_run import dry_run
 from bnnbench.commands.planning.forecast import forecast
 from bnnbench.commands.planning.plan import Plan, plan
 from bnnbench.commands.planning.selection import selected
 from bnnbench.commands.planning.share import Share
+from bnnbench.commands.planning.within_limit import within_limit
+from bnnbench.commands.running import sandboxing
 from bnnbench.commands.running.arguments import Options, parse
 from bnnbench.commands.running.running import carry_out, complete
 from bnnbench.commands.running.sources import Provided, left_out, not_installed, provided, resolved
@@ -45,6 +48,7 @@ from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.records.round_trip import NotReadable
 from bnnbench.engine.run.checkpoints import seconds_between
 from bnnbench.engine.run.devices import NoSuchDevice
+from bnnbench.engine.run.sandbox.sandbox import Sandbox, SandboxUnavailable
 from bnnbench.engine.store.leases import JOBS, LEASES, Leases
 from bnnbench.engine.store.store import CorruptRecord, Store, Unwritable
 from bnnbench.engine.workers.base import ExecutorUnavailable, executor, prepare_process
@@ -79,6 +83,7 @@ REPORTED, REPORTED_DAMAGE = 0, 3
 MISTAKES = (
     *(UsageError, DataUnavailable, DataDamaged, CorruptRecord, Unwritable),
     *(NothingToLearn, ExtremeScale, PoolTooSmall, ExecutorUnavailable, NoSuchDevice),
+    SandboxUnavailable,
 )
 """Errors that the user can fix, as their messages explain."""
 
@@ -88,20 +93,30 @@ def main(suites: Mapping[str, Suite], arguments: Sequence[str] | None = None) ->
     sys.exit(command(suites, arguments))
 
 
-def command(suites: Mapping[str, Suite], arguments: Sequence[str] | None = None) -> int:
-    """Run the command line, and return the exit code."""
+def command(
+    suites: Mapping[str, Suite],
+    arguments: Sequence[str] | None = None,
+    paces: Mapping[str, float | None] = {},
+) -> int:
+    """Run the command line, and return the exit code.
+
+    `paces` maps a profile of one data set whose runs are estimated by a pilot to its default time
+    limit in minutes, or None for no limit.
+    """
     first = suites["quick"] if "quick" in suites else next(iter(suites.values()))
     sampled = any(has_samples(probe) for suite in suites.values() for probe in suite.probes)
     entry = Entry(first.title, tuple(suites), sampled)
-    return run(suites, parse(first.name, entry, arguments))
+    return run(suites, parse(first.name, entry, arguments), paces)
 
 
-def run(suites: Mapping[str, Suite], options: Options) -> int:
+def run(
+    suites: Mapping[str, Suite], options: Options, paces: Mapping[str, float | None] = {}
+) -> int:
     """Run the requested profile, and return the exit code."""
     console = console_of()
     try:
         with ending_cleanly():
-            return _carry_out(suites[options.profile], options, console, suites)
+            return _carry_out(suites[options.profile], options, console, suites, paces)
     except BrokenPipeError:
         raise  # the command ends quietly
     except (*MISTAKES, NotReadable, OSError) as error:
@@ -124,7 +139,11 @@ def typed() -> str:
 
 
 def _carry_out(
-    declared: Suite, options: Options, console: Console, profiles: Mapping[str, Suite]
+    declared: Suite,
+    options: Options,
+    console: Console,
+    profiles: Mapping[str, Suite],
+    paces: Mapping[str, float | None],
 ) -> int:
     prepare_process()
     options.export()
@@ -139,8 +158,15 @@ def _carry_out(
     requested = selected(declared, options, profiles)
     suite = resolved(requested, options)
     store = Store(options.out / suite.name)
+    rows = _introduce(suite, requested, options, console)
+    piloted: Piloted | None = None
+    if options.profile in paces and not options.elsewhere:
+        minutes = options.minutes or paces[options.profile]
+        tell = functools.partial(say, console)
+        short = within_limit(suite, declared, options, minutes, rows, store.folder, tell)
+        suite, piloted = short.suite, short.cost
     if options.dry_run:
-        return _dry_run(suite, requested, store, options, console)
+        return _dry_run(suite, rows, piloted, store, options, console)
     with Leases(store.folder / LEASES) as leases:
 
         def upkeep() -> AbstractContextManager[None]:
@@ -150,10 +176,13 @@ def _carry_out(
                 lambda: say(console, "Waiting for another command to finish writing tables"),
             )
 
-        rows = _introduce(suite, requested, options, console)
         with upkeep():
-            planned = plan(suite, store, options.device, options.refit)
+            planned = plan(suite, store, options.device, options.refit, piloted=piloted)
+        planned = planned.confined(_sandbox(suite, options))
         _announce(planned, options, console)
+        if piloted:
+            planned = _longest_first(planned, rows)
+            _say_time(planned, rows, options, console)
         not_tried = 0
         if not options.detach:
             not_tried = _run(planned, store, leases, options, rows, console)
@@ -168,16 +197,42 @@ def _carry_out(
     return code
 
 
+def _sandbox(suite: Suite, options: Options) -> Sandbox | None:
+    """Return the sandbox of third-party methods, which hides data and results; None for none."""
+    hidden = [files.folder(), options.out, *options.hidden, *sandboxing.paths_of(suite)]
+    return sandboxing.around(hidden) if options.sandbox else None
+
+
 def _dry_run(
-    suite: Suite, requested: Suite, store: Store, options: Options, console: Console
+    suite: Suite,
+    rows: Mapping[str, int],
+    piloted: Piloted | None,
+    store: Store,
+    options: Options,
+    console: Console,
 ) -> int:
     """Print the plan and its estimated cost, and return the exit code."""
-    rows = _introduce(suite, requested, options, console)
-    planned = plan(suite, store, options.device, options.refit, writing=False)
+    planned = plan(suite, store, options.device, options.refit, writing=False, piloted=piloted)
+    planned = _longest_first(planned, rows) if piloted else planned
     _announce(planned, options, console)
     _, settings = options.placement(len(planned.tasks))
     dry_run(planned, rows, settings, console)
     return SOME_FAILED if planned.not_storable else COMPLETED
+
+
+def _longest_first(planned: Plan, rows: Mapping[str, int]) -> Plan:
+    """Return a plan with its tasks by their expected time, so that no long one is the last."""
+    experience = planned.experience
+    tasks = sorted(planned.tasks, key=lambda task: -experience.seconds(task, rows))
+    return replace(planned, tasks=tuple(tasks))
+
+
+def _say_time(planned: Plan, rows: Mapping[str, int], options: Options, console: Console) -> None:
+    """Print the expected time of a plan."""
+    _, settings = options.placement(len(planned.tasks))
+    each = [planned.experience.seconds(task, rows) for task in planned.tasks]
+    workers, time = settings.workers, in_words(wall_clock(each, settings.workers))
+    say(console, f"Estimated time with {counted(workers, 'worker')}: about {time}")
 
 
 def _introduce(

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 import torch
 
-from bnnbench.datasets.base import Categorical, Gaussian
+from bnnbench.datasets.base import Categorical, Gaussian, Likelihood
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import InferenceDiverged, Method, Posterior, PriorUse, Problem, prior_use
 from bnnbench.methods.card import Card
@@ -81,24 +81,23 @@ class Tuned(Batched):
 
         Problems with equal rows share one search, which does not draw from `rngs`.
         """
-        plan = self._plan(problems[0])
+        plan = self.plan(len(problems[0].train), problems[0].likelihood)
         distinct = {checksum(problem.train): problem for problem in problems}
         searches = dict(zip(distinct, searched(plan, list(distinct.values())), strict=True))
         search_of_each = [searches[checksum(problem.train)] for problem in problems]
         return refitted(plan, problems, rngs, search_of_each)
 
-    def _plan(self, problem: Problem) -> Plan:
-        space, rows = space_of(self.method), len(problem.train)
+    def plan(self, rows: int, likelihood: Likelihood) -> Plan:
+        """Return the fits of the search for problems with this number of training rows."""
+        space = space_of(self.method)
         return Plan(
             self.method,
             space,
             tuple(trials.settings(space, self.trials if space.fields else 1)),
             lengths(self.method, space, self.lengths, rows - rows // PARTS, self.updates),
             self.blocks or blocks_of(rows),
-            self.noise == "held_out"
-            and space.learned_noise
-            and problem.likelihood == Gaussian(None),
-            self.noise == "held_out" and isinstance(problem.likelihood, Categorical),
+            self.noise == "held_out" and space.learned_noise and likelihood == Gaussian(None),
+            self.noise == "held_out" and isinstance(likelihood, Categorical),
             self.halving,
         )
 

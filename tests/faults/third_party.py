@@ -190,6 +190,16 @@ def use_a_pool(level, problem, _):
     return level
 
 
+def read_a_file(level, problem, file):
+    Path(file).read_text()
+    return level
+
+
+def connect(level, problem, port):
+    socket.create_connection(("127.0.0.1", int(port))).close()
+    return level
+
+
 class Touch:
     """Makes a file in the process that opens its pickle."""
 
@@ -276,6 +286,8 @@ DEEDS = {
     "stop": stop_itself,
     "loader": load_in_a_process,
     "pool": use_a_pool,
+    "read": read_a_file,
+    "connect": connect,
     "send a pickle": send_everywhere(lambda file: pickle.dumps(("progress", Touch(file)))),
     "send progress": send_everywhere(report({"event": "progress", "report": 5})),
     "send an error": send_everywhere(

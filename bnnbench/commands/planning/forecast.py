@@ -1,4 +1,8 @@
-"""Remaining time of a plan: estimated costs, corrected by the durations of finished tasks."""
+"""Remaining time of a plan: estimated costs, corrected by the durations of finished tasks.
+
+A method's own finished tasks correct its estimates; those of a method that has none yet are
+corrected by all finished tasks.
+"""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,6 +47,8 @@ class Forecast:
         self._left = set(estimates)
         self._running: dict[int, _Running] = {}
         self._estimated = self._taken = WEIGHT_OF_ESTIMATES
+        self._of_method: dict[str, tuple[float, float]] = {}
+        """Method → estimated and actual seconds of its finished tasks."""
         self._without: dict[str, tuple[int, float]] = {}
         """Method → number and seconds of its finished runs without an estimate."""
 
@@ -77,6 +83,12 @@ class Forecast:
         else:
             self._estimated += estimated
             self._taken += taken
+            self._correct(self._label(task.runs[0].key), estimated, taken)
+
+    def _correct(self, label: str, estimated: float, taken: float) -> None:
+        if label and estimated > 0:
+            before = self._of_method.get(label, (0.0, 0.0))
+            self._of_method[label] = before[0] + estimated, before[1] + taken
 
     @property
     def seconds(self) -> float | None:
@@ -136,11 +148,10 @@ class Forecast:
         return elapsed * (1 / task.share - 1) if task.share else None
 
     def _expected(self, keys: Iterable[str], typical: Typical) -> float | None:
-        estimated, without = self._estimated_seconds(keys)
-        expected = estimated * self._taken / self._estimated
+        estimated, without = self._estimated_seconds(keys, corrected=True)
         if without and not self._without:
             return None
-        return expected + sum(self._of_one(self._label(key), typical) for key in without)
+        return estimated + sum(self._of_one(self._label(key), typical) for key in without)
 
     def _of_one(self, label: str, typical: Typical) -> float:
         """Return the seconds of a run without an estimate."""
@@ -153,11 +164,21 @@ class Forecast:
         runs, seconds = map(sum, zip(*self._without.values(), strict=True))
         return seconds / runs
 
-    def _estimated_seconds(self, keys: Iterable[str]) -> tuple[float, list[str]]:
+    def _estimated_seconds(
+        self, keys: Iterable[str], corrected: bool = False
+    ) -> tuple[float, list[str]]:
         """Return the sum of the estimates, and the runs without one."""
         seconds = {key: self._estimates.get(key) for key in keys}
-        known = [one for one in seconds.values() if one is not None]
-        return sum(known), [key for key, one in seconds.items() if one is None]
+        known = {key: one for key, one in seconds.items() if one is not None}
+        if corrected:
+            known = {key: one * self._correction(self._label(key)) for key, one in known.items()}
+        return sum(known.values()), [key for key, one in seconds.items() if one is None]
+
+    def _correction(self, label: str) -> float:
+        """Return actual over estimated seconds of a method's finished tasks, else of all."""
+        all_tasks = self._estimated, self._taken
+        estimated, taken = self._of_method.get(label, all_tasks)
+        return taken / estimated
 
 
 def forecast(

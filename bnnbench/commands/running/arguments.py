@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from bnnbench.commands.running import clusters, spelling, values
+from bnnbench.commands.running import clusters, sandboxing, spelling, values
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets import Policy
 from bnnbench.datasets.reading.third_party_text import legible, shortened
 from bnnbench.engine.run.devices import AUTO, NoSuchDevice, decided, gpus_here
+from bnnbench.engine.run.sandbox import sandbox
 from bnnbench.engine.workers import (
     EXECUTORS,
     Limits,
@@ -58,6 +59,9 @@ class Options:
     device: str
     executor: str | None
     in_process: bool
+    sandbox: bool
+    hidden: tuple[Path, ...]
+    """Files and folders that `--sandbox` hides, in addition to data and results."""
     workers: int | None
     timeout: float | None
     memory: int | None
@@ -69,7 +73,7 @@ class Options:
     slurm: list[tuple[str, str | bool]]
     runs_per_job: int | None
     detach: bool
-    minutes: int
+    minutes: int | None
     limit: int | None
     refit: Refit
     no_report: bool
@@ -125,7 +129,7 @@ class Options:
             partition=self.partition,
             options=dict(self.slurm),
             pack=self.runs_per_job or 1,
-            minutes=self.minutes,
+            minutes=self.minutes or Settings.minutes,
         )
         return name, settings
 
@@ -212,7 +216,7 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
             metavar="N",
             help="number of samples drawn by each probe",
         )
-    parser.set_defaults(samples=None)
+    parser.set_defaults(samples=None, hidden=())
     add(
         "--data",
         choices=("auto", "original", "stand-in"),
@@ -263,6 +267,7 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
         help="run third-party methods in the shared process (for debugging); they can then see the "
         "test rows and change other methods' numbers",
     )
+    add("--sandbox", action="store_true", help=sandboxing.HELP)
     clusters.add_flags(add)
     add(
         "--dry-run",
@@ -314,6 +319,10 @@ def contradiction(options: Options) -> str | None:
         return (
             "--timeout, --memory: the serial executor cannot stop a run; use --executor processes"
         )
+    if options.sandbox and options.in_process:
+        return "--in-process: without a process of its own, a method cannot be in the --sandbox"
+    if options.sandbox and not options.elsewhere and (lacking_here := sandbox.lacking()):
+        return f"--sandbox: {lacking_here}"
     if limits.bytes and not sys.platform.startswith("linux"):
         return "--memory: works only on Linux, where a process's memory can be read"
     if name in (None, "serial", "processes") and (options.workers or 1) > most_workers():

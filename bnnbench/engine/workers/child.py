@@ -21,6 +21,7 @@ from bnnbench.engine.run.execute import draft, execute
 from bnnbench.engine.run.guards import canary, write_faults
 from bnnbench.engine.run.outcomes import packed_state
 from bnnbench.engine.run.rows import ServedRows
+from bnnbench.engine.run.sandbox.sandbox import Sandbox, SandboxUnavailable
 from bnnbench.engine.run.states import State
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import reports, subprocesses
@@ -43,13 +44,24 @@ class Apart:
     """The task's pickle, which that process opens only after its training rows have come."""
 
 
-def work(end: socket.socket, crashes: socket.socket, data: socket.socket | None) -> None:
+def work(
+    end: socket.socket,
+    crashes: socket.socket,
+    data: socket.socket | None,
+    sandbox: Sandbox | None,
+) -> None:
     """Run incoming tasks until the channel closes or a task has changed the process's results.
 
     Python writes the place of a fatal error to `crashes`. If `data` leads to a data server, this
-    process drafts one task with the rows that it serves.
+    process drafts one task with the rows that it serves, confined to a sandbox if there is one.
     """
     subprocesses.become_group_leader()
+    channel = Channel(end)
+    if sandbox:
+        try:
+            sandbox.confine()
+        except SandboxUnavailable as error:
+            return channel.tell(reports.failure(error))
     crashes.setblocking(False)
     faulthandler.enable(crashes.fileno())
     if data:
@@ -58,7 +70,6 @@ def work(end: socket.socket, crashes: socket.socket, data: socket.socket | None)
     nursery = None if data else Nursery()  # before this process holds any data
     canary.expected()
     threading.Thread(target=_die_with_the_driver, daemon=True).start()
-    channel = Channel(end)
     server = Channel(data) if data else None
     while True:
         try:
@@ -72,9 +83,9 @@ def work(end: socket.socket, crashes: socket.socket, data: socket.socket | None)
             elif isinstance(task, ToScore):
                 assert nursery
                 channel.tell(reports.begun())
-                report = reports.results(
-                    scored(task, functools.partial(asked_apart, nursery.born)), last=False
-                )
+                born = functools.partial(nursery.born, task.task.sandbox)
+                outcomes = scored(task, functools.partial(asked_apart, born))
+                report = reports.results(outcomes, last=False)
             else:
                 report = _results(task, channel)
         except AcceleratorError as error:

@@ -6,9 +6,11 @@ import re
 import signal
 import socket
 import weakref
+from dataclasses import replace
 from typing import Any
 
 from bnnbench.engine.run.guards.write_faults import MARK
+from bnnbench.engine.run.sandbox.sandbox import Sandbox, temporary_folder
 from bnnbench.engine.workers import Gpu, subprocesses
 from bnnbench.engine.workers.base import Lost
 from bnnbench.engine.workers.channel import Channel
@@ -25,15 +27,23 @@ class Process:
     """A process that runs tasks, the process tree that it leads, and a channel to it.
 
     An isolated process has a client's end of a data server, and runs a single task of a
-    third-party method.
+    third-party method, in a sandbox if there is one.
     """
 
-    def __init__(self, gpu: Gpu | None = None, data: socket.socket | None = None) -> None:
+    def __init__(
+        self,
+        gpu: Gpu | None = None,
+        data: socket.socket | None = None,
+        sandbox: Sandbox | None = None,
+    ) -> None:
         self.isolated = data is not None
+        self._folder = temporary_folder() if sandbox else None
+        confined = sandbox and self._folder and replace(sandbox, folder=self._folder.name)
         self.channel, theirs = Channel.pair()
         self._crashes, crash_end = socket.socketpair()
         environment = os.environ | (gpu.environment if gpu else {})
-        self._process = started(work, theirs.socket, crash_end, data, environment=environment)
+        arguments = theirs.socket, crash_end, data, confined
+        self._process = started(work, *arguments, environment=environment)
         theirs.close()  # so that the worker's death closes the channel
         crash_end.close()
         if data:
@@ -85,6 +95,8 @@ class Process:
         _kill(self._process)
         self.channel.close()
         self._crashes.close()
+        if self._folder:
+            self._folder.cleanup()
         self._at_exit.detach()
 
     def _crash(self) -> str:

@@ -9,9 +9,11 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from multiprocessing.connection import wait
 from typing import Any
 
+from bnnbench.engine.run.sandbox.sandbox import Sandbox, temporary_folder
 from bnnbench.engine.workers import subprocesses
 from bnnbench.engine.workers.base import prepare_process
 from bnnbench.engine.workers.channel import Channel, Malformed, Plain
@@ -26,15 +28,26 @@ class NoAnswer(RuntimeError):
     """The call raised an error, took too long, or ended its process; the message says which."""
 
 
-def answer(function: Callable[..., Any], *arguments: object, folder: str, seconds: float) -> Any:
+def answer(
+    function: Callable[..., Any],
+    *arguments: object,
+    folder: str,
+    seconds: float,
+    sandbox: Sandbox | None = None,
+) -> Any:
     """Return what a function returns, as JSON has it, from a process that can import a folder.
 
     Raises `NoAnswer`. The process and all that it started are gone afterwards.
     """
+    if sandbox and not sandbox.folder:
+        with temporary_folder() as lodging:
+            confined = replace(sandbox, folder=lodging)
+            return answer(function, *arguments, folder=folder, seconds=seconds, sandbox=confined)
     ours, theirs = Channel.pair()
     environment = {**os.environ, own_files.VARIABLE: folder}
     with theirs.socket:
-        process = started(_call, theirs.socket, function, arguments, environment=environment)
+        call = theirs.socket, sandbox, function, arguments
+        process = started(_call, *call, environment=environment)
     try:
         return _received(ours, seconds)
     finally:
@@ -58,10 +71,17 @@ def _received(end: Channel, seconds: float) -> Any:
     raise NoAnswer(str(told.content["error"]))
 
 
-def _call(end: socket.socket, function: Callable[..., Any], arguments: tuple[object, ...]) -> None:
+def _call(
+    end: socket.socket,
+    sandbox: Sandbox | None,
+    function: Callable[..., Any],
+    arguments: tuple[object, ...],
+) -> None:
     subprocesses.become_group_leader()
-    prepare_process()
     try:
+        if sandbox:
+            sandbox.confine()
+        prepare_process()
         outcome = {"value": function(*arguments), "error": None}
     except BaseException as error:  # an import may even exit
         last = traceback.format_exception_only(error)[-1].strip()

@@ -11,6 +11,7 @@ from typing import Any
 from bnnbench.engine.declare.third_party import has_third_party_code
 from bnnbench.engine.run.drafts import ToScore
 from bnnbench.engine.run.measuring import memory
+from bnnbench.engine.run.sandbox.sandbox import Sandbox
 from bnnbench.engine.run.serving import without_code
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import Gpu, Limits, reports, subprocesses
@@ -20,6 +21,7 @@ from bnnbench.engine.workers.child import Apart
 from bnnbench.engine.workers.data_server import DataServerProcess
 from bnnbench.engine.workers.process import Process
 from bnnbench.engine.workers.travelling import pickled, pickled_task
+from bnnbench.methods.networks.architectures import modules_in
 
 Message = tuple[str, Any]
 """"progress" with done, total, loss; else the `base.Termination` of the task."""
@@ -72,9 +74,11 @@ class Worker:
         device = "cuda" if self._gpu else task.device  # the only GPU that the process sees
         task = replace(task, device=device, in_process=not self._isolate)
         self._task, self._handed_over = task, None
-        content = pickled_task(task, or_else=IN_THIS_PROCESS)
+        # Confined, a process cannot write to the folder of checkpoints.
+        sent = replace(task, checkpoints=None) if task.sandbox else task
+        content = pickled_task(sent, or_else=IN_THIS_PROCESS)
         if self._isolate and has_third_party_code(task.runs[0]):
-            self._current = Process(self._gpu, self._data_socket(task))
+            self._current = Process(self._gpu, self._data_socket(task), _sandbox_of(task))
             self._send(pickled(Apart(task.device, content)))
         else:
             self._in_shared_process(content)
@@ -220,6 +224,13 @@ class Worker:
             self._looked = time.monotonic()
             return max(peak, subprocesses.memory(self._process.pid))
         return peak
+
+
+def _sandbox_of(task: Task) -> Sandbox | None:
+    """Return the sandbox in which a task's method runs, which may read its network's weights."""
+    layers = [layer for run in task.runs for layer in modules_in(run.architecture)]
+    weights = {layer.weights for layer in layers if layer.weights}
+    return task.sandbox and task.sandbox.with_readable(sorted(weights))
 
 
 def _too_long(seconds: float, runs: int) -> str:

@@ -15,6 +15,7 @@ from bnnbench.methods.fitting.progress import listening
 from bnnbench.methods.function_space.index_sets import Grid, TrainingData
 from bnnbench.methods.function_space.method import FunctionSpace
 from bnnbench.methods.function_space.models import Dropout
+from bnnbench.methods.gp import evidence
 from bnnbench.methods.gp.exact import GaussianProcess
 from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.ivon import Ivon
@@ -108,16 +109,20 @@ def test_function_space_counts_every_mask_at_rows_and_at_index_points():
     }
 
 
-def test_a_gaussian_process_counts_the_factorisations_of_scikit_learn(monkeypatch):
+def test_a_gaussian_process_counts_factorisations_of_covariances(monkeypatch):
     from sklearn.gaussian_process import _gpr
 
-    calls, true = [], _gpr.cholesky
+    calls = []
 
-    def cholesky(matrix, *rest, **options):
-        calls.append(matrix.shape)
-        return true(matrix, *rest, **options)
+    def watched(true):
+        def factorise(matrix, *rest, **options):
+            calls.append(matrix.shape)
+            return true(matrix, *rest, **options)
 
-    monkeypatch.setattr(_gpr, "cholesky", cholesky)
+        return factorise
+
+    monkeypatch.setattr(_gpr, "cholesky", watched(_gpr.cholesky))
+    monkeypatch.setattr(evidence, "dpotrf", watched(evidence.dpotrf))
     counts = counted(GaussianProcess(restarts=1), [regression(rows=ROWS)])
     assert set(calls) == {(ROWS, ROWS)}
     assert counts == {"factorisations": len(calls)}
