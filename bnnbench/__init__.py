@@ -17,6 +17,10 @@ A posterior becomes a folder that any process can load:
 
     bnnbench.save(posterior, "boston")
     bnnbench.load("boston").predict(inputs, rng)
+
+The runs of a suite are a function call, in a script or a notebook:
+
+    bnnbench.run("uci", methods=["adamw", "ivon"], datasets=["boston"], folds=5)
 """
 
 import importlib
@@ -25,11 +29,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bnnbench.commands.running.function import run
     from bnnbench.engine.external.scoring import score
     from bnnbench.methods.saved.files import load, save
     from bnnbench.reports.read.frames import costs, results
 
-__all__ = ["costs", "load", "results", "save", "score"]
+__all__ = ["costs", "load", "results", "run", "save", "score"]
 
 _HERE = Path(__file__).resolve().parent
 
@@ -40,6 +45,7 @@ _FUNCTIONS: Mapping[str, str] = {
     "costs": "bnnbench.reports.read.frames",
     "load": "bnnbench.methods.saved.files",
     "results": "bnnbench.reports.read.frames",
+    "run": "bnnbench.commands.running.function",
     "save": "bnnbench.methods.saved.files",
     "score": "bnnbench.engine.external.scoring",
 }
