@@ -131,3 +131,13 @@ def test_a_method_without_an_estimate_takes_as_long_as_its_own_finished_runs():
         clock.now += seconds
         told.finished(one)
     assert told.in_words == "about 40 s left"
+
+
+def test_a_methods_own_tasks_correct_its_estimates_and_all_tasks_those_of_others():
+    clock, labels = Clock(), dict(zip(KEYS, ["A", "A", "A", "A", "B"], strict=True))
+    told = Forecast(dict.fromkeys(KEYS, 50.0), 1, clock, labels)
+    told.started(TASKS[0])
+    clock.now = 300.0
+    told.finished(TASKS[0])
+    of_all = (300 + WEIGHT_OF_ESTIMATES) / (100 + WEIGHT_OF_ESTIMATES)
+    assert told.seconds == pytest.approx(100 * 3 + 50 * of_all)
