@@ -24,8 +24,9 @@ from bnnbench.commands.planning.plan import Plan, plan
 from bnnbench.commands.planning.selection import selected
 from bnnbench.commands.planning.share import Share
 from bnnbench.commands.planning.within_limit import within_limit
+from bnnbench.commands.running import sandboxing
 from bnnbench.commands.running.arguments import Options, parse
-from bnnbench.commands.running.running import carry_out
+from bnnbench.commands.running.running import carry_out, complete
 from bnnbench.commands.running.sources import Provided, left_out, not_installed, provided, resolved
 from bnnbench.commands.terminal.display import SECONDS_BETWEEN_LINES, display
 from bnnbench.commands.terminal.failures import print_failures
@@ -47,12 +48,9 @@ from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.records.round_trip import NotReadable
 from bnnbench.engine.run.checkpoints import seconds_between
 from bnnbench.engine.run.devices import NoSuchDevice
-from bnnbench.engine.store.data_points.curves import keep_curves
-from bnnbench.engine.store.data_points.planes import keep_planes
+from bnnbench.engine.run.sandbox.sandbox import Sandbox, SandboxUnavailable
 from bnnbench.engine.store.leases import JOBS, LEASES, Leases
-from bnnbench.engine.store.rescoring.distances import add_distances
 from bnnbench.engine.store.store import CorruptRecord, Store, Unwritable
-from bnnbench.engine.store.tables import write_tables
 from bnnbench.engine.workers.base import ExecutorUnavailable, executor, prepare_process
 from bnnbench.suites import Entry
 from bnnbench.wording import UsageError, counted
@@ -85,6 +83,7 @@ REPORTED, REPORTED_DAMAGE = 0, 3
 MISTAKES = (
     *(UsageError, DataUnavailable, DataDamaged, CorruptRecord, Unwritable),
     *(NothingToLearn, ExtremeScale, PoolTooSmall, ExecutorUnavailable, NoSuchDevice),
+    SandboxUnavailable,
 )
 """Errors that the user can fix, as their messages explain."""
 
@@ -184,6 +183,7 @@ def _carry_out(
         with upkeep():
             suite, piloted = within_pace(rows)
             planned = plan(suite, store, options.device, options.refit, piloted=piloted)
+        planned = planned.confined(_sandbox(suite, options))
         _announce(planned, options, console)
         if piloted:
             planned = planned.longest_first(rows)
@@ -195,15 +195,17 @@ def _carry_out(
             return COMPLETED
         with upkeep():
             tell = functools.partial(say, console)
-            for line in add_distances(suite, store, now_and_then(tell), _tell_of_damage):
-                tell(line)
-            keep_curves(suite, store)
-            keep_planes(suite, store)
-            write_tables(store)
+            complete(suite, store, now_and_then(tell), tell, _tell_of_damage)
     code = _conclude(suite, planned, store, console, not_tried)
     if not options.no_report and not write_report(options.out):
         return code or NO_REPORT
     return code
+
+
+def _sandbox(suite: Suite, options: Options) -> Sandbox | None:
+    """Return the sandbox of third-party methods, which hides data and results; None for none."""
+    hidden = [files.folder(), options.out, *options.hidden, *sandboxing.paths_of(suite)]
+    return sandboxing.around(hidden) if options.sandbox else None
 
 
 def _dry_run(

@@ -13,14 +13,13 @@ import pandas as pd
 from bnnbench.datasets.base import Dataset, Table, check_fold
 from bnnbench.datasets.origins import Origin
 from bnnbench.datasets.own import splits
+from bnnbench.datasets.own.preparation import Answers, Preparation, prepare
 from bnnbench.datasets.own.reading import SPLITS, TARGETS, digest, has_parts, read
 from bnnbench.datasets.reading import tables
 from bnnbench.datasets.reading.cache import cached
 from bnnbench.datasets.reading.columns import (
     BadTable,
-    Features,
     column_of,
-    features_of,
     in_words,
     is_classes,
     require_whole,
@@ -83,7 +82,7 @@ class OwnTable:
     @property
     def feature_names(self) -> tuple[str, ...]:
         """The names of the features; a text column has one feature per category."""
-        return self._features(self._frame()).names
+        return self.preparation().names
 
     @property
     def columns_in_words(self) -> str:
@@ -94,15 +93,28 @@ class OwnTable:
         """Return the raw rows of a fold; for classification, targets are class numbers."""
         check_fold(self, fold)
         frame = self._frame()
-        targets, features = self._targets(frame), self._features(frame)
+        targets = self.answers().values(column_of(frame, self.target_column))
         classes = targets if self.task == "classification" else None
         columns = self._optional(self.split), self._optional(self.groups)
         train, test = splits.cut(fold, len(frame), classes, *columns)
         if not len(train) or not len(test):
             raise BadTable(f"fold {fold} of {self.name} has no training or no test rows")
-        count = len(self.labels) if self.task == "classification" else 0
-        inputs = features.filled(train)
-        return tables.split_table(inputs, targets, train, test, count, features.names)
+        preparation = self.preparation(train)
+        inputs, count = preparation.inputs(frame), self.classes
+        return tables.split_table(inputs, targets, train, test, count, preparation.names)
+
+    def preparation(self, train: np.ndarray | None = None) -> Preparation:
+        """Return how columns become features, given the numbers of training rows (None: all)."""
+        return prepare(self._used(self._frame()), train)
+
+    def answers(self) -> Answers:
+        """Return how the target becomes numbers."""
+        labels = self.labels if self.task == "classification" else ()
+        return Answers(self.target_column, labels)
+
+    def rows(self) -> pd.DataFrame:
+        """Return the rows of the file that have a target, in their order, with all columns."""
+        return self._frame()
 
     @cached(12)
     def load(self, fold: int) -> Dataset:
@@ -130,20 +142,10 @@ class OwnTable:
             )
         return frame
 
-    def _features(self, frame: pd.DataFrame) -> Features:
-        return features_of(self._used(frame))
-
     def _used(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the feature columns."""
         others = [self.target_column, self.split, self.groups, *self.drop]
         return frame.drop(columns=[name for name in others if name])
-
-    def _targets(self, frame: pd.DataFrame) -> np.ndarray:
-        column = column_of(frame, self.target_column)
-        if self.task == "regression":
-            return column.to_numpy(np.float64)
-        numbers = {label: number for number, label in enumerate(self.labels)}
-        return column.astype(str).map(numbers).to_numpy(np.float64)
 
     def _optional(self, name: str) -> pd.Series | None:
         return column_of(self._frame(), name) if name else None

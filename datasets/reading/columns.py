@@ -1,11 +1,6 @@
-"""Columns of a table as numbers: categories, missing values, labels.
-
-The medians that replace missing numbers are learned from training rows only. Categories come from
-the whole file, so that all folds have the same features.
-"""
+"""Columns of a table as numbers or texts, and what to do about values that are neither."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -18,30 +13,11 @@ MOST_CLASSES = 20
 MISSING = "missing"
 MOST_NAMES = 8
 """Maximum number of columns listed in a sentence."""
+_TRUTHS = {"True": 1.0, "False": 0.0}
 
 
 class BadTable(ValueError):
     """The table cannot be used; the message names the column or row, and the remedy."""
-
-
-@dataclass(frozen=True)
-class Features:
-    """The features of all rows; NaN for missing numbers."""
-
-    names: tuple[str, ...]
-    values: np.ndarray
-    """`rows features`, float64."""
-
-    def filled(self, train: np.ndarray) -> np.ndarray:
-        """Return the values with missing numbers replaced by their feature's median in training.
-
-        A feature without any number in the training rows becomes 0 instead.
-        """
-        known = self.values[train]
-        some = ~np.isnan(known).all(0)
-        medians = np.zeros(len(self.names))
-        medians[some] = np.nanmedian(known[:, some], axis=0)
-        return np.where(np.isnan(self.values), medians, self.values)
 
 
 def column_of(table: pd.DataFrame, name: str) -> pd.Series:
@@ -77,42 +53,51 @@ def _first(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMES]) + more
 
 
-def features_of(table: pd.DataFrame) -> Features:
-    """Return columns as numbers: one feature per category, and an indicator of missing numbers."""
-    names: list[str] = []
-    columns: list[np.ndarray] = []
-    for name in map(str, table.columns):
-        for feature, values in _numbers(name, column_of(table, name)):
-            names.append(feature)
-            columns.append(values)
-    if not columns:
-        raise BadTable("the table has no columns besides the target and the split")
-    return Features(tuple(names), np.column_stack(columns))
+def numbers_of(column: pd.Series) -> np.ndarray:
+    """Return a column's numbers, NaN for missing ones; truths are 1 and 0.
+
+    Raises `BadTable` for texts and infinite numbers.
+    """
+    name = str(column.name)
+    if not (pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column)):
+        column = _of_objects(column)
+    values = column.to_numpy(np.float64, na_value=np.nan)
+    if np.isinf(values).any():
+        row = int(np.flatnonzero(np.isinf(values))[0])
+        raise BadTable(f"column {name!r} is infinite in row {row + 1}")
+    return values
 
 
-def _numbers(name: str, column: pd.Series) -> list[tuple[str, np.ndarray]]:
+def _of_objects(column: pd.Series) -> pd.Series:
+    """Return the numbers of texts and objects; raises `BadTable` for anything else."""
+    plain = column.map(lambda value: _TRUTHS.get(str(value), value), na_action="ignore")
+    numbers = cast(pd.Series, pd.to_numeric(plain, errors="coerce"))
+    if strange := [value for value in plain[numbers.isna().to_numpy()] if not pd.isna(value)]:
+        raise BadTable(f"column {str(column.name)!r} needs numbers; got {strange[0]!r}")
+    return numbers
+
+
+def texts_of(column: pd.Series) -> pd.Series:
+    """Return a column's texts, with `MISSING` for missing ones; whole numbers have no point."""
+    if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
+        column = column.astype("Int64")
+    return column.astype("string").fillna(MISSING)
+
+
+def require_categories(column: pd.Series) -> None:
+    """Raise `BadTable` unless the column holds texts of at most `MOST_CATEGORIES` categories."""
+    name = str(column.name)
     if pd.api.types.is_datetime64_any_dtype(column):
         raise BadTable(f"column {name!r} contains dates: convert it to numbers, or leave it out")
-    if pd.api.types.is_bool_dtype(column):
-        return [(name, column.to_numpy(np.float64))]
-    if pd.api.types.is_numeric_dtype(column):
-        values = column.to_numpy(np.float64, na_value=np.nan)
-        if np.isinf(values).any():
-            row = int(np.flatnonzero(np.isinf(values))[0])
-            raise BadTable(f"column {name!r} is infinite in row {row + 1}")
-        gaps = np.isnan(values)
-        return [(name, values), *([(f"{name} {MISSING}", gaps * 1.0)] if gaps.any() else [])]
-    texts = column.astype("string").fillna(MISSING)
-    kinds = sorted(texts.unique())
     if have_decimal_commas(column):
         raise BadTable(f"column {name!r} {_commas(column)}")
-    if len(kinds) > MOST_CATEGORIES or mostly_numbers(column):
+    kinds = texts_of(column).nunique()
+    if kinds > MOST_CATEGORIES or mostly_numbers(column):
         cause = _texts_among(column, "write numbers or nothing there") or (
-            f"has {len(kinds)} different texts, more than {MOST_CATEGORIES}: leave it out with "
+            f"has {kinds} different texts, more than {MOST_CATEGORIES}: leave it out with "
             f"--drop {name!r}, or turn it into numbers"
         )
         raise BadTable(f"column {name!r} {cause}")
-    return [(f"{name}={kind}", (texts == kind).to_numpy(np.float64)) for kind in kinds]
 
 
 def have_decimal_commas(column: pd.Series) -> bool:

@@ -167,10 +167,10 @@ def scaled_network(problem: Problem, backend: Backend = "compiled") -> ScaledNet
         kinds.insert(0, _compiled_perceptron())
     for kind in kinds:
         try:
-            return kind(problem)
+            return kind.of(problem)
         except Unsupported:
             continue
-    return AnyScaledNetwork(problem)
+    return AnyScaledNetwork.of(problem)
 
 
 def _compiled_perceptron() -> type[ScaledPerceptron]:

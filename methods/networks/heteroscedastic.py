@@ -33,6 +33,7 @@ class HeteroscedasticNetwork(TorchNetwork):
         rules: Mapping[type[Layer], Rule] | None = None,
     ) -> None:
         super().__init__(widened(architecture), input_shape, rules)
+        self.arguments = (architecture, input_shape, rules)
         # A kind of layer without random initialisation, for which `fill` sets the number to 0.
         shared = ParameterSlice("noise.variance", ReLU(), (1,), self.parameter_count, 1)
         self.parameters = (*self.parameters, shared)

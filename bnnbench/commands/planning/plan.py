@@ -11,11 +11,13 @@ from bnnbench.commands.running.arguments import Refit
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Evaluation, Run, Suite, after_each_fit, grouped
+from bnnbench.engine.declare.third_party import has_third_party_code
 from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.records.round_trip import NotReadable
 from bnnbench.engine.run.checkpoints import FOLDER, discard
 from bnnbench.engine.run.measuring.provenance import code_of
 from bnnbench.engine.run.outcomes import check_planned
+from bnnbench.engine.run.sandbox.sandbox import Sandbox
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.store.rescoring.rescore import rescore
 from bnnbench.engine.store.store import CorruptRecord, Store
@@ -47,6 +49,16 @@ class Plan:
     def left(self) -> int:
         """Number of runs to be done."""
         return sum(len(task.runs) for task in self.tasks)
+
+    def confined(self, sandbox: Sandbox | None) -> "Plan":
+        """Return the plan with the tasks of third-party methods in a sandbox, if there is one."""
+        tasks = (
+            dataclasses.replace(task, sandbox=sandbox)
+            if has_third_party_code(task.runs[0])
+            else task
+            for task in self.tasks
+        )
+        return dataclasses.replace(self, tasks=tuple(tasks))
 
     def longest_first(self, rows: Mapping[str, int]) -> "Plan":
         """Return the plan with its tasks by their expected time, so that no long one is the last.

@@ -66,6 +66,7 @@ class Provenance(TypedDict, total=False):
     finished: str
     chosen: str
     in_process: bool
+    sandbox: bool
     shortened: str
 
 

@@ -16,13 +16,14 @@ from bnnbench.engine.records.record_json import check_identity, from_json, to_js
 from bnnbench.engine.run.devices import NoSuchDevice
 from bnnbench.engine.run.error_texts import message
 from bnnbench.engine.run.outcomes import identity
+from bnnbench.engine.run.sandbox.sandbox import SandboxUnavailable
 from bnnbench.engine.run.task import Draft, Packed, RunResult, Task
 from bnnbench.engine.workers.base import ExecutorUnavailable, Lost
 from bnnbench.engine.workers.channel import Malformed, Plain
 
 _MISTAKES = (
     *(errors.DataUnavailable, errors.DataDamaged, errors.NothingToLearn, errors.PoolTooSmall),
-    *(ExecutorUnavailable, NoSuchDevice),
+    *(ExecutorUnavailable, NoSuchDevice, SandboxUnavailable),
 )
 
 _BUILT_IN = (

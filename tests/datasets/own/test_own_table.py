@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 from bnnbench.datasets.base import Categorical, DataSource, TableSource
 from bnnbench.datasets.own.table import own_table
 from bnnbench.datasets.reading.cache import forget
-from bnnbench.datasets.reading.columns import BadTable, features_of, is_classes
+from bnnbench.datasets.reading.columns import BadTable, is_classes
 
 
 def saved(frame, folder, name="mine.csv"):
@@ -74,27 +74,6 @@ def test_classes_are_texts_in_order_and_stratified(wine, tmp_path):
 def test_the_task_follows_from_the_target(values, classes):
     assert is_classes(pd.Series(values)) == classes
     assert not is_classes(pd.Series(range(30)))
-
-
-def test_texts_become_categories_as_scikit_learn_has_them():
-    frame = pd.DataFrame(
-        {"colour": ["red", "blue", "red"], "size": [1, 2, 3], "ok": [True, False, True]}
-    )
-    features = features_of(frame)
-    assert features.names == ("colour=blue", "colour=red", "size", "ok")
-    encoded = OneHotEncoder(sparse_output=False).fit_transform(frame[["colour"]])
-    np.testing.assert_array_equal(features.values[:, :2], encoded)
-    np.testing.assert_array_equal(features.values[:, 3], [1, 0, 1])
-
-
-def test_missing_numbers_are_the_median_of_training_rows_only():
-    frame = pd.DataFrame({"x": [1.0, 3.0, np.nan, 1000.0], "word": ["a", None, "a", "b"]})
-    features = features_of(frame)
-    assert features.names == ("x", "x missing", "word=a", "word=b", "word=missing")
-    filled = features.filled(np.array([0, 1]))
-    assert filled[:, 0].tolist() == [1, 3, 2, 1000]
-    assert filled[:, 1].tolist() == [0, 0, 1, 0]
-    assert features.filled(np.array([2]))[2, 0] == 0  # no number is known
 
 
 def test_a_test_row_changes_nothing_in_training(diabetes, tmp_path):
