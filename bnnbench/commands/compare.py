@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from bnnbench.datasets.own.table import OwnTable
 
 PROFILES = ("quick", "all")
+COMPARED = (0, 1, 3)
+"""Exit codes of a suite with scores, though the report or some runs may have failed."""
 MINUTES = 3.0
 """Default time limit for tables in the quick profile, in minutes."""
 USAGE = """In addition, all options of a suite: --profile {quick,all}, --methods, --folds, --seeds,
@@ -87,8 +89,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(legible(f"{source.name}: {source.columns_in_words}"), flush=True)
         if not hidden and asked.profile == "all" and source.task == "classification":
             print(f"Left out, since they need hidden units: {', '.join(NEED_HIDDEN_UNITS)}")
-    limit = MINUTES if isinstance(source, OwnTable) else None
-    return command(suites_of(source, hidden), rest, {"quick": limit, "all": None})
+    if not isinstance(source, OwnTable):
+        return command(suites_of(source, hidden), rest)
+    suites = suites_of(source, hidden)
+    code = command(suites, rest, {"quick": MINUTES, "all": None})
+    if code in COMPARED and not (asked.dry_run or asked.detach):
+        from bnnbench.commands.running.first_method import saved_model
+
+        for line in saved_model(source, suites[asked.profile], asked.out):
+            print(legible(line), flush=True)
+    return code
 
 
 def _source(options: argparse.Namespace) -> "OwnTable | OwnImages":
