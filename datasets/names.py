@@ -36,6 +36,7 @@ KINDS: Mapping[str, str] = {
     "disjoint": "bnnbench.datasets.cuts.disjoint:Disjoint",
     "own_images": "bnnbench.datasets.own.images:OwnImages",
     "own_table": "bnnbench.datasets.own.table:OwnTable",
+    "trained_on": "bnnbench.datasets.own.trained:TrainedOn",
     "drawn": "bnnbench.datasets.oracles.drawn:Drawn",
     "intensities": "bnnbench.datasets.cuts.intensities:Intensities",
     "held_out": "bnnbench.datasets.cuts.held_out:HeldOut",
@@ -48,6 +49,7 @@ KINDS: Mapping[str, str] = {
     "first_rows": "bnnbench.datasets.conditions.first:First",
     "inside": "bnnbench.datasets.conditions.inside:Inside",
     "out_of_distribution": "bnnbench.datasets.conditions.out_of_distribution:OutOfDistribution",
+    "other_rows": "bnnbench.datasets.conditions.other_rows:OtherRows",
     "features_out_of_distribution": (
         "bnnbench.datasets.conditions.out_of_distribution:FeaturesOutOfDistribution"
     ),

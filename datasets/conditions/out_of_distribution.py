@@ -63,10 +63,7 @@ class OutOfDistribution:
     @cached_per_dataset
     def select(self, dataset: Dataset) -> Split:
         """Return both sets; raises ValueError if their images differ in shape."""
-        known, foreign = dataset.test.inputs, self._foreign(dataset)
-        # One random order: a row's number must not reveal its source.
-        order = torch.randperm(len(known) + len(foreign), generator=_shuffling())
-        return Split(torch.cat([known, foreign])[order], (order >= len(known)).long())
+        return shuffled(dataset.test.inputs, self._foreign(dataset))
 
     def _foreign(self, dataset: Dataset) -> Tensor:
         """Return the other source's test inputs, as the network needs them."""
@@ -92,5 +89,11 @@ class FeaturesOutOfDistribution(OutOfDistribution):
         return dataset.scaling.apply(features).to(dataset.test.inputs)
 
 
-def _shuffling() -> torch.Generator:
-    return torch.Generator().manual_seed(0x0DD)
+def shuffled(known: Tensor, foreign: Tensor) -> Split:
+    """Return both sets of inputs in one random order, with target 1 for the latter.
+
+    A row's number must not reveal its source.
+    """
+    rng = torch.Generator().manual_seed(0x0DD)
+    order = torch.randperm(len(known) + len(foreign), generator=rng)
+    return Split(torch.cat([known, foreign])[order], (order >= len(known)).long())
