@@ -21,7 +21,6 @@ from bnnbench.methods.libraries.sklearn_boosting import SklearnBoosting
 from bnnbench.methods.libraries.sklearn_forest import SklearnForest
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.trajectory.cyclical_sgld import CyclicalSgld
-from bnnbench.methods.tuning.method import Tuned
 from bnnbench.metrics import CLASSIFICATION, JOINT, OUT_OF_DISTRIBUTION
 from bnnbench.suites.uci_classification.settings import ADAMW, METHODS
 from bnnbench.suites.uci_classification.tuned import TEMPERED, TUNED, TUNED_QUICK

@@ -49,7 +49,7 @@ def test_an_image_has_its_features_whatever_its_company(folder):
 
 
 def test_other_shapes_are_refused(folder):
-    with pytest.raises(ValueError, match="colour images of 32 x 32 pixels.*got 28 x 28 x 1"):
+    with pytest.raises(ValueError, match=r"colour images of 32 x 32 pixels.*got 28 x 28 x 1"):
         backbone.features_of(np.zeros((2, 28, 28, 1), np.uint8))
 
 
