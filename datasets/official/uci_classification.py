@@ -16,9 +16,10 @@ import pandas as pd
 from bnnbench.datasets.base import Dataset, DataSource, Table, check_fold
 from bnnbench.datasets.official.uci import check_name
 from bnnbench.datasets.origins import Origin
+from bnnbench.datasets.own.preparation import prepare
 from bnnbench.datasets.reading import files, tables
 from bnnbench.datasets.reading.cache import cached
-from bnnbench.datasets.reading.columns import Features, column_of, features_of
+from bnnbench.datasets.reading.columns import column_of
 from bnnbench.datasets.reading.files import DataFile
 from bnnbench.datasets.stand_ins import DigitsAsTable
 
@@ -230,7 +231,7 @@ SETS = {
 
 
 class _Rows(NamedTuple):
-    features: Features
+    columns: pd.DataFrame
     targets: np.ndarray
     labels: tuple[str, ...]
     official_train: int
@@ -269,7 +270,7 @@ class UciClassification:
     @property
     def feature_names(self) -> tuple[str, ...]:
         """The numbers of the columns, with the category if a feature encodes one."""
-        return tuple(f"column {name}" for name in self._rows().features.names)
+        return tuple(f"column {name}" for name in prepare(self._rows().columns).names)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -299,27 +300,28 @@ class UciClassification:
     def table(self, fold: int) -> Table:
         """Return the raw rows of the fold; targets number the labels in alphabetical order."""
         check_fold(self, fold)
-        features, targets, _, train_rows = self._rows()
+        columns, targets, _, train_rows = self._rows()
         if train_rows:
             train, test = np.split(np.arange(len(targets)), [train_rows])
         else:
             train, test = tables.stratified_split(targets, fold)
-        inputs = features.filled(train)
-        return tables.split_table(inputs, targets, train, test, self.classes, features.names)
+        preparation = prepare(columns, train)
+        inputs, names = preparation.inputs(columns), preparation.names
+        return tables.split_table(inputs, targets, train, test, self.classes, names)
 
     @cached(3)
     def _rows(self) -> _Rows:
         parts = [_read(file) for file in self.data_files]
         frame = pd.concat(parts, ignore_index=True).rename(columns=str)
-        *columns, label = frame.columns
-        left_out = [columns[place] for place in SETS[self.name].left_out]
+        label = frame.columns[-1]
+        left_out = [frame.columns[place] for place in SETS[self.name].left_out]
         # Some labels are in quotes, and labels of adult's test rows end in a dot.
         labels = column_of(frame, label).astype(str).str.strip("'.")
         names, targets = np.unique(labels, return_inverse=True)
         assert len(names) == self.classes
-        features = features_of(frame.drop(columns=[label, *left_out]))
+        columns = frame.drop(columns=[label, *left_out])
         official_train = len(parts[0]) * (len(parts) > 1)
-        return _Rows(features, targets.astype(np.float64), tuple(map(str, names)), official_train)
+        return _Rows(columns, targets.astype(np.float64), tuple(map(str, names)), official_train)
 
     def missing(self) -> tuple[str, ...]:
         """Return the files that the data folder lacks."""

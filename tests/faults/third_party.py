@@ -132,6 +132,13 @@ def note_the_process(level, problem, file):
     return level
 
 
+def note_the_sockets(level, problem, file):
+    """Note the number of sockets that are open."""
+    files = [os.readlink(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd")[:-1]]
+    Path(file).write_text(str(sum("socket" in name for name in files)))
+    return level
+
+
 def start_processes(level, problem, file):
     """Start one process in this session, one in its own and one orphan; then wait."""
     sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -272,6 +279,7 @@ DEEDS = {
     "folder": find_the_folder,
     "crash": crash,
     "pid": note_the_process,
+    "sockets": note_the_sockets,
     "start": start_processes,
     "hold": have_a_child_hold_memory,
     "data_server": kill_the_data_server,

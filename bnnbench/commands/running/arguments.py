@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from bnnbench.commands.running import clusters, sandboxing, spelling, values
 from bnnbench.commands.terminal.parser import Parser
@@ -27,6 +27,9 @@ from bnnbench.methods import environments
 from bnnbench.suites import Entry
 from bnnbench.wording import UsageError
 
+if TYPE_CHECKING:
+    from bnnbench.methods.base import Method
+
 WORKERS_ELSEWHERE = 16
 """Default number of workers on a cluster."""
 
@@ -42,7 +45,7 @@ class Options:
     """The command line's choices; None leaves a choice to the suite or the machine."""
 
     profile: str
-    methods: tuple[str, ...] | None
+    methods: "tuple[str | Method, ...] | None"
     settings: Path | None
     network: str | None
     env: list[tuple[str, str]]
@@ -70,7 +73,7 @@ class Options:
     slurm: list[tuple[str, str | bool]]
     runs_per_job: int | None
     detach: bool
-    minutes: int
+    minutes: int | None
     limit: int | None
     refit: Refit
     no_report: bool
@@ -126,7 +129,7 @@ class Options:
             partition=self.partition,
             options=dict(self.slurm),
             pack=self.runs_per_job or 1,
-            minutes=self.minutes,
+            minutes=self.minutes or Settings.minutes,
         )
         return name, settings
 
@@ -283,10 +286,11 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     add("--no-report", action="store_true", help="do not write the report")
     add("--offline", action="store_true", help="download nothing")
     options = Options(**vars(parser.parse_args(arguments)))
-    if reason := _contradiction(options):
+    if reason := contradiction(options):
         parser.error(reason)
     try:
-        spelling.check_methods(name, options.methods or (), options.settings)
+        named = [method for method in options.methods or () if isinstance(method, str)]
+        spelling.check_methods(name, named, options.settings)
     except UsageError as error:
         parser.exit(2, f"error: {options.flags_of_methods}: {legible(error)}\n")
     try:
@@ -304,7 +308,7 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     return replace(options, device=str(device))
 
 
-def _contradiction(options: Options) -> str | None:
+def contradiction(options: Options) -> str | None:
     """Return a message about flags that exclude each other or an unavailable executor, if any."""
     name, limits = options.executor, options.limits
     if name and (lacking := lacks(name)):

@@ -67,6 +67,7 @@ class Provenance(TypedDict, total=False):
     chosen: str
     in_process: bool
     sandbox: bool
+    shortened: str
 
 
 class External(TypedDict):

@@ -85,6 +85,7 @@ def _record(state: State, task: Task, device: torch.device, scored: bool) -> Rec
             **(of_modules(run, data.train) if completed else {}),
             **({"in_process": True} if task.in_process else {}),
             **({"sandbox": True} if task.sandbox else {}),
+            **({"shortened": task.shortened} if task.shortened else {}),
             **fits.notes,
         },
         target=dataclasses.asdict(data.target) if data.target else None,

@@ -132,7 +132,7 @@ class LocalRows:
     def undamaged(self, states: Sequence[State]) -> list[State]:
         # Seeds of a fold share their data. All are checksummed before a method sees any.
         data = {id(state.loaded.data): state.loaded.data for state in states}
-        changed = {key for key, one in data.items() if not sound(one.train, one.test)}
+        changed = {key for key, one in data.items() if not sound(*one.splits)}
         if changed:
             cache.forget()
         return [self._again(s) if id(s.loaded.data) in changed else s for s in states]
@@ -228,4 +228,5 @@ class ServedRows:
 
 
 def _fixed(data: Dataset) -> Dataset:
-    return replace(data, train=fixed(data.train), test=fixed(data.test))
+    calibration = data.calibration and fixed(data.calibration)
+    return replace(data, train=fixed(data.train), test=fixed(data.test), calibration=calibration)

@@ -27,6 +27,8 @@ class Task:
     checkpoints: Path | None = None
     """Checkpoint folder; may be absent on this machine."""
     code: Code = field(default_factory=Code)
+    shortened: str = ""
+    """What was cut from the suite to keep a time limit."""
     in_process: bool = False
     """True if third-party methods share the process, which the records then say."""
     sandbox: Sandbox | None = None

@@ -2,16 +2,14 @@
 
 import faulthandler
 import functools
-import multiprocessing
 import os
 import pickle
 import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from typing import Any
 
 from torch import AcceleratorError
@@ -31,7 +29,7 @@ from bnnbench.engine.workers.answers.answering import Nursery
 from bnnbench.engine.workers.answers.asked import asked_apart
 from bnnbench.engine.workers.base import device_failed, prepare_process
 from bnnbench.engine.workers.channel import Channel, Plain
-from bnnbench.engine.workers.subprocesses import adopt
+from bnnbench.engine.workers.interpreter import wait_for_the_drivers_end
 from bnnbench.methods.fitting.progress import Listener
 
 SECONDS_BETWEEN_REPORTS = 0.1
@@ -48,8 +46,7 @@ class Apart:
 
 def work(
     end: socket.socket,
-    crashes: Connection,
-    environment: Mapping[str, str],
+    crashes: socket.socket,
     data: socket.socket | None,
     sandbox: Sandbox | None,
 ) -> None:
@@ -59,14 +56,13 @@ def work(
     process drafts one task with the rows that it serves, confined to a sandbox if there is one.
     """
     subprocesses.become_group_leader()
-    adopt(environment)
     channel = Channel(end)
     if sandbox:
         try:
             sandbox.confine()
         except SandboxUnavailable as error:
             return channel.tell(reports.failure(error))
-    os.set_blocking(crashes.fileno(), False)
+    crashes.setblocking(False)
     faulthandler.enable(crashes.fileno())
     if data:
         write_faults.mark_writes(crashes.fileno())
@@ -145,9 +141,7 @@ def _ask(server: Channel, *question: object) -> Any:
 
 def _die_with_the_driver() -> None:
     """End this process when the driver ends, even if killed by a signal."""
-    driver = multiprocessing.parent_process()
-    assert driver is not None
-    driver.join()
+    wait_for_the_drivers_end()
     subprocesses.end(os.getpid(), subprocesses.descendants(os.getpid()))
 
 

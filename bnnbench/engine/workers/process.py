@@ -7,8 +7,6 @@ import signal
 import socket
 import weakref
 from dataclasses import replace
-from multiprocessing import Pipe
-from multiprocessing.process import BaseProcess
 from typing import Any
 
 from bnnbench.engine.run.guards.write_faults import MARK
@@ -17,7 +15,7 @@ from bnnbench.engine.workers import Gpu, subprocesses
 from bnnbench.engine.workers.base import Lost
 from bnnbench.engine.workers.channel import Channel
 from bnnbench.engine.workers.child import work
-from bnnbench.engine.workers.subprocesses import started
+from bnnbench.engine.workers.children import Child, send_signal, started
 
 _FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
 
@@ -42,15 +40,14 @@ class Process:
         self._folder = temporary_folder() if sandbox else None
         confined = sandbox and self._folder and replace(sandbox, folder=self._folder.name)
         self.channel, theirs = Channel.pair()
-        self._crashes, crash_end = Pipe(duplex=False)
+        self._crashes, crash_end = socket.socketpair()
         environment = os.environ | (gpu.environment if gpu else {})
-        # Not a daemon, whose methods could not start processes; it ends with the driver anyway.
-        self._process = started(work, theirs.socket, crash_end, environment, data, confined)
+        arguments = theirs.socket, crash_end, data, confined
+        self._process = started(work, *arguments, environment=environment)
         theirs.close()  # so that the worker's death closes the channel
         crash_end.close()
         if data:
             data.close()
-        assert self._process.pid
         self.pid: int = self._process.pid
         self._descendants: list[Any] = []
         self._at_exit = weakref.finalize(self, _kill, self._process)
@@ -59,7 +56,7 @@ class Process:
         """Ask the process to end, whatever it is doing."""
         # After its end, descendants that left its session could not be found.
         self._descendants = subprocesses.descendants(self.pid)
-        self._process.terminate()
+        send_signal(self._process, signal.SIGTERM)
 
     def dismiss(self) -> None:
         """Close the channel, which ends an idle process, and end the rest of its process tree."""
@@ -105,8 +102,8 @@ class Process:
     def _crash(self) -> str:
         """Return what the process wrote about a fatal error; "" for nothing."""
         with contextlib.suppress(OSError):
-            os.set_blocking(self._crashes.fileno(), False)
-            return os.read(self._crashes.fileno(), LONGEST_CRASH).decode(errors="replace")
+            text = self._crashes.recv(LONGEST_CRASH, socket.MSG_DONTWAIT)
+            return text.decode(errors="replace")
         return ""
 
 
@@ -119,10 +116,9 @@ def _frame_in(text: str) -> str | None:
     return None
 
 
-def _kill(process: BaseProcess) -> None:
-    if process.is_alive():
-        process.kill()
-        process.join()
+def _kill(process: Child) -> None:
+    send_signal(process, signal.SIGKILL)
+    process.join()
 
 
 def _described_exit(code: int | None) -> str:
