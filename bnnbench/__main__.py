@@ -18,6 +18,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "bnnbench.commands.predict",
         "predict rows of a file by the model that compare saved",
     ),
+    "posthoc": (
+        "bnnbench.commands.posthoc",
+        "compare treatments of your trained network",
+    ),
     "bundle": (
         "bnnbench.commands.bundle",
         "store finished runs as one small file",
