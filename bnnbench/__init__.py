@@ -12,6 +12,15 @@ Results of any origin are read as pandas tables:
 Predictions of any origin are scored as arrays:
 
     bnnbench.score({"means": means, "variances": variances}, targets)
+
+A posterior becomes a folder that any process can load:
+
+    bnnbench.save(posterior, "boston")
+    bnnbench.load("boston").predict(inputs, rng)
+
+The runs of a suite are a function call, in a script or a notebook:
+
+    bnnbench.run("uci", methods=["adamw", "ivon"], datasets=["boston"], folds=5)
 """
 
 import importlib
@@ -20,10 +29,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bnnbench.commands.running.function import run
     from bnnbench.engine.external.scoring import score
+    from bnnbench.methods.saved.files import load, save
     from bnnbench.reports.read.frames import costs, results
 
-__all__ = ["costs", "results", "score"]
+__all__ = ["costs", "load", "results", "run", "save", "score"]
 
 _HERE = Path(__file__).resolve().parent
 
@@ -32,7 +43,10 @@ if not (_HERE / "methods").is_dir():
 
 _FUNCTIONS: Mapping[str, str] = {
     "costs": "bnnbench.reports.read.frames",
+    "load": "bnnbench.methods.saved.files",
     "results": "bnnbench.reports.read.frames",
+    "run": "bnnbench.commands.running.function",
+    "save": "bnnbench.methods.saved.files",
     "score": "bnnbench.engine.external.scoring",
 }
 """Function → its module, imported on first use, so that importing `bnnbench` itself is fast."""

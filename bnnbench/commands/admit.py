@@ -6,9 +6,12 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from bnnbench.commands.running import sandboxing
 from bnnbench.commands.terminal.parser import Parser
+from bnnbench.datasets.reading import files
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.records.record import Record
+from bnnbench.engine.run.sandbox.sandbox import lacking
 from bnnbench.engine.store import bundles, submissions
 from bnnbench.engine.store.store import CorruptRecord
 from bnnbench.wording import counted
@@ -20,8 +23,8 @@ targets; every score, from the predictions; and a random tenth of the fits, re-r
 bitwise or within rounding, with their marks, diagnostics and cost. If a headline of the board would
 change, every fit is re-run.
 
-The file's code runs with your permissions, in separate processes. Read it first, and use a machine
-or container without secrets (SECURITY.md).
+The file's code runs with your permissions, in separate processes, unless --sandbox confines them.
+Read it first, and use a machine or container without secrets (SECURITY.md).
 """
 
 REFUSED = 3
@@ -39,7 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--share", type=float, default=0.1, help="share of the fits to re-run (0.1)"
     )
     parser.add_argument("--check", action="store_true", help="only check, add nothing")
+    parser.add_argument("--sandbox", action="store_true", help=sandboxing.HELP)
     options = parser.parse_args(arguments)
+    if options.sandbox and (reason := lacking()):
+        parser.error(f"--sandbox: {reason}")
     if not 0 < options.share <= 1:
         parser.error("--share must be more than 0 and at most 1")
     with tempfile.TemporaryDirectory(prefix="bnnbench-") as folder:
@@ -73,7 +79,8 @@ def _admit(file: Path, folder: Path, options: argparse.Namespace) -> int:
             if record.suite in concerned or plain(record.method) == plain(first.method):
                 others.append(record)
     print(legible(f"{counted(len(records))} of {first.method}, {first.suite}, {first.profile}"))
-    for finding in checked(store, others, options.share):
+    sandbox = sandboxing.around([files.folder(), bundle]) if options.sandbox else None
+    for finding in checked(store, others, options.share, sandbox=sandbox):
         print(legible(f"  {'refused' if finding.problem else 'ok':8}{finding.check}"))
         if finding.problem:
             print(legible(f"refused: {finding.problem}"), file=sys.stderr)

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from bnnbench.commands.running import values
 from bnnbench.commands.running.arguments import parse
 from bnnbench.suites import Entry
 
@@ -13,13 +14,21 @@ if TYPE_CHECKING:
     from bnnbench.datasets.own.table import OwnTable
 
 PROFILES = ("quick", "all")
+COMPARED = (0, 1, 3)
+"""Exit codes of a suite with scores, though the report or some runs may have failed."""
+MINUTES = 3.0
+"""Default time limit for tables in the quick profile, in minutes."""
 USAGE = """In addition, all options of a suite: --profile {quick,all}, --methods, --folds, --seeds,
---out, --workers and so on (bnnbench uci --help). Text columns become categories; of more than 50
-texts the frequent ones, and a column whose texts are all different is left out. Dates become
-numbers. Missing numbers are replaced by the median of the training rows, and marked; rows without a
-target are left out. There are five splits, each with a tenth of the rows for testing; splits are
-stratified by class, and equal rows are on one side. Each of fewer than twenty rows is tested once.
-Images are scaled to 32 x 32, and have one split and three seeds."""
+--out, --workers and so on (bnnbench uci --help). Tables: the quick profile takes at most three
+minutes of two idle cores, or --minutes M. What takes longer by a pilot of every method is cut in
+this order: trials of a search from 16 to 8 and 4, splits from five to three, then the slowest
+methods; what --methods and --folds ask for stays. --profile all has no limit unless --minutes gives
+one. Text columns become categories; of more than 50 texts the frequent ones, and a column whose
+texts are all different is left out. Dates become numbers. Missing numbers are replaced by the
+median of the training rows, and marked; rows without a target are left out. There are five splits,
+each with a tenth of the rows for testing; splits are stratified by class, and equal rows are on one
+side. Each of fewer than twenty rows is tested once. Images are scaled to 32 x 32, and have one
+split and three seeds."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -62,13 +71,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--drop", default="", metavar="A,B", help="columns to leave out, such as row numbers"
     )
     parser.add_argument(
+        "--head",
+        type=values.head,
+        metavar="N",
+        help="hidden units of the networks, or linear for none, as for features of a pretrained "
+        "network; default: 50",
+    )
+    parser.add_argument(
         "--strict",
         action="store_true",
         help="refuse a table, with the cure, wherever it is not read as it stands: gaps in the "
         "target, marks among numbers, dates, names, other encodings and so on",
     )
     options, rest = parser.parse_known_args(arguments)
-    parse("own", Entry("", PROFILES), rest)  # refuses a mistake before the file is read
+    asked = parse("own", Entry("", PROFILES), rest)  # refuses a mistake before the file is read
+    if options.head is not None and asked.network:
+        parser.error("give either --head or --network")
     # imported here because --help needs none of them
     from bnnbench.datasets.own.table import OwnTable
     from bnnbench.datasets.reading.columns import BadTable
@@ -79,13 +97,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BadTable as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return 2
+    from bnnbench.commands.suite import command
+    from bnnbench.suites.own import HIDDEN_UNITS, NEED_HIDDEN_UNITS, suites_of
+
+    hidden = HIDDEN_UNITS if options.head is None else options.head
     if isinstance(source, OwnTable):
         for line in (f"{source.name}: {source.columns_in_words}", *source.lines):
             print(legible(line), flush=True)
-    from bnnbench.commands.suite import command
-    from bnnbench.suites.own import suites_of
+        if not hidden and asked.profile == "all" and source.task == "classification":
+            print(f"Left out, since they need hidden units: {', '.join(NEED_HIDDEN_UNITS)}")
+    if not isinstance(source, OwnTable):
+        return command(suites_of(source, hidden), rest)
+    suites = suites_of(source, hidden)
+    code = command(suites, rest, {"quick": MINUTES, "all": None})
+    if code in COMPARED and not (asked.dry_run or asked.detach):
+        from bnnbench.commands.running.first_method import saved_model
 
-    return command(suites_of(source), rest)
+        for line in saved_model(source, suites[asked.profile], asked.out):
+            print(legible(line), flush=True)
+    return code
 
 
 def _source(options: argparse.Namespace) -> "OwnTable | OwnImages":
@@ -102,6 +132,8 @@ def _source(options: argparse.Namespace) -> "OwnTable | OwnImages":
         raise BadTable(
             f"{options.file} has images, whose classes are its sub-folders: omit --{given}"
         )
+    if options.head is not None:
+        raise BadTable(f"{options.file} has images, which LeNets learn: omit --head")
     return own_images(options.file)
 
 

@@ -4,7 +4,8 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,11 @@ from bnnbench.datasets.base import ImageSource
 from bnnbench.datasets.corruptions import CORRUPTIONS, check
 from bnnbench.datasets.corruptions.contact_sheet import contact_sheet
 from bnnbench.datasets.corruptions.files import official
-from bnnbench.datasets.corruptions.files.generation import make_cifar_c
+from bnnbench.datasets.corruptions.files.generation import WrittenFile, make_cifar_c
 from bnnbench.datasets.corruptions.files.textures import textures
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.reading import files
+from bnnbench.engine.workers.pool import Pool
 
 SOURCES = ("cifar10", "cifar100", "digits_as_cifar10")
 
@@ -60,10 +62,13 @@ def _make(images: np.ndarray, labels: np.ndarray, options: argparse.Namespace) -
             f"{options.out} is reserved for the official files, which `bnnbench data fetch` puts "
             "there; choose another folder with --out"
         )
-    start, total = time.perf_counter(), 1 + len(options.only)
-    written_files = make_cifar_c(
-        images, labels, options.out, options.only, options.seed, options.workers
-    )
+    with Pool(options.workers) if options.workers > 1 else nullcontext() as pool:
+        written = make_cifar_c(images, labels, options.out, options.only, options.seed, pool)
+        _print_each(written, total=1 + len(options.only))
+
+
+def _print_each(written_files: Iterator[tuple[str, WrittenFile]], total: int) -> None:
+    start = time.perf_counter()
     for count, (name, written) in enumerate(written_files, 1):
         seconds = time.perf_counter() - start
         progress = f"[{count:2}/{total}] {name:18} {written.origin:9} {written.md5}"

@@ -17,13 +17,16 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
+from bnnbench.commands.planning.budget import Piloted, in_words, wall_clock
 from bnnbench.commands.planning.dry_run import dry_run
 from bnnbench.commands.planning.forecast import forecast
 from bnnbench.commands.planning.plan import Plan, plan
 from bnnbench.commands.planning.selection import selected
 from bnnbench.commands.planning.share import Share
+from bnnbench.commands.planning.within_limit import within_limit
+from bnnbench.commands.running import sandboxing
 from bnnbench.commands.running.arguments import Options, parse
-from bnnbench.commands.running.running import carry_out
+from bnnbench.commands.running.running import carry_out, complete
 from bnnbench.commands.running.sources import Provided, left_out, not_installed, provided, resolved
 from bnnbench.commands.terminal.display import SECONDS_BETWEEN_LINES, display
 from bnnbench.commands.terminal.failures import print_failures
@@ -45,12 +48,9 @@ from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.records.round_trip import NotReadable
 from bnnbench.engine.run.checkpoints import seconds_between
 from bnnbench.engine.run.devices import NoSuchDevice
-from bnnbench.engine.store.data_points.curves import keep_curves
-from bnnbench.engine.store.data_points.planes import keep_planes
+from bnnbench.engine.run.sandbox.sandbox import Sandbox, SandboxUnavailable
 from bnnbench.engine.store.leases import JOBS, LEASES, Leases
-from bnnbench.engine.store.rescoring.distances import add_distances
 from bnnbench.engine.store.store import CorruptRecord, Store, Unwritable
-from bnnbench.engine.store.tables import write_tables
 from bnnbench.engine.workers.base import ExecutorUnavailable, executor, prepare_process
 from bnnbench.suites import Entry
 from bnnbench.wording import UsageError, counted
@@ -83,6 +83,7 @@ REPORTED, REPORTED_DAMAGE = 0, 3
 MISTAKES = (
     *(UsageError, DataUnavailable, DataDamaged, CorruptRecord, Unwritable),
     *(NothingToLearn, ExtremeScale, PoolTooSmall, ExecutorUnavailable, NoSuchDevice),
+    SandboxUnavailable,
 )
 """Errors that the user can fix, as their messages explain."""
 
@@ -92,20 +93,30 @@ def main(suites: Mapping[str, Suite], arguments: Sequence[str] | None = None) ->
     sys.exit(command(suites, arguments))
 
 
-def command(suites: Mapping[str, Suite], arguments: Sequence[str] | None = None) -> int:
-    """Run the command line, and return the exit code."""
+def command(
+    suites: Mapping[str, Suite],
+    arguments: Sequence[str] | None = None,
+    paces: Mapping[str, float | None] = {},
+) -> int:
+    """Run the command line, and return the exit code.
+
+    `paces` maps a profile of one data set whose runs are estimated by a pilot to its default time
+    limit in minutes, or None for no limit.
+    """
     first = suites["quick"] if "quick" in suites else next(iter(suites.values()))
     sampled = any(has_samples(probe) for suite in suites.values() for probe in suite.probes)
     entry = Entry(first.title, tuple(suites), sampled)
-    return run(suites, parse(first.name, entry, arguments))
+    return run(suites, parse(first.name, entry, arguments), paces)
 
 
-def run(suites: Mapping[str, Suite], options: Options) -> int:
+def run(
+    suites: Mapping[str, Suite], options: Options, paces: Mapping[str, float | None] = {}
+) -> int:
     """Run the requested profile, and return the exit code."""
     console = console_of()
     try:
         with ending_cleanly():
-            return _carry_out(suites[options.profile], options, console, suites)
+            return _carry_out(suites[options.profile], options, console, suites, paces)
     except BrokenPipeError:
         raise  # the command ends quietly
     except (*MISTAKES, NotReadable, OSError) as error:
@@ -128,7 +139,11 @@ def typed() -> str:
 
 
 def _carry_out(
-    declared: Suite, options: Options, console: Console, profiles: Mapping[str, Suite]
+    declared: Suite,
+    options: Options,
+    console: Console,
+    profiles: Mapping[str, Suite],
+    paces: Mapping[str, float | None],
 ) -> int:
     prepare_process()
     options.export()
@@ -143,8 +158,18 @@ def _carry_out(
     requested = selected(declared, options, profiles)
     suite = resolved(requested, options)
     store = Store(options.out / suite.name)
+
+    def within_pace(rows: Mapping[str, int]) -> tuple[Suite, Piloted | None]:
+        """Return the suite, cut to its time limit if it has one, and estimates of its runs."""
+        if options.profile not in paces or options.elsewhere:
+            return suite, None
+        minutes = options.minutes or paces[options.profile]
+        tell = functools.partial(say, console)
+        return within_limit(suite, declared, options, minutes, rows, store.folder, tell)
+
     if options.dry_run:
-        return _dry_run(suite, requested, store, options, console)
+        rows = _introduce(suite, requested, options, console)
+        return _dry_run(*within_pace(rows), rows, store, options, console)
     with Leases(store.folder / LEASES) as leases:
 
         def upkeep() -> AbstractContextManager[None]:
@@ -156,8 +181,13 @@ def _carry_out(
 
         rows = _introduce(suite, requested, options, console)
         with upkeep():
-            planned = plan(suite, store, options.device, options.refit)
+            suite, piloted = within_pace(rows)
+            planned = plan(suite, store, options.device, options.refit, piloted=piloted)
+        planned = planned.confined(_sandbox(suite, options))
         _announce(planned, options, console)
+        if piloted:
+            planned = planned.longest_first(rows)
+            _say_time(planned, rows, options, console)
         not_tried = 0
         if not options.detach:
             not_tried = _run(planned, store, leases, options, rows, console)
@@ -165,27 +195,42 @@ def _carry_out(
             return COMPLETED
         with upkeep():
             tell = functools.partial(say, console)
-            for line in add_distances(suite, store, now_and_then(tell), _tell_of_damage):
-                tell(line)
-            keep_curves(suite, store)
-            keep_planes(suite, store)
-            write_tables(store)
+            complete(suite, store, now_and_then(tell), tell, _tell_of_damage)
     code = _conclude(suite, planned, store, console, not_tried)
     if not options.no_report and not write_report(options.out):
         return code or NO_REPORT
     return code
 
 
+def _sandbox(suite: Suite, options: Options) -> Sandbox | None:
+    """Return the sandbox of third-party methods, which hides data and results; None for none."""
+    hidden = [files.folder(), options.out, *options.hidden, *sandboxing.paths_of(suite)]
+    return sandboxing.around(hidden) if options.sandbox else None
+
+
 def _dry_run(
-    suite: Suite, requested: Suite, store: Store, options: Options, console: Console
+    suite: Suite,
+    piloted: Piloted | None,
+    rows: Mapping[str, int],
+    store: Store,
+    options: Options,
+    console: Console,
 ) -> int:
     """Print the plan and its estimated cost, and return the exit code."""
-    rows = _introduce(suite, requested, options, console)
-    planned = plan(suite, store, options.device, options.refit, writing=False)
+    planned = plan(suite, store, options.device, options.refit, writing=False, piloted=piloted)
+    planned = planned.longest_first(rows) if piloted else planned
     _announce(planned, options, console)
     _, settings = options.placement(len(planned.tasks))
     dry_run(planned, rows, settings, console)
     return SOME_FAILED if planned.not_storable else COMPLETED
+
+
+def _say_time(planned: Plan, rows: Mapping[str, int], options: Options, console: Console) -> None:
+    """Print the expected time of a plan."""
+    _, settings = options.placement(len(planned.tasks))
+    each = [planned.experience.seconds(task, rows) for task in planned.tasks]
+    workers, time = settings.workers, in_words(wall_clock(each, settings.workers))
+    say(console, f"Estimated time with {counted(workers, 'worker')}: about {time}")
 
 
 def _introduce(

@@ -6,19 +6,25 @@ and, if the suite searches for settings, the same budget.
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
+from bnnbench.methods import own_files
 
 if TYPE_CHECKING:
     from bnnbench.engine.records.record import Record
 
 BUNDLE = Path(__file__).parents[2] / "docs" / "bundle"
 """The finished runs in a checkout; an installed package has none."""
+
+CHECK_SECONDS = 3600.0
+"""Maximum time of the checks of one method in a process of its own."""
 
 ARGUMENTS = "bnnbench.commands.running.arguments"
 
@@ -60,14 +66,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"Reading the finished runs of {options.suite} in {options.bundle}", flush=True)
         others = rivals.stored(options.bundle, options.suite, options.profile)
         if "--dry-run" not in rest:
-            _check_predictions(methods, _kinds(others))
+            _check_predictions(methods, _kinds(others), "--sandbox" in rest)
     except (ValueError, CorruptRecord) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return 2
     profile = others[0].profile
     names = options.datasets or ",".join(sorted({record.dataset for record in others}))
     asked = ["--profile", profile, "--datasets", names, "--methods", options.method]
-    code = _carry_out(options.suite, [*asked, "--out", str(options.out), "--no-report", *rest])
+    asked += ["--out", str(options.out), "--no-report", *rest]
+    code = _carry_out(options.suite, asked, options.bundle)
     if code not in (0, 3) or "--dry-run" in rest:
         return code
     store = Store(options.out / options.suite)
@@ -113,7 +120,7 @@ def _of_arm(labels: set[str], arm: str) -> set[str]:
     return {f"{label}-{arm}" for label in labels} if arm else labels
 
 
-def _check_predictions(methods: Mapping[str, Any], kinds: Sequence[str]) -> None:
+def _check_predictions(methods: Mapping[str, Any], kinds: Sequence[str], confined: bool) -> None:
     """Raise ValueError for a method whose predictions on small problems cannot be scored."""
     from bnnbench.engine.workers.base import prepare_small_fits
     from bnnbench.suites.check.predictions import first_fault  # this imports torch
@@ -121,10 +128,35 @@ def _check_predictions(methods: Mapping[str, Any], kinds: Sequence[str]) -> None
     prepare_small_fits()
     for name, method in methods.items():
         print(f"Checking {name} on a small problem", flush=True)
-        if fault := first_fault(method, kinds):
+        fault = _fault_apart(name, kinds) if confined else first_fault(method, kinds)
+        if fault:
             raise ValueError(
                 f"{name} cannot be scored: {fault}. `bnnbench check {name}` runs all checks"
             )
+
+
+def _fault_apart(name: str, kinds: Sequence[str]) -> str:
+    """Return the first fault of a method that is fitted in a process in a sandbox."""
+    from bnnbench.commands.running import sandboxing
+    from bnnbench.datasets.reading import files
+    from bnnbench.engine.workers.separate import NoAnswer, answer
+
+    sandbox = sandboxing.around([files.folder()])
+    folders = os.pathsep.join(own_files.folders())
+    try:
+        return str(
+            answer(_fault, name, kinds, folder=folders, seconds=CHECK_SECONDS, sandbox=sandbox)
+            or ""
+        )
+    except NoAnswer as error:
+        return str(error)
+
+
+def _fault(name: str, kinds: Sequence[str]) -> str:
+    from bnnbench.engine.method_settings.requested import method_of
+    from bnnbench.suites.check.predictions import first_fault
+
+    return first_fault(method_of(name), kinds)
 
 
 def _kinds(records: "Sequence[Record]") -> list[str]:
@@ -141,9 +173,9 @@ class _Lenient(Parser):
     parse_known_args = argparse.ArgumentParser.parse_known_args
 
 
-def _carry_out(suite: str, arguments: Sequence[str]) -> int:
+def _carry_out(suite: str, arguments: Sequence[str], bundle: Path) -> int:
     parser = importlib.import_module(ARGUMENTS)
     suites = importlib.import_module("bnnbench.suites").SUITES
-    parsed = parser.parse(suite, suites[suite], arguments)
+    parsed = replace(parser.parse(suite, suites[suite], arguments), hidden=(bundle,))
     declared = importlib.import_module(f"bnnbench.suites.{suite}").SUITES
     return importlib.import_module("bnnbench.commands.suite").run(declared, parsed)

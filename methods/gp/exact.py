@@ -22,6 +22,7 @@ from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Proble
 from bnnbench.methods.card import Card
 from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.settings import require_count
+from bnnbench.methods.gp.evidence import CORRELATIONS, evidence
 from bnnbench.methods.gp.training import require_single_target
 from bnnbench.methods.libraries.sklearn_rows import answers
 from bnnbench.methods.predictions.predictive import GaussianPredictive
@@ -34,12 +35,23 @@ POINTS_AT_ONCE = 1000
 
 
 class _Regressor(gaussian_process.GaussianProcessRegressor):
-    """Scikit-learn's regressor, with its factorisations of covariances counted."""
+    """Scikit-learn's regressor, with its factorisations counted and a faster gradient."""
 
-    def log_marginal_likelihood(self, theta: Any = None, *rest: Any, **options: Any) -> Any:
+    def log_marginal_likelihood(
+        self, theta: Any = None, eval_gradient: bool = False, **options: Any
+    ) -> Any:
         if theta is not None:  # else scikit-learn returns the stored value
             work.count("factorisations", 1)
-        return super().log_marginal_likelihood(theta, *rest, **options)
+        if not eval_gradient:
+            return super().log_marginal_likelihood(theta, **options)
+        kernel: Any = self.kernel_.clone_with_theta(theta)
+        variance, correlation, noise = kernel.k1.k1, kernel.k1.k2, kernel.k2
+        value, gradient = evidence(
+            CORRELATIONS[_name_of(correlation)],
+            *(self.X_train_, self.y_train_),
+            *(variance.constant_value, np.atleast_1d(correlation.length_scale), noise.noise_level),
+        )
+        return value, gradient[: len(theta)]  # a known noise is the last, and no setting
 
     def fit(self, X: Any, y: Any) -> Any:
         work.count("factorisations", 1)
@@ -169,6 +181,11 @@ class GaussianProcess:
                 raise InferenceDiverged(f"a {kernel} kernel is singular: {failure}") from None
         progress.report(number + 1, len(self.kernels), -process.log_marginal_likelihood_value_)
         return process
+
+
+def _name_of(correlation: Any) -> str:
+    names = {smoothness: name for name, smoothness in SMOOTHNESS.items()}
+    return names[correlation.nu] if isinstance(correlation, gp_kernels.Matern) else "rbf"
 
 
 def _correlation(name: str, lengths: np.ndarray) -> Any:

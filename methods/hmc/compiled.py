@@ -14,29 +14,35 @@ from bnnbench.methods.hmc.kernels.products import VECTOR_BYTES
 from bnnbench.methods.hmc.scaled_networks import padded
 from bnnbench.methods.hmc.scaled_perceptron import Dense, ScaledPerceptron
 from bnnbench.methods.networks.architectures import LeakyReLU, ReLU
-from bnnbench.methods.networks.perceptron import as_perceptron
+from bnnbench.methods.networks.perceptron import Perceptron, as_perceptron
 
 ROWS_AT_ONCE = 2**15
 """Number of members' rows in one call, which may last a second and cannot be interrupted."""
 
 
 class CompiledPerceptron(ScaledPerceptron):
-    """Dense layers with ReLU or leaky ReLU between them, for real targets.
+    """Dense layers with ReLU or leaky ReLU between them, for real targets."""
 
-    Raises `Unsupported` for another architecture, likelihood, device or number type.
-    """
+    def __init__(self, perceptron: Perceptron, reference: Tensor) -> None:
+        super().__init__(perceptron, reference)
+        activation = perceptron.activation
+        self._slope = activation.slope if isinstance(activation, LeakyReLU) else 0.0
 
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
+    @classmethod
+    def of(cls, problem: Problem) -> "CompiledPerceptron":
+        """Return a problem's network.
+
+        Raises `Unsupported` for another architecture, likelihood, device or number type.
+        """
         network = as_perceptron(problem.architecture, problem.input_shape, ReLU, LeakyReLU)
-        inputs, activation = problem.train.inputs, network.activation
+        inputs = problem.train.inputs
         if not isinstance(problem.likelihood, Gaussian):
             raise Unsupported(f"needed a Gaussian likelihood; got {problem.likelihood}")
         if inputs.device.type != "cpu" or inputs.dtype not in (torch.float32, torch.float64):
             raise Unsupported(
                 f"needed float32 or float64 on a CPU; got {inputs.dtype} on {inputs.device}"
             )
-        self._slope = activation.slope if isinstance(activation, LeakyReLU) else 0.0
+        return cls(network, inputs)
 
     def members_at_once(self, points: int) -> int:
         """Return the number of members in a loss."""

@@ -100,7 +100,7 @@ class HmcHamiltorch:
         return fitted
 
     def _fit(self, hamiltorch: ModuleType, problem: Problem, rng: torch.Generator) -> Posterior:
-        network, likelihood = AnyScaledNetwork(problem), problem.likelihood
+        network, likelihood = AnyScaledNetwork.of(problem), problem.likelihood
         density = LogDensity(network, problem, self.prior_precision, self._noise(likelihood))
         chains, rates, step_sizes = zip(
             *(self._sample(hamiltorch, density, rng, k) for k in range(self.chains)), strict=True

@@ -106,12 +106,28 @@ NO_FUNCTIONS = BatchNorm | AnalyticNorm | Dropout | GaussianNoise | LogisticBern
 
 
 class AnyScaledNetwork:
-    """Any deterministic architecture, by automatic differentiation.
+    """Any deterministic architecture, by automatic differentiation."""
 
-    Raises `Unsupported` for a layer that leaves the likelihood of a data set undefined.
-    """
+    def __init__(self, network: TorchNetwork, reference: Tensor) -> None:
+        """`reference` has the number type and the device of the inputs."""
+        self.arguments = (network, reference.new_empty(0))
+        self.network = network
+        self.scale = scales(network.architecture, network.input_shape).to(reference)
+        size = padded(len(self.scale), STATE_MULTIPLE)
+        places = torch.arange(size, device=self.scale.device)
+        self.free = places < len(self.scale)
+        self.groups = [places[part.offset : part.stop] for part in self.network.parameters]
 
-    def __init__(self, problem: Problem) -> None:
+    def __reduce__(self) -> tuple[type["AnyScaledNetwork"], tuple[TorchNetwork, Tensor]]:
+        """Return the constructor and its arguments, by which a copy is made anew."""
+        return type(self), self.arguments
+
+    @classmethod
+    def of(cls, problem: Problem) -> "AnyScaledNetwork":
+        """Return a problem's network.
+
+        Raises `Unsupported` for a layer that leaves the likelihood of a data set undefined.
+        """
         for placed in walk(problem.architecture, problem.input_shape):
             inside = _inside(placed)
             if isinstance(placed.layer, NO_FUNCTIONS) or inside:
@@ -120,12 +136,8 @@ class AnyScaledNetwork:
                     f"that data have a likelihood; got {placed.layer} at {placed.path}{inside}: "
                     "leave it out"
                 )
-        self.network = TorchNetwork(problem.architecture, problem.input_shape)
-        self.scale = scales(problem.architecture, problem.input_shape).to(problem.train.inputs)
-        size = padded(len(self.scale), STATE_MULTIPLE)
-        places = torch.arange(size, device=self.scale.device)
-        self.free = places < len(self.scale)
-        self.groups = [places[part.offset : part.stop] for part in self.network.parameters]
+        network = TorchNetwork(problem.architecture, problem.input_shape)
+        return cls(network, problem.train.inputs)
 
     def weights(self, states: Float[Tensor, "draws size"]) -> Float[Tensor, "draws parameters"]:
         """Return the states as flat weights of a `TorchNetwork`."""

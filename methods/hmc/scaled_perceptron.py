@@ -14,7 +14,7 @@ from bnnbench.methods.base import Problem, Unsupported
 from bnnbench.methods.hmc.scaled_networks import STATE_MULTIPLE, Loss, padded
 from bnnbench.methods.hmc.stepped_loss import SteppedLoss
 from bnnbench.methods.networks.architectures import Layer, LeakyReLU, ReLU, Tanh
-from bnnbench.methods.networks.perceptron import as_perceptron
+from bnnbench.methods.networks.perceptron import Perceptron, as_perceptron
 
 ALIGNMENT = 4
 """Rows and columns of all matrices are multiples of it: members start at 16-byte boundaries."""
@@ -89,16 +89,13 @@ def activation_of(layer: Layer | None) -> Activation:
 
 
 class ScaledPerceptron:
-    """Dense layers with ReLU, tanh or leaky ReLU between them.
+    """Dense layers with ReLU, tanh or leaky ReLU between them."""
 
-    Raises `Unsupported` for another architecture.
-    """
-
-    def __init__(self, problem: Problem) -> None:
-        perceptron = as_perceptron(problem.architecture, problem.input_shape, ReLU, Tanh, LeakyReLU)
+    def __init__(self, perceptron: Perceptron, reference: Tensor) -> None:
+        """`reference` has the number type and the device of the inputs."""
+        self.arguments = (perceptron, reference.new_empty(0))
         self.activation = activation_of(perceptron.activation)
         self.layers = _placed(perceptron.widths)
-        reference = problem.train.inputs
         self.groups = [
             positions.to(reference.device) for layer in self.layers for positions in layer.places()
         ]
@@ -112,6 +109,16 @@ class ScaledPerceptron:
         size = padded(self.layers[-1].stop, STATE_MULTIPLE)
         self.free = torch.zeros(size, dtype=torch.bool, device=reference.device)
         self.free[self._places] = True
+
+    def __reduce__(self) -> tuple[type["ScaledPerceptron"], tuple[Perceptron, Tensor]]:
+        """Return the constructor and its arguments, by which a copy is made anew."""
+        return type(self), self.arguments
+
+    @classmethod
+    def of(cls, problem: Problem) -> "ScaledPerceptron":
+        """Return a problem's network; raises `Unsupported` for another architecture."""
+        shape = problem.architecture, problem.input_shape
+        return cls(as_perceptron(*shape, ReLU, Tanh, LeakyReLU), problem.train.inputs)
 
     def weights(self, states: Float[Tensor, "draws size"]) -> Float[Tensor, "draws parameters"]:
         """Return the states as flat weights of a `TorchNetwork`."""

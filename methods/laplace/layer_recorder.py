@@ -99,6 +99,7 @@ class LayerRecorder:
     """
 
     def __init__(self, network: TorchNetwork, last_only: bool = False) -> None:
+        self.arguments = (network, last_only)
         placed = [*walk(network.architecture, network.input_shape)]
         if any(isinstance(layer, AnalyticNorm) for _, layer, _, _ in placed):
             raise Unsupported(
@@ -116,6 +117,10 @@ class LayerRecorder:
         """Path of a block → inputs and outputs of its layer."""
         self._to_come: dict[Any, Iterator[str]] = {}
         """Kinds of layers → paths that the current call has not reached."""
+
+    def __reduce__(self) -> tuple[type["LayerRecorder"], tuple[TorchNetwork, bool]]:
+        """Return the constructor and its arguments, by which a copy is made anew."""
+        return type(self), self.arguments
 
     @property
     def size(self) -> int:
@@ -142,6 +147,18 @@ class LayerRecorder:
         self._to_come = {kinds: iter(paths) for kinds, paths in self._paths.items()}
         with torch.enable_grad():
             return self._network(weights, inputs[None], buffers=buffers)[0]
+
+    def last_inputs(
+        self,
+        weights: Float[Tensor, "1 parameters"],
+        buffers: Float[Tensor, "1 buffers"],
+        inputs: Float[Tensor, "points *features"],
+    ) -> Float[Tensor, "points features"]:
+        """Return the inputs of the last covered layer, a dense one."""
+        self.outputs(weights, buffers, inputs)
+        before, _ = self._seen[self.blocks[-1].path]
+        self._seen = {}
+        return before
 
     def entries(
         self,

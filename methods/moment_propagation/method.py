@@ -134,10 +134,10 @@ class MomentPropagation(Stacked):
         return gaussian_loss(y, targets, stack.noise)
 
     def _posterior(self, stack: Stack, member: int) -> Posterior:
-        trained = stack.posterior(member)
+        network = TorchNetwork(stack.network.architecture, stack.network.input_shape)
+        trained = replace(stack.posterior(member), network=network)
         if self.prediction == "ap1":
-            network = stack.network
-            return replace(trained, network=TorchNetwork(network.architecture, network.input_shape))
+            return trained
         return MomentPosterior(
             trained,
             formulas=self.formulas,

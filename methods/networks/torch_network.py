@@ -86,6 +86,7 @@ class TorchNetwork:
         input_shape: Shape,
         rules: Mapping[type[Layer], Rule] | None = None,
     ) -> None:
+        self.arguments: tuple[Any, ...] = (architecture, input_shape, rules)
         self.architecture = architecture
         self.input_shape = input_shape
         self.output_shape = output_shape(architecture, input_shape)
@@ -139,6 +140,10 @@ class TorchNetwork:
         if statistics and self._inputs:
             pixel = self._pixel(*(statistics[number].clone() for number in self._inputs))
         return _run(self._program, _expand(inputs, members), pixel, views, statistics, context)[0]
+
+    def __reduce__(self) -> tuple[type["TorchNetwork"], tuple[Any, ...]]:
+        """Return the constructor and its arguments, by which a copy is made anew."""
+        return type(self), self.arguments
 
     def _pixel(self, mean: Tensor, variance: Tensor) -> Any:
         from bnnbench.methods.moments.single_pixel import Pixel

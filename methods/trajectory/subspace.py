@@ -9,7 +9,7 @@ Source: Izmailov et al. (2019), "Subspace Inference for Bayesian Deep Learning",
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import torch
 from jaxtyping import Float
@@ -17,6 +17,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Split
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.fitting.minibatches import batch_sizes
 from bnnbench.methods.fitting.network_posterior import POINTS_AT_ONCE, NetworkPosterior
 from bnnbench.methods.networks.architectures import TorchModule
 from bnnbench.methods.trajectory.averages import averaged, posterior_of
@@ -126,11 +127,9 @@ def total_loss(
 
     A lone last row, of which a batch norm has no variance, joins the rows before it.
     """
-    starts = [0, *range(POINTS_AT_ONCE, len(rows) - 1, POINTS_AT_ONCE)]
-    parts = [
-        losses(posterior, weights[None], rows.rows(slice(*ends)))
-        for ends in pairwise([*starts, len(rows)])
-    ]
+    sizes = batch_sizes(len(rows), POINTS_AT_ONCE, least=min(2, len(rows)))
+    ends = pairwise(accumulate(sizes, initial=0))
+    parts = [losses(posterior, weights[None], rows.rows(slice(*pair))) for pair in ends]
     return float(torch.cat(parts, 1).double().sum())
 
 

@@ -55,6 +55,7 @@ class StructuredNetwork(TorchNetwork):
         }
         rules[Linear] = _shared if sharing == "outputs" else _separate
         super().__init__(architecture, input_shape, rules)
+        self.arguments = (architecture, input_shape, reflections, sharing)
         self.reflections, self.sharing = reflections, sharing
         self.dense = dense_weights(self)
         self.widths = [part.shape[1] for part in self.dense]

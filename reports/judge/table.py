@@ -103,6 +103,8 @@ class Table:
     """The reasons why a completed method is "not scored" by a metric, a line for each."""
     in_process: tuple[str, ...] = ()
     """Methods with runs in a process that third-party methods could change."""
+    shortened: tuple[str, ...] = ()
+    """What was cut from the suite to keep a time limit, a sentence for each benchmark."""
 
     @property
     def benchmark(self) -> tuple[str, ...]:

@@ -99,6 +99,7 @@ def overview(
     unsteady = dict.fromkeys(line for _, table, _ in picked for line in table.unsteady)
     elsewhere = dict.fromkeys(line for _, table, _ in picked for line in table.elsewhere)
     in_process = dict.fromkeys(m for _, table, _ in picked for m in table.in_process)
+    shortened = dict.fromkeys(line for _, table, _ in picked for line in table.shortened)
     title = first.heading + after
     twice = dict.fromkeys(m for _, table, _ in picked for m in table.rows_counted_twice)
     lines = {
@@ -106,6 +107,7 @@ def overview(
         "rows_counted_twice": tuple(twice),
         "elsewhere": tuple(elsewhere),
         "in_process": tuple(in_process),
+        "shortened": tuple(shortened),
     }
     return Table(title, tuple(columns), tuple(rows), origin, **lines)
 
@@ -136,7 +138,16 @@ def table_of(
         tuple(m for m in methods if counts_rows_twice(benchmark.runs.get(m, ()))),
         elsewhere_lines(benchmark),
         in_process=tuple(m for m in methods if shared_process(benchmark.runs.get(m, ()))),
+        shortened=shortened_lines(benchmark),
     )
+
+
+def shortened_lines(benchmark: Benchmark) -> tuple[str, ...]:
+    """Return what was cut from the suite of the newest run, if anything was."""
+    circumstances = [record.circumstances.provenance for record in benchmark.records]
+    newest = max(circumstances, key=lambda one: str(one.get("finished", "")), default={})
+    line = str(newest.get("shortened", ""))
+    return (line,) if line else ()
 
 
 def shared_process(runs: Sequence[Record]) -> bool:

@@ -10,7 +10,7 @@ from bnnbench.datasets.own.table import OwnTable
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.base import Method
-from bnnbench.methods.networks.architectures import Architecture
+from bnnbench.methods.networks.architectures import Linear
 from bnnbench.methods.networks.catalogue import lenet_000, mlp
 from bnnbench.methods.tuning.method import Tuned
 from bnnbench.metrics import IMBALANCED, REGRESSION
@@ -33,12 +33,23 @@ FEW_OF_IMAGES = (
 )
 """Methods of the quick profile, the fastest of each family; `all` has the others."""
 
-# Few rows: at most 200 epochs, and the better half of the trials at each longer length.
+# Few rows: at most 200 epochs, and the better half of the trials at each longer length. A limit of
+# time may leave 8 or 4 trials.
+TRIALS = 16
 TABLES = {"updates": 1_500, "halving": True}
 
 
-def suites_of(source: OwnTable | OwnImages) -> dict[str, Suite]:
-    """Return the profiles for the user's data: a few methods with equal tuning, and all of them."""
+NEED_HIDDEN_UNITS = ("Radial",)
+"""Methods that are left out if networks have no hidden layer."""
+
+HIDDEN_UNITS = 50
+
+
+def suites_of(source: OwnTable | OwnImages, hidden: int = HIDDEN_UNITS) -> dict[str, Suite]:
+    """Return the profiles for the user's data: a few methods with equal tuning, and all of them.
+
+    Networks for tables have one layer of `hidden` units; with 0, only a linear layer.
+    """
     if isinstance(source, OwnImages):
         return {
             profile: _suite_of_images(source, profile, methods)
@@ -48,41 +59,64 @@ def suites_of(source: OwnTable | OwnImages) -> dict[str, Suite]:
             )
         }
     if source.task == "classification":
-        network = mlp([50], outputs=len(source.labels))
+        outputs = len(source.labels)
         methods, few, metrics = TUNED_CLASSES.methods, FEW_OF_CLASSES, IMBALANCED
     else:
-        network = mlp([50], outputs=1)
+        outputs = 1
         methods, few, metrics = TUNED_QUICK.methods, FEW, REGRESSION
-    methods = _shortened(methods)
+    methods = {
+        label: method
+        for label, method in _shortened(methods).items()
+        if hidden or label not in NEED_HIDDEN_UNITS
+    }
+    case = Case(source, mlp([hidden] if hidden else [], outputs), _name(source, hidden))
     return {
-        "quick": _suite(source, "quick", network, {name: methods[name] for name in few}, metrics),
-        "all": _suite(source, "all", network, methods, metrics),
+        "quick": _suite(source, "quick", case, {name: methods[name] for name in few}, metrics),
+        "all": _suite(source, "all", case, methods, metrics),
     }
 
 
 def _shortened(methods: Mapping[str, Method]) -> dict[str, Method]:
     """Return the methods with short searches."""
-    return {label: replace(cast(Tuned, method), **TABLES) for label, method in methods.items()}
+    tuned = {label: cast(Tuned, method) for label, method in methods.items()}
+    return {
+        # A fit of message passing takes long: its search has few trials and one block.
+        label: replace(method, trials=method.trials if method.blocks else TRIALS, **TABLES)
+        for label, method in tuned.items()
+    }
 
 
 def _suite(
     source: OwnTable,
     profile: str,
-    network: Architecture,
+    case: Case,
     methods: Mapping[str, Method],
     metrics: tuple[str, ...],
 ) -> Suite:
     kind = "classes" if source.task == "classification" else "numbers"
     return Suite(
         name="own",
-        title=f"{source.name}: {kind} of {source.target_column!r} by networks of 50 units",
+        title=f"{source.name}: {kind} of {source.target_column!r} by {_networks(case)}",
         profile=profile,
-        cases=(Case(source, network),),
+        cases=(case,),
         methods=methods,
         evaluations=(Evaluation(Clean(), metrics),),
         fitted_together=5,
         folds=source.folds if source.has_few_rows else min(5, source.folds),
     )
+
+
+def _name(source: OwnTable, hidden: int) -> str:
+    """Return the name of a case, with its network unless that is the usual one."""
+    if hidden == HIDDEN_UNITS:
+        return source.name
+    return f"{source.name}, {f'{hidden} hidden units' if hidden else 'linear head'}"
+
+
+def _networks(case: Case) -> str:
+    first, *others = case.network
+    assert isinstance(first, Linear)
+    return f"networks of {first.outputs} units" if others else "linear networks"
 
 
 def _suite_of_images(source: OwnImages, profile: str, methods: Mapping[str, Method]) -> Suite:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib.util
+import pickle
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -33,9 +34,9 @@ from bnnbench.methods.mc_dropout import McDropout
 from bnnbench.methods.message_passing.informed import InformedPrior
 from bnnbench.methods.message_passing.method import MessagePassing
 from bnnbench.methods.tuning.method import Tuned
-from bnnbench.suites.check.contract import OF_FITS, OF_MANY, OF_METHODS
-from bnnbench.suites.check.fits import Fits
-from bnnbench.suites.check.problems import PROBLEMS, regression, stream
+from bnnbench.suites.check.contract import OF_FITS, OF_MANY, OF_METHODS, Check
+from bnnbench.suites.check.fits import Fits, require_identical
+from bnnbench.suites.check.problems import PROBLEMS, problems_of, regression, stream
 from bnnbench.suites.check.small import small
 from bnnbench.suites.check.soundness import require_sound
 
@@ -111,10 +112,18 @@ def small_method(name: str) -> Any:
 
 @cache
 def fits_of(name: str, kind: str) -> Fits:
-    return Fits(small_method(name), PROBLEMS[kind])
+    method = small_method(name)
+    return Fits(method, problems_of(method)[kind])
 
 
-CHECKS = (*OF_FITS, *OF_MANY)
+def travels_to_other_processes(fits: Fits) -> None:
+    """A pickled posterior predicts the same."""
+    copy = pickle.loads(pickle.dumps(fits.posterior))
+    require_identical(fits.posterior, copy, fits.inputs)
+
+
+ALONE = (*OF_FITS, Check(travels_to_other_processes))
+CHECKS = (*ALONE, *OF_MANY)
 
 
 def is_long(name: str, kind: str) -> bool:
@@ -139,7 +148,7 @@ def test_it_keeps_the_contract_of_a_method(name, subtests):
     ],
 )
 def test_it_keeps_the_contract_of_a_fit(name, kind, subtests):
-    checks = CHECKS if hasattr(kind_of(name), "fit_many") else OF_FITS
+    checks = CHECKS if hasattr(kind_of(name), "fit_many") else ALONE
     for check in checks:
         if check.applies(kind, covered(name)):
             with subtests.test(check.run.__name__):

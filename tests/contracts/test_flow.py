@@ -12,7 +12,7 @@ ENGINE = ("declare", "method_settings", "records", "run", "store", "external", "
 FLOW = (
     *("wording", "checkout", "datasets", "methods", "metrics"),
     *(f"engine.{room}" for room in ENGINE),
-    *("suites", "reports", "commands", "__main__"),
+    *("suites", "estimators", "reports", "commands", "__main__"),
 )
 """The rooms of `bnnbench` in order. The package itself names functions of all of them."""
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -152,7 +152,7 @@ def test_only_one_file_touches_the_network():
     assert touching <= {"datasets/reading/files.py"}
 
 
-PAIRS = {"socket", "socketpair", "send_fds", "recv_fds", "MSG_DONTWAIT"}
+PAIRS = {"socket", "socketpair", "send_fds", "recv_fds", "MSG_DONTWAIT", "MSG_WAITALL"}
 """Names of the module `socket` that pairs of sockets on this machine need."""
 
 

@@ -1,6 +1,7 @@
 """Methods with predictive classes of their own, honest and not, for tests of scoring."""
 
 import gc
+import os
 import sys
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -110,9 +111,17 @@ class Diverging(Normal):
         raise InferenceDiverged("its spread has no bound")
 
 
+class Reading(Normal):
+    """Reads the folder of data before it answers."""
+
+    def log_prob(self, target):
+        assert os.listdir(os.environ["BNNBENCH_DATA"])
+        return super().log_prob(target)
+
+
 CLASSES = {
     kind.__name__: kind
-    for kind in (Normal, Boastful, Unscaled, Peeping, Remembering, Raising, Diverging)
+    for kind in (Normal, Boastful, Unscaled, Peeping, Remembering, Raising, Diverging, Reading)
 }
 
 

@@ -1,5 +1,6 @@
 """A third-party method has a separate process, only training rows, and no writable files."""
 
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from bnnbench.engine.run.packing import unpack
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import Limits, Settings
 from bnnbench.engine.workers.base import Lost, executor
+from bnnbench.engine.workers.children import send_signal
 from bnnbench.engine.workers.worker import Worker
 from bnnbench.methods import METHODS, method_type
 from bnnbench.methods.ensemble import Ensemble
@@ -123,7 +125,7 @@ def test_a_data_server_that_is_ending_while_the_next_task_comes_gives_way_to_ano
     try:
         (first,) = (m for m in worker.messages(task()) if m[0] != "progress")
         server = worker._data_server
-        server._process.kill()
+        send_signal(server._process, signal.SIGKILL)
         server._process.join()
         monkeypatch.setattr(type(server), "lives", property(lambda self: self is server))
         (second,) = (m for m in worker.messages(task()) if m[0] != "progress")
@@ -140,6 +142,12 @@ def test_each_task_has_a_process_of_its_own(tmp_path):
     file.unlink()
     results("processes", *(task("pid", file, fold=fold) for fold in range(3)), isolate=False)
     assert len(set(file.read_text().split())) == 1
+
+
+def test_a_process_apart_has_no_sockets_but_those_of_its_driver_and_its_data(tmp_path):
+    """Its line and channel, the one for crashes, and the one to the data server."""
+    results("processes", task("sockets", tmp_path / "open"), workers=2)
+    assert (tmp_path / "open").read_text() == "4"
 
 
 def test_what_is_read_only_is_equal_and_can_be_computed_with():

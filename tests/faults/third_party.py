@@ -132,6 +132,13 @@ def note_the_process(level, problem, file):
     return level
 
 
+def note_the_sockets(level, problem, file):
+    """Note the number of sockets that are open."""
+    files = [os.readlink(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd")[:-1]]
+    Path(file).write_text(str(sum("socket" in name for name in files)))
+    return level
+
+
 def start_processes(level, problem, file):
     """Start one process in this session, one in its own and one orphan; then wait."""
     sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -180,6 +187,16 @@ def square(number):
 def use_a_pool(level, problem, _):
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.map(square, [3]) == [9]
+    return level
+
+
+def read_a_file(level, problem, file):
+    Path(file).read_text()
+    return level
+
+
+def connect(level, problem, port):
+    socket.create_connection(("127.0.0.1", int(port))).close()
     return level
 
 
@@ -262,12 +279,15 @@ DEEDS = {
     "folder": find_the_folder,
     "crash": crash,
     "pid": note_the_process,
+    "sockets": note_the_sockets,
     "start": start_processes,
     "hold": have_a_child_hold_memory,
     "data_server": kill_the_data_server,
     "stop": stop_itself,
     "loader": load_in_a_process,
     "pool": use_a_pool,
+    "read": read_a_file,
+    "connect": connect,
     "send a pickle": send_everywhere(lambda file: pickle.dumps(("progress", Touch(file)))),
     "send progress": send_everywhere(report({"event": "progress", "report": 5})),
     "send an error": send_everywhere(

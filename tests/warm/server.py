@@ -14,12 +14,10 @@ import socket
 import sys
 import threading
 import traceback
-from multiprocessing import forkserver, resource_tracker, util
 from pathlib import Path
-from typing import Any
-from unittest import mock
 
-from bnnbench.engine.workers.subprocesses import _DRIVERS_OWN
+from bnnbench.engine.workers import children, interpreter
+from bnnbench.engine.workers.channel import Channel
 
 IMPORTED = (
     "bnnbench.commands.report",
@@ -144,22 +142,15 @@ def _fork_the_server_of_workers() -> None:
     Like the server that a driver starts, this one leaves the driver's own signals alone.
     """
 
-    def forked(_: Any, words: list[bytes], passed: list[int]) -> int:
-        if pid := os.fork():
-            return pid
-        for other in map(int, os.listdir("/proc/self/fd")):
-            if other > 2 and other not in passed:
-                with contextlib.suppress(OSError):
-                    os.close(other)
-        with contextlib.suppress(SystemExit):
-            exec(words[-1], {})  # ends when the last of its clients has ended
-        os._exit(0)
-
-    resource_tracker.ensure_running()  # starting it unblocks signals
-    own = signal.pthread_sigmask(signal.SIG_BLOCK, _DRIVERS_OWN)
-    with mock.patch.object(util, "spawnv_passfds", forked):
-        forkserver.ensure_running()
-    signal.pthread_sigmask(signal.SIG_SETMASK, own)
+    control, theirs = socket.socketpair()
+    if os.fork() == 0:
+        os.closerange(3, theirs.fileno())
+        os.closerange(theirs.fileno() + 1, interpreter.MOST_FILES)
+        signal.pthread_sigmask(signal.SIG_BLOCK, children.DRIVERS_OWN)
+        interpreter.serve(theirs.fileno())  # ends when its client has ended
+    theirs.close()
+    Channel(control).send([])
+    children.use(children.Server(control, None))
 
 
 def _end(code: int) -> None:

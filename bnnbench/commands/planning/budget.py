@@ -17,7 +17,7 @@ from bnnbench.engine.declare.grid import Run
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.task import Task
 
-Basis = Literal["same", "shipped", "scaled"]
+Basis = Literal["same", "pilot", "shipped", "scaled"]
 
 NO_PART_OF_COST = ("suite", "profile", "fold", "seed")
 """Fields of a run's description that hardly affect its time and memory."""
@@ -27,14 +27,18 @@ NO_PART_OF_COST = ("suite", "profile", "fold", "seed")
 class Cost:
     """Estimated cost of one run.
 
-    The basis is one of three: runs of the same method and data in this store; the finished runs
-    shipped with this version, at the speed of this machine; or other runs in this store, scaled.
+    The basis is one of four: runs of the same method and data in this store; a pilot; the finished
+    runs shipped with this version, at the speed of this machine; other runs in this store, scaled.
     """
 
     seconds: float
     bytes: float
     """Growth of a worker's memory per run fitted together."""
     basis: Basis
+
+
+Piloted = Callable[[Run, int], Cost | None]
+"""A function that estimates a run's cost on a number of training rows from a pilot."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +52,16 @@ class Experience:
     """The costs of earlier runs, from a store and from the runs shipped with this version."""
 
     def __init__(
-        self, records: Iterable[Record] = (), slowness: Callable[[], float] = calibration.slowness
+        self,
+        records: Iterable[Record] = (),
+        slowness: Callable[[], float] = calibration.slowness,
+        piloted: Piloted | None = None,
     ) -> None:
-        """Take the store's records and a function for this machine's slowness, called if needed."""
+        """Take the store's records, a function for this machine's slowness, called if needed, and
+        one for estimates from a pilot.
+        """
         self._slowness = functools.cache(slowness)
+        self._piloted = piloted
         self._costs: dict[str, list[_PastCost]] = defaultdict(list)
         for record in records:
             rows = record.circumstances.facts.get("train_rows")
@@ -72,7 +82,8 @@ class Experience:
     def cost(self, run: Run, rows: int | None, measured: bool = True) -> Cost | None:
         """Return the estimated cost of a run on this number of training rows; None if unknown.
 
-        The estimate comes from the same method on the same data in the store; else from finished
+        The estimate comes from the same method on the same data in the store; else from a pilot, if
+        there was one; else from finished
         runs of the same suite shipped with this version; else, scaled by rows and epochs, from the
         same settings on other data or the same method with other settings. Unless `measured`,
         shipped costs are not adjusted to the speed of this machine.
@@ -80,6 +91,8 @@ class Experience:
         exact, *similar = _categories(run.description)
         if past := self._costs.get(exact):
             return Cost(median(k.seconds for k in past), max(k.bytes for k in past), "same")
+        if rows and self._piloted and (cost := self._piloted(run, rows)):
+            return cost
         if shipped := shipped_cost(run, rows):
             slowness = self._slowness() if measured else 1.0
             return Cost(shipped.seconds * slowness, shipped.bytes, "shipped")
@@ -90,6 +103,11 @@ class Experience:
             if visits is not None and rates:
                 return Cost(visits * median(rates), max(k.bytes for k in past), "scaled")
         return None
+
+    def seconds(self, task: Task, rows: Mapping[str, int]) -> float:
+        """Return the estimated time of a task; 0 for runs whose cost is unknown."""
+        costs = {run.key: self.cost(run, rows.get(run.case.name)) for run in task.runs}
+        return math.fsum(cost.seconds for cost in of_fits(task, costs).values() if cost)
 
     @property
     def slowness(self) -> float:
@@ -116,15 +134,22 @@ def budget(tasks: Sequence[Task], costs: Mapping[str, Cost | None], workers: int
 
     As in the executors, each task in turn goes to the first free worker.
     """
-    ends = [0.0] * workers
-    unknown, most, largest = 0, 0.0, None
+    unknown, most, largest, seconds = 0, 0.0, None, []
     for task in tasks:
         known = [cost for cost in of_fits(task, costs).values() if cost]
         unknown += len(task.runs) - len(known)
-        heapq.heapreplace(ends, ends[0] + math.fsum(cost.seconds for cost in known))
+        seconds.append(math.fsum(cost.seconds for cost in known))
         if (needed := math.fsum(cost.bytes for cost in known)) > most:
             most, largest = needed, task
-    return Budget(max(ends), unknown, most, largest)
+    return Budget(wall_clock(seconds, workers), unknown, most, largest)
+
+
+def wall_clock(seconds: Iterable[float], workers: int) -> float:
+    """Return the time of tasks of these durations, each in turn given to the first free worker."""
+    ends = [0.0] * workers
+    for task in seconds:
+        heapq.heapreplace(ends, ends[0] + task)
+    return max(ends)
 
 
 def of_fits(task: Task, costs: Mapping[str, Cost | None]) -> dict[str, Cost | None]:

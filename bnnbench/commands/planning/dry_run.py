@@ -97,6 +97,8 @@ def sources(costs: Collection[Cost | None], experience: Experience) -> Iterator[
     counts = Counter(cost.basis for cost in costs if cost)
     if count := counts["same"]:
         yield f"  {counted(count)}: from comparable runs in this store"
+    if count := counts["pilot"]:
+        yield f"  {counted(count)}: from a pilot on a few rows"
     if count := counts["shipped"]:
         slow = experience.slowness
         speed = "equally fast" if 0.9 < slow < 1.1 else f"{slow:.2g} times as slow"

@@ -1,4 +1,8 @@
-"""Remaining time of a plan: estimated costs, corrected by the durations of finished tasks."""
+"""Remaining time of a plan: estimated costs, corrected by the durations of finished tasks.
+
+A method's own finished tasks correct its estimates; those of a method that has none yet are
+corrected by all finished tasks, and by what is done of the running ones.
+"""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,6 +14,10 @@ from bnnbench.engine.run.task import Task
 
 WEIGHT_OF_ESTIMATES = 10.0
 """Seconds of finished tasks at which they weigh as much as the initial estimates."""
+
+KNOWN_SHARE = 0.1
+"""Share of a running task from which its elapsed time tells more than its estimate, if it also runs
+for as many seconds as the estimates weigh."""
 
 LONG = 60.0
 """Duration of a plan from which this machine's speed is measured; measuring takes a second."""
@@ -25,6 +33,10 @@ class _Running:
     start: float
     runs: tuple[Run, ...]
     share: float = 0.0
+
+    def tells_at(self, now: float) -> bool:
+        """Return whether the share that is done tells how long the task takes."""
+        return self.share >= KNOWN_SHARE and now - self.start >= WEIGHT_OF_ESTIMATES
 
 
 class Forecast:
@@ -43,6 +55,8 @@ class Forecast:
         self._left = set(estimates)
         self._running: dict[int, _Running] = {}
         self._estimated = self._taken = WEIGHT_OF_ESTIMATES
+        self._of_method: dict[str, tuple[float, float]] = {}
+        """Method → estimated and actual seconds of its finished tasks."""
         self._without: dict[str, tuple[int, float]] = {}
         """Method → number and seconds of its finished runs without an estimate."""
 
@@ -77,6 +91,12 @@ class Forecast:
         else:
             self._estimated += estimated
             self._taken += taken
+            self._correct(self._label(task.runs[0].key), estimated, taken)
+
+    def _correct(self, label: str, estimated: float, taken: float) -> None:
+        if label and estimated > 0:
+            before = self._of_method.get(label, (0.0, 0.0))
+            self._of_method[label] = before[0] + estimated, before[1] + taken
 
     @property
     def seconds(self) -> float | None:
@@ -128,19 +148,20 @@ class Forecast:
         return self._labels.get(key, "")
 
     def _remaining(self, task: _Running, now: float, typical: Typical) -> float | None:
-        """Return the remaining seconds of a running task; once overdue, from its progress only."""
+        """Return the remaining seconds of a running task, as soon as possible from its progress."""
         elapsed = now - task.start
+        if task.tells_at(now):
+            return elapsed * (1 / task.share - 1)
         total = self._expected({run.key for run in task.runs}, typical)
         if total is not None and (elapsed <= total or not task.share):
             return max(total - elapsed, 0.0)
         return elapsed * (1 / task.share - 1) if task.share else None
 
     def _expected(self, keys: Iterable[str], typical: Typical) -> float | None:
-        estimated, without = self._estimated_seconds(keys)
-        expected = estimated * self._taken / self._estimated
+        estimated, without = self._estimated_seconds(keys, corrected=True)
         if without and not self._without:
             return None
-        return expected + sum(self._of_one(self._label(key), typical) for key in without)
+        return estimated + sum(self._of_one(self._label(key), typical) for key in without)
 
     def _of_one(self, label: str, typical: Typical) -> float:
         """Return the seconds of a run without an estimate."""
@@ -153,11 +174,28 @@ class Forecast:
         runs, seconds = map(sum, zip(*self._without.values(), strict=True))
         return seconds / runs
 
-    def _estimated_seconds(self, keys: Iterable[str]) -> tuple[float, list[str]]:
+    def _estimated_seconds(
+        self, keys: Iterable[str], corrected: bool = False
+    ) -> tuple[float, list[str]]:
         """Return the sum of the estimates, and the runs without one."""
         seconds = {key: self._estimates.get(key) for key in keys}
-        known = [one for one in seconds.values() if one is not None]
-        return sum(known), [key for key, one in seconds.items() if one is None]
+        known = {key: one for key, one in seconds.items() if one is not None}
+        if corrected:
+            of_others = self._of_all_tasks()
+            ratios = {n: taken / planned for n, (planned, taken) in self._of_method.items()}
+            known = {k: one * ratios.get(self._label(k), of_others) for k, one in known.items()}
+        return sum(known.values()), [key for key, one in seconds.items() if one is None]
+
+    def _of_all_tasks(self) -> float:
+        """Return actual over estimated seconds of what is done of all tasks."""
+        estimated, taken = self._estimated, self._taken
+        now = self._clock()
+        for task in (one for one in self._running.values() if one.tells_at(now)):
+            seconds, without = self._estimated_seconds(run.key for run in task.runs)
+            if not without:
+                estimated += task.share * seconds
+                taken += now - task.start
+        return taken / estimated
 
 
 def forecast(

@@ -5,17 +5,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
-from bnnbench.commands.planning.budget import Experience
+from bnnbench.commands.planning.budget import Experience, Piloted
 from bnnbench.commands.planning.changes import changes_since
 from bnnbench.commands.running.arguments import Refit
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Evaluation, Run, Suite, after_each_fit, grouped
+from bnnbench.engine.declare.third_party import has_third_party_code
 from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.records.round_trip import NotReadable
 from bnnbench.engine.run.checkpoints import FOLDER, discard
 from bnnbench.engine.run.measuring.provenance import code_of
 from bnnbench.engine.run.outcomes import check_planned
+from bnnbench.engine.run.sandbox.sandbox import Sandbox
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.store.rescoring.rescore import rescore
 from bnnbench.engine.store.store import CorruptRecord, Store
@@ -48,15 +50,39 @@ class Plan:
         """Number of runs to be done."""
         return sum(len(task.runs) for task in self.tasks)
 
+    def confined(self, sandbox: Sandbox | None) -> "Plan":
+        """Return the plan with the tasks of third-party methods in a sandbox, if there is one."""
+        tasks = (
+            dataclasses.replace(task, sandbox=sandbox)
+            if has_third_party_code(task.runs[0])
+            else task
+            for task in self.tasks
+        )
+        return dataclasses.replace(self, tasks=tuple(tasks))
+
+    def longest_first(self, rows: Mapping[str, int]) -> "Plan":
+        """Return the plan with its tasks by their expected time, so that no long one is the last.
+
+        `rows` maps each case to its number of training rows.
+        """
+        tasks = sorted(self.tasks, key=lambda task: -self.experience.seconds(task, rows))
+        return dataclasses.replace(self, tasks=tuple(tasks))
+
 
 def plan(
-    suite: Suite, store: Store, device: str, refit: Refit = "missing", writing: bool = True
+    suite: Suite,
+    store: Store,
+    device: str,
+    refit: Refit = "missing",
+    writing: bool = True,
+    piloted: Piloted | None = None,
 ) -> Plan:
     """Return the plan; if `writing`, first update finished runs' records to the suite.
 
     A run is finished if it completed or diverged under every condition of the suite, on the
     present data and, if its method comes from outside this project, with the present code; a
     failed run is repeated. Runs whose records are damaged, or could not be read back, are left out.
+    `piloted` estimates costs of runs from a pilot.
     """
     planned = tuple({run.key: run for run in suite.runs()}.values())
     settings = suite.evaluations, device, suite.reproduces, store.folder / FOLDER
@@ -79,11 +105,14 @@ def plan(
         rescore(store, metrics, finished.keys(), damaged.append)
     unfinished = (run for key, run in runs.items() if key not in finished)
     remaining = grouped(unfinished, suite.fitted_together)
-    tasks = [Task(together, *settings, code_of(together[0].method)) for together in remaining]
+    tasks = [
+        Task(together, *settings, code_of(together[0].method), suite.shortened)
+        for together in remaining
+    ]
     repeated = records.keys() & runs.keys() - finished.keys()
     before = {key: records[key].circumstances.provenance.get("finished") for key in repeated}
     lines = changed.sentences(refit)
-    experience = Experience(records.values() if tasks else ())
+    experience = Experience(records.values() if tasks else (), piloted=piloted)
     return Plan(planned, tuple(tasks), before, lines, experience, not_storable, tuple(damaged))
 
 
@@ -142,9 +171,14 @@ def _adopt(
     adopted = []
     for key, record in finished.items():
         changes: dict[str, object] = {}
+        circumstances = record.circumstances
+        provenance = dict(circumstances.provenance)
         if key not in current:
-            chosen = {**record.circumstances.provenance, "chosen": store.clock.now()}
-            changes["circumstances"] = dataclasses.replace(record.circumstances, provenance=chosen)
+            provenance["chosen"] = store.clock.now()
+        if provenance.get("shortened", "") != suite.shortened:
+            provenance["shortened"] = suite.shortened
+        if provenance != circumstances.provenance:
+            changes["circumstances"] = dataclasses.replace(circumstances, provenance=provenance)
         names = runs[key].names
         changes |= {name: text for name, text in names.items() if getattr(record, name) != text}
         if list(record.reproduces) != claims:

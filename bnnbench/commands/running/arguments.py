@@ -6,13 +6,14 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from bnnbench.commands.running import clusters, spelling, values
+from bnnbench.commands.running import clusters, sandboxing, spelling, values
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets import Policy
 from bnnbench.datasets.reading.third_party_text import legible, shortened
 from bnnbench.engine.run.devices import AUTO, NoSuchDevice, decided, gpus_here
+from bnnbench.engine.run.sandbox import sandbox
 from bnnbench.engine.workers import (
     EXECUTORS,
     Limits,
@@ -25,6 +26,9 @@ from bnnbench.engine.workers import (
 from bnnbench.methods import environments
 from bnnbench.suites import Entry
 from bnnbench.wording import UsageError
+
+if TYPE_CHECKING:
+    from bnnbench.methods.base import Method
 
 WORKERS_ELSEWHERE = 16
 """Default number of workers on a cluster."""
@@ -41,7 +45,7 @@ class Options:
     """The command line's choices; None leaves a choice to the suite or the machine."""
 
     profile: str
-    methods: tuple[str, ...] | None
+    methods: "tuple[str | Method, ...] | None"
     settings: Path | None
     network: str | None
     env: list[tuple[str, str]]
@@ -55,6 +59,9 @@ class Options:
     device: str
     executor: str | None
     in_process: bool
+    sandbox: bool
+    hidden: tuple[Path, ...]
+    """Files and folders that `--sandbox` hides, in addition to data and results."""
     workers: int | None
     timeout: float | None
     memory: int | None
@@ -66,7 +73,7 @@ class Options:
     slurm: list[tuple[str, str | bool]]
     runs_per_job: int | None
     detach: bool
-    minutes: int
+    minutes: int | None
     limit: int | None
     refit: Refit
     no_report: bool
@@ -122,7 +129,7 @@ class Options:
             partition=self.partition,
             options=dict(self.slurm),
             pack=self.runs_per_job or 1,
-            minutes=self.minutes,
+            minutes=self.minutes or Settings.minutes,
         )
         return name, settings
 
@@ -209,7 +216,7 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
             metavar="N",
             help="number of samples drawn by each probe",
         )
-    parser.set_defaults(samples=None)
+    parser.set_defaults(samples=None, hidden=())
     add(
         "--data",
         choices=("auto", "original", "stand-in"),
@@ -260,6 +267,7 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
         help="run third-party methods in the shared process (for debugging); they can then see the "
         "test rows and change other methods' numbers",
     )
+    add("--sandbox", action="store_true", help=sandboxing.HELP)
     clusters.add_flags(add)
     add(
         "--dry-run",
@@ -278,10 +286,11 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     add("--no-report", action="store_true", help="do not write the report")
     add("--offline", action="store_true", help="download nothing")
     options = Options(**vars(parser.parse_args(arguments)))
-    if reason := _contradiction(options):
+    if reason := contradiction(options):
         parser.error(reason)
     try:
-        spelling.check_methods(name, options.methods or (), options.settings)
+        named = [method for method in options.methods or () if isinstance(method, str)]
+        spelling.check_methods(name, named, options.settings)
     except UsageError as error:
         parser.exit(2, f"error: {options.flags_of_methods}: {legible(error)}\n")
     try:
@@ -299,7 +308,7 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     return replace(options, device=str(device))
 
 
-def _contradiction(options: Options) -> str | None:
+def contradiction(options: Options) -> str | None:
     """Return a message about flags that exclude each other or an unavailable executor, if any."""
     name, limits = options.executor, options.limits
     if name and (lacking := lacks(name)):
@@ -310,6 +319,10 @@ def _contradiction(options: Options) -> str | None:
         return (
             "--timeout, --memory: the serial executor cannot stop a run; use --executor processes"
         )
+    if options.sandbox and options.in_process:
+        return "--in-process: without a process of its own, a method cannot be in the --sandbox"
+    if options.sandbox and not options.elsewhere and (lacking_here := sandbox.lacking()):
+        return f"--sandbox: {lacking_here}"
     if limits.bytes and not sys.platform.startswith("linux"):
         return "--memory: works only on Linux, where a process's memory can be read"
     if name in (None, "serial", "processes") and (options.workers or 1) > most_workers():

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bnnbench.commands.running import values
+from bnnbench.engine.workers import Settings
 
 
 def add_flags(add: Callable[..., object]) -> None:
@@ -61,6 +62,5 @@ def add_flags(add: Callable[..., object]) -> None:
         "--minutes",
         type=values.count(),
         metavar="N",
-        default=240,
-        help="time limit of each Slurm job",
+        help=f"time limit of each Slurm job; default: {Settings.minutes}",
     )

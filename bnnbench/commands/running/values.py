@@ -10,6 +10,8 @@ from bnnbench.engine.method_settings.expressions import Misspelt, parts
 from bnnbench.engine.workers import slurm_option
 from bnnbench.methods import environments
 
+MOST_HIDDEN_UNITS = 10_000
+
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -30,6 +32,10 @@ def slurm(text: str) -> tuple[str, str | bool]:
 
 def workers(text: str) -> int | None:
     return None if text == "auto" else count(others=", or auto")(text)
+
+
+def head(text: str) -> int:
+    return 0 if text == "linear" else count(others=", or linear", most=MOST_HIDDEN_UNITS)(text)
 
 
 def seconds(text: str) -> float:

@@ -12,6 +12,7 @@ from bnnbench.commands.stored_runs.submitted import Refused, Submitted
 from bnnbench.commands.stored_runs.submitted_data import check_data, check_scores
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.engine.records.record import Record
+from bnnbench.engine.run.sandbox.sandbox import Sandbox
 from bnnbench.engine.store.inspection import inspect
 from bnnbench.engine.store.rebuilding import NotRepeatable
 from bnnbench.engine.store.store import CorruptRecord, Store
@@ -38,18 +39,20 @@ def checked(
     others: Sequence[Record],
     share: float = SHARE,
     rng: random.Random | None = None,
+    sandbox: Sandbox | None = None,
 ) -> Iterator[Finding]:
     """Yield the outcome of each check of the runs in a store, up to the first problem.
 
     `others` are the runs of the bundle. The method's files are imported only by processes that are
     started for it: one constructs the method, one scores predictions of its own class, one fits.
+    They are in the sandbox, if there is one.
     """
     inspection = inspect(store)
     damage = [f"{f.path.name}: {f.kind}, {f.reason}" for f in inspection.findings]
     yield Finding("checksums and settings", "; ".join(damage[:3]))
     if damage:
         return
-    submitted = Submitted(store, tuple(store.records()), store.folder / "code")
+    submitted = Submitted(store, tuple(store.records()), store.folder / "code", sandbox)
     checks: Sequence[tuple[str, Callable[[], None]]] = (
         ("names of classes and files", lambda: submitted_checks.names(submitted)),
         ("runs of one method in one profile", lambda: submitted_checks.one_method(submitted)),

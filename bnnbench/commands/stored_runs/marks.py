@@ -1,4 +1,7 @@
-"""Marks, diagnostics and costs of a run, compared with those of its re-run."""
+"""Marks, diagnostics and costs of a run, compared with those of its re-run.
+
+`compile_seconds` is not compared: whether code is compiled depends on what caches have.
+"""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -13,6 +16,9 @@ FACTOR = 10.0
 SHORT_SECONDS = 0.02
 """Added to both times, as the clock and the first calls decide the ratio of shorter ones."""
 
+SHORT_JOULES = 10.0
+"""Added to both energies, as a counter is read a few times per second."""
+
 SMALL_BYTES = 2**26
 """Added to recorded memory, which depends on what the process held before."""
 
@@ -25,7 +31,10 @@ TOLERANCE = 0.01
 MARKS = ("batch_dependence", "not_scored", "unanswered")
 """Fields that mark conditions; their texts may differ between machines."""
 
-FACTS = ("origin", "facts", "target", "condition_origins", "condition_traits", "condition_data")
+FACTS = (
+    *("origin", "facts", "target", "condition_origins", "condition_traits", "condition_data"),
+    "fitted_sha256",
+)
 """Circumstances that follow from the data."""
 
 TIMES = (("fit_seconds", "fit_cpu_seconds"), ("predict_seconds", "predict_cpu_seconds"))
@@ -77,8 +86,26 @@ def differing_costs(record: Record, repeated: Record) -> list[str]:
     return [
         *(["the cost peak_bytes"] * memory),
         *(f"the cost {name} by more than a factor of {FACTOR:g}" for name in times),
+        *_joules(record, repeated),
         *(f"the work {unit} by more than a factor of {WORK_FACTOR:g}" for unit in work),
     ]
+
+
+def _joules(record: Record, repeated: Record) -> Iterator[str]:
+    """Yield the difference of the GPU's energy, which no CPU counts.
+
+    Another machine's GPU may have no counter, and the energy is then not compared.
+    """
+    before, now = record.cost, repeated.cost
+    given, again = before and before.fit_joules, now and now.fit_joules
+    if given is None or before is None:
+        return
+    if again is None and repeated.circumstances.provenance.get("device", "cpu") == "cpu":
+        yield "the cost fit_joules, which a CPU does not count"
+    elif again is not None and not _near(
+        given, again, max(1, before.fitted_together), SHORT_JOULES
+    ):
+        yield f"the cost fit_joules by more than a factor of {FACTOR:g}"
 
 
 def _far(before: Cost, now: Cost, wall: str, processor: str) -> Iterator[str]:
@@ -100,8 +127,8 @@ def _far(before: Cost, now: Cost, wall: str, processor: str) -> Iterator[str]:
         yield wall
 
 
-def _near(seconds: float, again: float, together: int) -> bool:
-    one, other = seconds + SHORT_SECONDS / together, again + SHORT_SECONDS
+def _near(amount: float, again: float, together: int, little: float = SHORT_SECONDS) -> bool:
+    one, other = amount + little / together, again + little
     return one <= FACTOR * other and other <= FACTOR * together * one
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.packing import NotImported
+from bnnbench.engine.run.sandbox.sandbox import Sandbox
 from bnnbench.engine.store.rescoring.false_scores import false_scores
 from bnnbench.engine.store.store import Store
 from bnnbench.engine.workers.separate import NoAnswer, answer
@@ -20,13 +21,19 @@ def false_scores_apart(
     modules: Sequence[str],
     folder: Path,
     complete: bool = False,
+    sandbox: Sandbox | None = None,
 ) -> dict[str, list[str]]:
     """Return key → phrases of `false_scores`, from a process that imports modules of a folder.
 
     Raises `NoAnswer` if it cannot import them or score the predictions.
     """
     arguments = _here, str(store.folder.absolute()), list(keys), list(modules), complete
-    phrases = answer(*arguments, folder=str(folder.absolute()), seconds=SECONDS)
+    phrases = answer(
+        *arguments,
+        folder=str(folder.absolute()),
+        seconds=SECONDS,
+        sandbox=sandbox and sandbox.with_readable([store.folder]),
+    )
     if not _is_answer(phrases, keys):
         raise NoAnswer("its module changed the process that scores it")
     return phrases

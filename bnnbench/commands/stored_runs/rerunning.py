@@ -72,6 +72,7 @@ def _task(submitted: Submitted, record: Record) -> Task:
         device_of(record),
         submitted.suite.reproduces,
         code=Code(record.circumstances.code_sha256, False),
+        sandbox=submitted.sandbox,
     )
 
 

@@ -17,6 +17,7 @@ from bnnbench.engine.declare.grid import Evaluation, Run, Suite
 from bnnbench.engine.declare.names import path_of
 from bnnbench.engine.declare.third_party import third_party_names
 from bnnbench.engine.records.record import Record
+from bnnbench.engine.run.sandbox.sandbox import Sandbox
 from bnnbench.engine.store.rebuilding import Sent
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.source_code import Class, digest_beside
@@ -34,6 +35,8 @@ class Submitted:
     store: Store
     records: tuple[Record, ...]
     code: Path
+    sandbox: Sandbox | None = None
+    """The sandbox of all processes that import that code."""
 
     @property
     def first(self) -> Record:

@@ -129,7 +129,12 @@ def constructed(submitted: Submitted) -> None:
     methods = {_text(method): method for method in submitted.methods.values()}
     arguments = _described_again, list(methods.values()), submitted.modules
     try:
-        again = answer(*arguments, folder=str(submitted.code), seconds=IMPORT_SECONDS)
+        again = answer(
+            *arguments,
+            folder=str(submitted.code),
+            seconds=IMPORT_SECONDS,
+            sandbox=submitted.sandbox,
+        )
     except NoAnswer as error:
         raise Refused(f"its files cannot be imported, or its class constructed: {error}") from error
     pairs = [(method, fits) for method in methods for fits in (True, False)]

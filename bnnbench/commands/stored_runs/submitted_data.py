@@ -97,7 +97,9 @@ def _scored_apart(submitted: Submitted, keys: list[str]) -> Mapping[str, list[st
         return {}
     try:
         return false_scores_apart(
-            submitted.store, keys, submitted.modules, submitted.code, complete=True
+            *(submitted.store, keys, submitted.modules, submitted.code),
+            complete=True,
+            sandbox=submitted.sandbox,
         )
     except NoAnswer as error:
         raise Refused(f"its own class of predictions cannot be scored: {error}") from error

@@ -177,6 +177,8 @@ class Suite:
     """
     probes: tuple[Probe, ...] = ()
     """Measurements of every posterior after its last fit, in addition to `evaluations`."""
+    shortened: str = ""
+    """What was cut from the declared suite to keep a time limit, as a sentence, for display."""
 
     def __post_init__(self) -> None:
         self._check_acquisitions()

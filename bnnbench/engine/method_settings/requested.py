@@ -29,11 +29,11 @@ class Row:
     """Its custom networks, if the suite declares any."""
 
 
-def with_methods(suite: Suite, requests: Sequence[str | Spelled]) -> dict[str, Any]:
+def with_methods(suite: Suite, requests: Sequence[str | Spelled | Method]) -> dict[str, Any]:
     """Return the fields of a suite that hold the requested methods by label, in order.
 
     A request is a label of the suite, else a registered name, else "module:Class", each optionally
-    with settings. A label never stands for two methods. Raises UsageError.
+    with settings, or an instance. A label never stands for two methods. Raises UsageError.
     """
     rows: dict[str, Row] = {}
     for request in requests:
@@ -60,12 +60,14 @@ def method_of(request: str) -> Method:
     return _checked(constructed(class_of(spelled.name), spelled.settings), spelled.name)
 
 
-def _rows(suite: Suite, request: str | Spelled) -> dict[tuple[str, str], Row]:
+def _rows(suite: Suite, request: str | Spelled | Method) -> dict[tuple[str, str], Row]:
     """Return the rows that a request stands for, by label and by an alternative unique label.
 
     Methods of one class that settings make equal are one row. If the suite tunes its methods, a
     method from outside the suite is tuned with the same budget.
     """
+    if not isinstance(request, str | Spelled):
+        return _row_of_instance(suite, request)
     spelled = _spelled(suite, request)
     labels = _labels(suite, spelled.name) or _of_class(suite, spelled.name)
     if not labels:
@@ -81,6 +83,18 @@ def _rows(suite: Suite, request: str | Spelled) -> dict[tuple[str, str], Row]:
         if new not in rows.values():
             rows[full, full] = new
     return rows
+
+
+def _row_of_instance(suite: Suite, method: Method) -> dict[tuple[str, str], Row]:
+    """Return the row of a method as it is, under its label in the suite if it has one."""
+    if isinstance(method, type):
+        raise UsageError(f"{method.__name__} is a class; give an instance: {method.__name__}()")
+    kind = type(method)
+    _checked(_hashable(method), kind.__name__)
+    labels = [label for label, one in suite.methods.items() if one == method]
+    label = _declared_label(kind) or name_of(kind).rpartition(":")[2]
+    full = labels[0] if labels else with_differences(label, differences(method))
+    return {(full, with_differences(name_of(kind), differences(method))): Row(method)}
 
 
 def _spelled(suite: Suite, request: str | Spelled) -> Spelled:

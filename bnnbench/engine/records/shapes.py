@@ -66,6 +66,8 @@ class Provenance(TypedDict, total=False):
     finished: str
     chosen: str
     in_process: bool
+    sandbox: bool
+    shortened: str
 
 
 class External(TypedDict):

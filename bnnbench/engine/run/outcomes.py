@@ -84,6 +84,8 @@ def _record(state: State, task: Task, device: torch.device, scored: bool) -> Rec
             **provenance(device, run.method, task.code),
             **(of_modules(run, data.train) if completed else {}),
             **({"in_process": True} if task.in_process else {}),
+            **({"sandbox": True} if task.sandbox else {}),
+            **({"shortened": task.shortened} if task.shortened else {}),
             **fits.notes,
         },
         target=dataclasses.asdict(data.target) if data.target else None,

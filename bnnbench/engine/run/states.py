@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from multiprocessing import parent_process
 from typing import TypeVar
 
 import torch
@@ -13,6 +12,7 @@ from bnnbench.datasets.conditions.traits import Traits
 from bnnbench.engine.declare.grid import Run
 from bnnbench.engine.records.record import Status
 from bnnbench.engine.run.error_texts import message, place, traceback_of
+from bnnbench.engine.run.worker_process import is_worker
 from bnnbench.methods.base import InferenceDiverged, Posterior
 from bnnbench.methods.predictions.base import Predictive
 
@@ -251,7 +251,7 @@ def tried(call: Callable[[], Result]) -> Result | BaseException:
     except AcceleratorError:
         raise
     except KeyboardInterrupt as interrupt:
-        if parent_process() is None:
+        if not is_worker():
             raise
         return interrupt
     except BaseException as error:

@@ -10,6 +10,7 @@ from bnnbench.engine.declare.grid import Evaluation, Reproduces, Run, after_each
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.measuring.provenance import Code
 from bnnbench.engine.run.rows import Rows
+from bnnbench.engine.run.sandbox.sandbox import Sandbox
 from bnnbench.engine.run.states import State
 from bnnbench.methods.fitting.progress import Listener
 
@@ -26,8 +27,12 @@ class Task:
     checkpoints: Path | None = None
     """Checkpoint folder; may be absent on this machine."""
     code: Code = field(default_factory=Code)
+    shortened: str = ""
+    """What was cut from the suite to keep a time limit."""
     in_process: bool = False
     """True if third-party methods share the process, which the records then say."""
+    sandbox: Sandbox | None = None
+    """Confinement of processes that run third-party code, which the records then say."""
 
     @property
     def rounds(self) -> list[tuple[Evaluation, ...]]:

@@ -85,6 +85,10 @@ class Channel:
         """Send a pickle. Raises OSError if the other end is closed."""
         self._send([pickle.dumps(message)])
 
+    def forward(self, pickled: bytes) -> None:
+        """Send an object that is pickled already. Raises OSError if the other end is closed."""
+        self._send([pickled])
+
     def tell(self, message: Plain) -> None:
         """Send a message without a pickle. Raises OSError if the other end is closed."""
         self._send(message.packed())

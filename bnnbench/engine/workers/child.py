@@ -2,16 +2,14 @@
 
 import faulthandler
 import functools
-import multiprocessing
 import os
 import pickle
 import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from typing import Any
 
 from torch import AcceleratorError
@@ -23,6 +21,7 @@ from bnnbench.engine.run.execute import draft, execute
 from bnnbench.engine.run.guards import canary, write_faults
 from bnnbench.engine.run.outcomes import packed_state
 from bnnbench.engine.run.rows import ServedRows
+from bnnbench.engine.run.sandbox.sandbox import Sandbox, SandboxUnavailable
 from bnnbench.engine.run.states import State
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import reports, subprocesses
@@ -30,7 +29,7 @@ from bnnbench.engine.workers.answers.answering import Nursery
 from bnnbench.engine.workers.answers.asked import asked_apart
 from bnnbench.engine.workers.base import device_failed, prepare_process
 from bnnbench.engine.workers.channel import Channel, Plain
-from bnnbench.engine.workers.subprocesses import adopt
+from bnnbench.engine.workers.interpreter import wait_for_the_drivers_end
 from bnnbench.methods.fitting.progress import Listener
 
 SECONDS_BETWEEN_REPORTS = 0.1
@@ -47,18 +46,23 @@ class Apart:
 
 def work(
     end: socket.socket,
-    crashes: Connection,
-    environment: Mapping[str, str],
+    crashes: socket.socket,
     data: socket.socket | None,
+    sandbox: Sandbox | None,
 ) -> None:
     """Run incoming tasks until the channel closes or a task has changed the process's results.
 
     Python writes the place of a fatal error to `crashes`. If `data` leads to a data server, this
-    process drafts one task with the rows that it serves.
+    process drafts one task with the rows that it serves, confined to a sandbox if there is one.
     """
     subprocesses.become_group_leader()
-    adopt(environment)
-    os.set_blocking(crashes.fileno(), False)
+    channel = Channel(end)
+    if sandbox:
+        try:
+            sandbox.confine()
+        except SandboxUnavailable as error:
+            return channel.tell(reports.failure(error))
+    crashes.setblocking(False)
     faulthandler.enable(crashes.fileno())
     if data:
         write_faults.mark_writes(crashes.fileno())
@@ -66,7 +70,6 @@ def work(
     nursery = None if data else Nursery()  # before this process holds any data
     canary.expected()
     threading.Thread(target=_die_with_the_driver, daemon=True).start()
-    channel = Channel(end)
     server = Channel(data) if data else None
     while True:
         try:
@@ -80,9 +83,9 @@ def work(
             elif isinstance(task, ToScore):
                 assert nursery
                 channel.tell(reports.begun())
-                report = reports.results(
-                    scored(task, functools.partial(asked_apart, nursery.born)), last=False
-                )
+                born = functools.partial(nursery.born, task.task.sandbox)
+                outcomes = scored(task, functools.partial(asked_apart, born))
+                report = reports.results(outcomes, last=False)
             else:
                 report = _results(task, channel)
         except AcceleratorError as error:
@@ -105,9 +108,11 @@ def _drafts(apart: Apart, channel: Channel, server: Channel) -> Plain:
     The driver believes errors until the task has begun: third-party code runs only then.
     """
 
-    def hand_over(states: Sequence[State]) -> None:
-        channel.tell(reports.predictions([packed_state(state, task) for state in states]))
+    def hand_over(states: Sequence[State]) -> list[State]:
+        packed = reports.small_enough([packed_state(state, task) for state in states])
+        channel.tell(reports.predictions(packed))
         channel.receive()
+        return [one.state for one in packed]
 
     with devices.used(apart.device):
         rows = ServedRows(functools.partial(_ask, server), hand_over)
@@ -136,9 +141,7 @@ def _ask(server: Channel, *question: object) -> Any:
 
 def _die_with_the_driver() -> None:
     """End this process when the driver ends, even if killed by a signal."""
-    driver = multiprocessing.parent_process()
-    assert driver is not None
-    driver.join()
+    wait_for_the_drivers_end()
     subprocesses.end(os.getpid(), subprocesses.descendants(os.getpid()))
 
 

@@ -1,10 +1,8 @@
 """The process that loads the data of third-party methods and answers questions about their rows."""
 
-import os
 import pickle
 import socket
 import traceback
-from collections.abc import Mapping
 from contextlib import suppress
 from multiprocessing.connection import wait
 
@@ -12,7 +10,8 @@ from bnnbench.engine.run.serving import Refused, Session, without_code
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers.base import Lost
 from bnnbench.engine.workers.channel import Channel, Closed, Malformed
-from bnnbench.engine.workers.subprocesses import adopt, started
+from bnnbench.engine.workers.children import started
+from bnnbench.engine.workers.travelling import pickled
 
 _TASK, _REVEAL = b"t", b"r"
 """Commands of the driver: serve the rows of the task that follows; answer with test targets."""
@@ -28,7 +27,7 @@ class DataServerProcess:
 
     def __init__(self) -> None:
         self._control, theirs = Channel.pair()
-        self._process = started(serve, theirs.socket, dict(os.environ), daemon=True)
+        self._process = started(serve, theirs.socket)
         theirs.close()
 
     def connect(self, task: Task) -> socket.socket:
@@ -42,7 +41,7 @@ class DataServerProcess:
                 while self.trouble() is not None:  # of an earlier task
                     pass
                 socket.send_fds(self._control.socket, [_TASK], [ours.fileno()])
-                self._control.send(without_code(task))
+                self._control.forward(pickled(without_code(task)))
             except OSError:
                 client.close()
                 raise
@@ -64,7 +63,7 @@ class DataServerProcess:
     @property
     def lives(self) -> bool:
         """True if the process can serve a task."""
-        return self._process.is_alive()
+        return self._process.exitcode is None
 
     def dismiss(self) -> None:
         """End the process."""
@@ -72,9 +71,8 @@ class DataServerProcess:
         self._process.join()
 
 
-def serve(control: socket.socket, environment: Mapping[str, str]) -> None:
+def serve(control: socket.socket) -> None:
     """Answer the latest process's questions until the driver closes its end."""
-    adopt(environment)
     driver, client, session = Channel(control), None, None
     while True:
         if control in wait([control, client.socket] if client else [control]):

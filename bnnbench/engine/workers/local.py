@@ -91,8 +91,8 @@ class Processes:
             while True:
                 while len(busy) < self.settings.workers and (attempt := queue.next()):
                     worker = idle.pop() if idle else self._worker(len(busy))
-                    worker.assign(attempt.task)
                     busy.append((worker, attempt))
+                    worker.assign(attempt.task)
                     watcher.started(attempt.task)
                 yield from finished
                 finished.clear()

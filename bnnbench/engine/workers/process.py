@@ -6,16 +6,16 @@ import re
 import signal
 import socket
 import weakref
-from multiprocessing import Pipe
-from multiprocessing.process import BaseProcess
+from dataclasses import replace
 from typing import Any
 
 from bnnbench.engine.run.guards.write_faults import MARK
+from bnnbench.engine.run.sandbox.sandbox import Sandbox, temporary_folder
 from bnnbench.engine.workers import Gpu, subprocesses
 from bnnbench.engine.workers.base import Lost
 from bnnbench.engine.workers.channel import Channel
 from bnnbench.engine.workers.child import work
-from bnnbench.engine.workers.subprocesses import started
+from bnnbench.engine.workers.children import Child, send_signal, started
 
 _FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
 
@@ -27,21 +27,27 @@ class Process:
     """A process that runs tasks, the process tree that it leads, and a channel to it.
 
     An isolated process has a client's end of a data server, and runs a single task of a
-    third-party method.
+    third-party method, in a sandbox if there is one.
     """
 
-    def __init__(self, gpu: Gpu | None = None, data: socket.socket | None = None) -> None:
+    def __init__(
+        self,
+        gpu: Gpu | None = None,
+        data: socket.socket | None = None,
+        sandbox: Sandbox | None = None,
+    ) -> None:
         self.isolated = data is not None
+        self._folder = temporary_folder() if sandbox else None
+        confined = sandbox and self._folder and replace(sandbox, folder=self._folder.name)
         self.channel, theirs = Channel.pair()
-        self._crashes, crash_end = Pipe(duplex=False)
+        self._crashes, crash_end = socket.socketpair()
         environment = os.environ | (gpu.environment if gpu else {})
-        # Not a daemon, whose methods could not start processes; it ends with the driver anyway.
-        self._process = started(work, theirs.socket, crash_end, environment, data)
+        arguments = theirs.socket, crash_end, data, confined
+        self._process = started(work, *arguments, environment=environment)
         theirs.close()  # so that the worker's death closes the channel
         crash_end.close()
         if data:
             data.close()
-        assert self._process.pid
         self.pid: int = self._process.pid
         self._descendants: list[Any] = []
         self._at_exit = weakref.finalize(self, _kill, self._process)
@@ -50,7 +56,7 @@ class Process:
         """Ask the process to end, whatever it is doing."""
         # After its end, descendants that left its session could not be found.
         self._descendants = subprocesses.descendants(self.pid)
-        self._process.terminate()
+        send_signal(self._process, signal.SIGTERM)
 
     def dismiss(self) -> None:
         """Close the channel, which ends an idle process, and end the rest of its process tree."""
@@ -89,13 +95,15 @@ class Process:
         _kill(self._process)
         self.channel.close()
         self._crashes.close()
+        if self._folder:
+            self._folder.cleanup()
         self._at_exit.detach()
 
     def _crash(self) -> str:
         """Return what the process wrote about a fatal error; "" for nothing."""
         with contextlib.suppress(OSError):
-            os.set_blocking(self._crashes.fileno(), False)
-            return os.read(self._crashes.fileno(), LONGEST_CRASH).decode(errors="replace")
+            text = self._crashes.recv(LONGEST_CRASH, socket.MSG_DONTWAIT)
+            return text.decode(errors="replace")
         return ""
 
 
@@ -108,10 +116,9 @@ def _frame_in(text: str) -> str | None:
     return None
 
 
-def _kill(process: BaseProcess) -> None:
-    if process.is_alive():
-        process.kill()
-        process.join()
+def _kill(process: Child) -> None:
+    send_signal(process, signal.SIGKILL)
+    process.join()
 
 
 def _described_exit(code: int | None) -> str:

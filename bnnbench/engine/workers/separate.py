@@ -3,17 +3,22 @@
 The process answers in JSON, so that nothing in its answer runs here.
 """
 
-import json
 import os
+import socket
+import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection
+from dataclasses import replace
+from multiprocessing.connection import wait
 from typing import Any
 
+from bnnbench.engine.run.sandbox.sandbox import Sandbox, temporary_folder
 from bnnbench.engine.workers import subprocesses
 from bnnbench.engine.workers.base import prepare_process
+from bnnbench.engine.workers.channel import Channel, Malformed, Plain
+from bnnbench.engine.workers.children import started
+from bnnbench.methods import own_files
 
 LONGEST_ANSWER = 2**26
 """Maximum size of an answer in bytes."""
@@ -23,51 +28,63 @@ class NoAnswer(RuntimeError):
     """The call raised an error, took too long, or ended its process; the message says which."""
 
 
-def answer(function: Callable[..., Any], *arguments: object, folder: str, seconds: float) -> Any:
+def answer(
+    function: Callable[..., Any],
+    *arguments: object,
+    folder: str,
+    seconds: float,
+    sandbox: Sandbox | None = None,
+) -> Any:
     """Return what a function returns, as JSON has it, from a process that can import a folder.
 
     Raises `NoAnswer`. The process and all that it started are gone afterwards.
     """
-    ours, theirs = Pipe(duplex=False)
-    environment = {**os.environ, subprocesses.own_files.VARIABLE: folder}
-    process = subprocesses.started(_call, theirs, environment, function, arguments)
-    theirs.close()
+    if sandbox and not sandbox.folder:
+        with temporary_folder() as lodging:
+            confined = replace(sandbox, folder=lodging)
+            return answer(function, *arguments, folder=folder, seconds=seconds, sandbox=confined)
+    ours, theirs = Channel.pair()
+    environment = {**os.environ, own_files.VARIABLE: folder}
+    with theirs.socket:
+        call = theirs.socket, sandbox, function, arguments
+        process = started(_call, *call, environment=environment)
     try:
         return _received(ours, seconds)
     finally:
-        assert process.pid
         subprocesses.end(process.pid, subprocesses.descendants(process.pid))
         process.join()
         ours.close()
 
 
-def _received(end: Connection, seconds: float) -> Any:
+def _received(end: Channel, seconds: float) -> Any:
+    deadline = time.monotonic() + seconds
     try:
-        if not end.poll(seconds):
-            raise NoAnswer(f"it took longer than {seconds:g} s")
-        outcome = json.loads(end.recv_bytes(LONGEST_ANSWER))
-        if outcome["error"] is None:
-            return outcome["value"]
-    except (EOFError, OSError) as error:
+        while (told := end.told(LONGEST_ANSWER)) is None:
+            if not wait([end.socket], max(deadline - time.monotonic(), 0)):
+                raise NoAnswer(f"it took longer than {seconds:g} s")
+        if told.content["error"] is None:
+            return told.content["value"]
+    except EOFError as error:
         raise NoAnswer("it ended its process") from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (Malformed, KeyError, TypeError) as error:
         raise NoAnswer(f"its answer cannot be read: {error!r}") from error
-    raise NoAnswer(str(outcome["error"]))
+    raise NoAnswer(str(told.content["error"]))
 
 
 def _call(
-    end: Connection,
-    environment: Mapping[str, str],
+    end: socket.socket,
+    sandbox: Sandbox | None,
     function: Callable[..., Any],
     arguments: tuple[object, ...],
 ) -> None:
     subprocesses.become_group_leader()
-    subprocesses.adopt(environment)
-    prepare_process()
     try:
+        if sandbox:
+            sandbox.confine()
+        prepare_process()
         outcome = {"value": function(*arguments), "error": None}
     except BaseException as error:  # an import may even exit
         last = traceback.format_exception_only(error)[-1].strip()
         outcome = {"value": None, "error": last}
     with suppress(OSError):
-        end.send_bytes(json.dumps(outcome).encode())
+        Channel(end).tell(Plain(outcome))

@@ -1,7 +1,6 @@
 """Runs one task at a time, in a process that is stopped if it exceeds a limit."""
 
 import contextlib
-import pickle
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from typing import Any
 from bnnbench.engine.declare.third_party import has_third_party_code
 from bnnbench.engine.run.drafts import ToScore
 from bnnbench.engine.run.measuring import memory
+from bnnbench.engine.run.sandbox.sandbox import Sandbox
 from bnnbench.engine.run.serving import without_code
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import Gpu, Limits, reports, subprocesses
@@ -20,6 +20,8 @@ from bnnbench.engine.workers.channel import Channel, Malformed
 from bnnbench.engine.workers.child import Apart
 from bnnbench.engine.workers.data_server import DataServerProcess
 from bnnbench.engine.workers.process import Process
+from bnnbench.engine.workers.travelling import pickled, pickled_task
+from bnnbench.methods.networks.architectures import modules_in
 
 Message = tuple[str, Any]
 """"progress" with done, total, loss; else the `base.Termination` of the task."""
@@ -30,6 +32,8 @@ MALFORMED = (
     "the process of the method sent its driver a message that bnnbench does not send, and was "
     "stopped; a method must not write to the sockets that it finds open"
 )
+
+IN_THIS_PROCESS = ", or let this process do all runs: --executor serial, workers=0 in Python"
 
 TICK_SECONDS = 0.05
 """Seconds between checks of the limits."""
@@ -70,22 +74,25 @@ class Worker:
         device = "cuda" if self._gpu else task.device  # the only GPU that the process sees
         task = replace(task, device=device, in_process=not self._isolate)
         self._task, self._handed_over = task, None
+        # Confined, a process cannot write to the folder of checkpoints.
+        sent = replace(task, checkpoints=None) if task.sandbox else task
+        content = pickled_task(sent, or_else=IN_THIS_PROCESS)
         if self._isolate and has_third_party_code(task.runs[0]):
-            self._current = Process(self._gpu, self._data_socket(task))
-            self._send(Apart(task.device, pickle.dumps(task)))
+            self._current = Process(self._gpu, self._data_socket(task), _sandbox_of(task))
+            self._send(pickled(Apart(task.device, content)))
         else:
-            self._in_shared_process(task)
+            self._in_shared_process(content)
 
-    def _in_shared_process(self, task: Task | ToScore) -> None:
+    def _in_shared_process(self, content: bytes) -> None:
         self._current = self._shared = self._shared or Process(self._gpu)
-        self._send(task)
+        self._send(content)
 
-    def _send(self, task: Task | ToScore | Apart) -> None:
+    def _send(self, content: bytes) -> None:
         self._since = None
         if self._limits.bytes:
             memory.reset_high_water_mark(self._process.pid)
         with contextlib.suppress(OSError):
-            self._process.channel.send(task)
+            self._process.channel.forward(content)
 
     def _data_socket(self, task: Task) -> socket.socket:
         """Return a socket to the data server, starting a new server if the last has ended."""
@@ -100,7 +107,7 @@ class Worker:
     def message(self, readable: bool) -> Message | None:
         """Return the worker's message once it has arrived, or its termination if stopped."""
         try:
-            report = self._process.channel.told() if readable else None
+            report = self._process.channel.told(reports.largest(self._task)) if readable else None
             if report is None:
                 return self._stopped()
             event, content = reports.read(report, self._task)
@@ -137,7 +144,7 @@ class Worker:
             drafts = [replace(d, predictions=one, trials=two) for d, (one, two) in files]
             if termination := self._dropped(None):
                 return termination
-            self._in_shared_process(ToScore(without_code(self._task), drafts))
+            self._in_shared_process(pickled(ToScore(without_code(self._task), drafts)))
             return None
         if event == "error" and self._since is not None:  # who sent it may be the method
             return self._dropped(("stopped", Lost(f"{ERROR_APART}: {content}")))
@@ -217,6 +224,13 @@ class Worker:
             self._looked = time.monotonic()
             return max(peak, subprocesses.memory(self._process.pid))
         return peak
+
+
+def _sandbox_of(task: Task) -> Sandbox | None:
+    """Return the sandbox in which a task's method runs, which may read its network's weights."""
+    layers = [layer for run in task.runs for layer in modules_in(run.architecture)]
+    weights = {layer.weights for layer in layers if layer.weights}
+    return task.sandbox and task.sandbox.with_readable(sorted(weights))
 
 
 def _too_long(seconds: float, runs: int) -> str:

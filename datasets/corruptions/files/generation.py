@@ -2,9 +2,8 @@
 
 import hashlib
 import json
-import multiprocessing
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -34,11 +33,12 @@ def make_cifar_c(
     folder: Path,
     names: Sequence[str],
     seed: int = 0,
-    workers: int = 1,
+    pool: Executor | None = None,
 ) -> Iterator[tuple[str, WrittenFile]]:
     """Write `labels.npy` and `NAME.npy` for each name, and yield each once it is written.
 
     A file has all images at severity 1, then at severity 2, and so on, and is written atomically.
+    Files are written side by side by the pool, if there is one.
     Files that already match the MD5 in the folder's manifest are not written again. Raises
     ValueError for a folder with other images, another seed or other library versions.
     """
@@ -54,7 +54,7 @@ def make_cifar_c(
             yield name, manifest[name]
         else:
             to_write.append(name)
-    for name, written in _write_each(images, labels, folder, to_write, seed, workers):
+    for name, written in _write_each(images, labels, folder, to_write, seed, pool):
         manifest[name] = written
         content = identity | {"files": {name: asdict(file) for name, file in manifest.items()}}
         text = json.dumps(content, indent=1, sort_keys=True)
@@ -68,20 +68,15 @@ def _write_each(
     folder: Path,
     names: Sequence[str],
     seed: int,
-    workers: int,
+    pool: Executor | None,
 ) -> Iterator[tuple[str, WrittenFile]]:
-    if workers == 1 or len(names) < 2:
+    if pool is None:
         for name in names:
             yield name, _write(images, labels, folder, name, seed)
         return
-    spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(workers, len(names)), spawn)
-    try:
-        jobs = {pool.submit(_write, images, labels, folder, name, seed): name for name in names}
-        for job in as_completed(jobs):
-            yield jobs[job], job.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+    jobs = {pool.submit(_write, images, labels, folder, name, seed): name for name in names}
+    for job in as_completed(jobs):
+        yield jobs[job], job.result()
 
 
 def _write(images: Images, labels: np.ndarray, folder: Path, name: str, seed: int) -> WrittenFile:

@@ -174,7 +174,9 @@ def _remarks(record: Record) -> list[str]:
     unsteady = [f"predictions, {c}: {why}" for c, why in record.outcome.batch_dependence.items()]
     shared = ["ran in a process that third-party methods share (--in-process)"]
     in_process = shared if record.circumstances.provenance.get("in_process") else []
-    return [*where, *reasons, *unanswered, *unsteady, *in_process]
+    confined = ["ran in a sandbox, without data files and network (--sandbox)"]
+    sandbox = confined if record.circumstances.provenance.get("sandbox") else []
+    return [*where, *reasons, *unanswered, *unsteady, *in_process, *sandbox]
 
 
 def _place(name: str, traits: Traits) -> tuple[object, ...]:

@@ -168,6 +168,7 @@ def notes(table: Table) -> list[str]:
     """Return the notes below a table."""
     lines = table.unconverged
     notes = [*headed(table), *filter(None, [not_compared(table), caption(table)])]
+    notes += [f"{line}." for line in table.shortened]
     notes += [f"† Runs that did not converge: {'; '.join(lines)}."] if lines else []
     if table.unsteady:
         notes.append(f"Not predicted row by row: {'; '.join(table.unsteady)}.")

@@ -2,10 +2,8 @@
 
 import gc
 import gzip
-import signal
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +19,7 @@ from bnnbench.engine.store.tables import (
     metric_rows,
 )
 from bnnbench.engine.workers import cores
-from bnnbench.engine.workers.subprocesses import CONTEXT
+from bnnbench.engine.workers.pool import Pool
 from bnnbench.metrics.base import Margins
 from bnnbench.reports.pages.drilldown.run_pages import RunPages
 from bnnbench.reports.pages.exports.listing import RUN_COLUMNS, run_rows
@@ -97,24 +95,21 @@ def reports_under_way(orders: Sequence[Order]) -> Iterator[Iterator[Written]]:
         yield (order.written or written_report(order) for order in orders)
         return
     largest_first = sorted(new, key=lambda k: -len(orders[k].results.records))
-    with ProcessPoolExecutor(workers, CONTEXT, _begin) as pool:
-        futures = {k: pool.submit(written_report, orders[k]) for k in largest_first}
+    with Pool(workers) as pool:
+        futures = {k: pool.submit(_of_many, written_report, orders[k]) for k in largest_first}
         yield (o.written or _outcome(futures[k], o) for k, o in enumerate(orders))
 
 
-def _begin() -> None:
-    """Prepare a process: Ctrl-C ends it silently, since the command reports what happened.
-
-    The garbage collector rarely scans the records, millions of live objects.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def _of_many(write: Callable[[Order], Written], order: Order) -> Written:
+    """Write a report; the garbage collector rarely scans the records, millions of live objects."""
     gc.set_threshold(100_000, 20, 100)
+    return write(order)
 
 
 def _outcome(future: Future[Written], order: Order) -> Written:
     try:
         return future.result()
-    except BrokenProcessPool:
+    except BrokenExecutor:
         return Written(2, complaints=(f"error: {order.results.suite}: {LOST}",))
 
 

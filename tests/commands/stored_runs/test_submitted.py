@@ -178,6 +178,7 @@ def costing(**changes):
         (changed(WHOLE, diagnostics={"converged": 1.0, "r_hat": 1.2}), "converged"),
         (changed(WHOLE, diagnostics={"converged": 0.0}), "r_hat"),
         (changed(WHOLE, scores={"clean": {}}), "no score"),
+        (changed(WHOLE, fitted_sha256="0" * 64), "fitted_sha256"),
         (changed(WHOLE, target={"name": "y", "unit": "", "mean": 0.0, "std": 0.1}), "target"),
         (changed(WHOLE, search={"settings": [{"a": 2}], "seconds": [[1.0]]}), "search"),
     ],
@@ -200,12 +201,24 @@ def test_what_was_removed_from_a_record_is_found_in_its_re_run(altered, phrase):
         (costing(work={}), "gradient_rows"),
         (costing(peak_bytes=1.0), "peak_bytes"),
         (costing(work={"gradient_rows": 10.0}), "gradient_rows"),
+        (costing(fit_joules=5.0), "fit_joules, which a CPU does not count"),
         (changed(WHOLE, cost=None), "cost"),
     ],
 )
 def test_a_cost_that_was_made_small_or_large_is_found(altered, phrase):
     assert not marks.differing_costs(WHOLE, WHOLE)
     assert any(phrase in told for told in marks.differing_costs(altered, WHOLE))
+
+
+def test_the_energy_of_a_gpu_is_compared_where_it_is_counted():
+    gpu = {"provenance": {"device": "a GPU"}}
+    counted, uncounted = (changed(costing(fit_joules=joules), **gpu) for joules in (5000.0, None))
+    for joules, near in ((10.0, False), (600.0, True), (40_000.0, True), (60_000.0, False)):
+        stated = changed(costing(fit_joules=joules), **gpu)
+        different = marks.differing_costs(stated, counted)
+        assert any("fit_joules" in one for one in different) != near
+        assert not marks.differing_costs(stated, uncounted)
+    assert not marks.differing_costs(uncounted, counted)
 
 
 def test_rounding_other_machines_and_measured_times_are_no_difference():

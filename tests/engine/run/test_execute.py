@@ -258,5 +258,5 @@ def test_an_interrupt_in_a_worker_is_the_error_of_the_called_code(monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         states.tried(interrupted)
-    monkeypatch.setattr(states, "parent_process", lambda: object())
+    monkeypatch.setattr(states, "is_worker", lambda: True)
     assert isinstance(states.tried(interrupted), KeyboardInterrupt)

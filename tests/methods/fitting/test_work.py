@@ -15,6 +15,7 @@ from bnnbench.methods.fitting.progress import listening
 from bnnbench.methods.function_space.index_sets import Grid, TrainingData
 from bnnbench.methods.function_space.method import FunctionSpace
 from bnnbench.methods.function_space.models import Dropout
+from bnnbench.methods.gp import evidence
 from bnnbench.methods.gp.exact import GaussianProcess
 from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.ivon import Ivon
@@ -24,11 +25,15 @@ from bnnbench.methods.message_passing.schedule import Sequential
 from bnnbench.methods.pbp.method import Pbp
 from bnnbench.methods.trajectory.collector import Descent
 from bnnbench.methods.trajectory.pca_slices import PcaSlices
-from tests.contracts.test_every_method import MISSING, PROBLEMS, covered, small
+from bnnbench.suites.check.problems import problems_of
+from tests.contracts.test_every_method import MISSING, covered, small
 from tests.methods.problems import classification, regression, stream, streams
 
 ROWS = 40
-UNTRAINED = {"marginal", "untrained_network"}
+UNTRAINED = {
+    *("marginal", "untrained_network"),
+    *("given", "on_last_layer", "guarded", "checkpoints"),  # of a network trained elsewhere
+}
 """Methods whose fits do no counted work."""
 
 
@@ -108,16 +113,20 @@ def test_function_space_counts_every_mask_at_rows_and_at_index_points():
     }
 
 
-def test_a_gaussian_process_counts_the_factorisations_of_scikit_learn(monkeypatch):
+def test_a_gaussian_process_counts_factorisations_of_covariances(monkeypatch):
     from sklearn.gaussian_process import _gpr
 
-    calls, true = [], _gpr.cholesky
+    calls = []
 
-    def cholesky(matrix, *rest, **options):
-        calls.append(matrix.shape)
-        return true(matrix, *rest, **options)
+    def watched(true):
+        def factorise(matrix, *rest, **options):
+            calls.append(matrix.shape)
+            return true(matrix, *rest, **options)
 
-    monkeypatch.setattr(_gpr, "cholesky", cholesky)
+        return factorise
+
+    monkeypatch.setattr(_gpr, "cholesky", watched(_gpr.cholesky))
+    monkeypatch.setattr(evidence, "dpotrf", watched(evidence.dpotrf))
     counts = counted(GaussianProcess(restarts=1), [regression(rows=ROWS)])
     assert set(calls) == {(ROWS, ROWS)}
     assert counts == {"factorisations": len(calls)}
@@ -128,7 +137,7 @@ def test_every_method_counts_the_work_of_a_fit_and_reports_one_that_may_be_long(
     method, kind = small(method_type(METHODS[name])()), covered(name)[0]
     reports = []
     with work.counting() as tally, listening(lambda *report: reports.append(report)):
-        method.fit(PROBLEMS[kind](0), stream(1))
+        method.fit(problems_of(method)[kind](0), stream(1))
     assert bool(tally.counts) is (name not in UNTRAINED)
     assert all(number > 0 for number in tally.counts.values())
     # A report marks the end of warm-up, before the clock starts.

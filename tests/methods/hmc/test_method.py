@@ -207,7 +207,7 @@ def test_written_out_and_automatic_gradients_sample_one_posterior(activation, ki
     method = Hmc(draws=400, thinning=1, warmup=60)
     written = values(method.fit(problem, stream(0)), inputs)
     automatic_network = "bnnbench.methods.hmc.method.scaled_network"
-    monkeypatch.setattr(automatic_network, lambda problem, _: AnyScaledNetwork(problem))
+    monkeypatch.setattr(automatic_network, lambda problem, _: AnyScaledNetwork.of(problem))
     automatic = values(method.fit(problem, stream(1)), inputs)
     error = sum(v.var((0, 1)) / effective_sample_size(v) for v in (written, automatic)) ** 0.5
     assert (np.abs(written.mean((0, 1)) - automatic.mean((0, 1))) / error).max() < 4.5

@@ -24,7 +24,7 @@ def loss_at(states, architecture):
     rng = stream(0)
     inputs = torch.randn(6, 1, generator=rng, dtype=torch.float64)
     targets = torch.randn(6, 1, generator=rng, dtype=torch.float64)
-    network = ScaledPerceptron(Problem(Split(inputs, targets), Gaussian(), architecture))
+    network = ScaledPerceptron.of(Problem(Split(inputs, targets), Gaussian(), architecture))
     members = len(states)
     loss = network.loss(inputs.expand(members, -1, -1), targets.expand(members, -1, -1), Gaussian())
     loss.states[:, torch.cat(network.groups)] = states

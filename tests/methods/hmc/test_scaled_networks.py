@@ -51,7 +51,7 @@ def loss_of(network, problem, states):
 @pytest.mark.parametrize("kind", [ScaledPerceptron, AnyScaledNetwork])
 def test_every_layer_divides_by_the_root_of_its_inputs_and_bias(kind):
     given = problem(mlp([3], 2, activation=Tanh()))
-    network = kind(given)
+    network = kind.of(given)
     states = states_of(network)
     parameters = [states[:, places] for places in network.groups]
     first, second = parameters[0].view(-1, 3, 4), parameters[2].view(-1, 2, 3)
@@ -64,7 +64,7 @@ def test_every_layer_divides_by_the_root_of_its_inputs_and_bias(kind):
 
 def test_a_layer_without_bias_divides_by_the_root_of_its_inputs():
     given = problem((Linear(2, bias=False),))
-    network = AnyScaledNetwork(given)
+    network = AnyScaledNetwork.of(given)
     states = states_of(network)
     weights = states[:, :8].view(-1, 2, 4) / 2
     expected = given.train.inputs @ weights.mT
@@ -76,7 +76,7 @@ def test_a_layer_without_bias_divides_by_the_root_of_its_inputs():
 @pytest.mark.parametrize("kind", [ScaledPerceptron, AnyScaledNetwork])
 def test_gradients_agree_with_finite_differences(kind, name, categorical):
     given = problem(NETWORKS[name], categorical)
-    network = kind(given)
+    network = kind.of(given)
     states, direction = states_of(network), states_of(network, seed=2)
     gradients = loss_of(network, given, states).gradients.clone()
     step = 1e-5
@@ -90,7 +90,7 @@ def test_gradients_agree_with_finite_differences(kind, name, categorical):
 @pytest.mark.parametrize("name", NETWORKS)
 def test_written_out_and_automatic_losses_and_gradients_agree(name, categorical):
     given = problem(NETWORKS[name], categorical)
-    written, automatic = ScaledPerceptron(given), AnyScaledNetwork(given)
+    written, automatic = ScaledPerceptron.of(given), AnyScaledNetwork.of(given)
     states = states_of(written)
     places = torch.cat(written.groups)
     same = torch.zeros(MEMBERS, len(automatic.free), dtype=torch.float64)
@@ -106,7 +106,7 @@ def test_written_out_and_automatic_losses_and_gradients_agree(name, categorical)
 
 def test_losses_agree_with_torch():
     given = problem(mlp([5], 3), categorical=True)
-    network = ScaledPerceptron(given)
+    network = ScaledPerceptron.of(given)
     states = states_of(network)
     logits = network.outputs(states, given.train.inputs)
     expected = [
@@ -118,7 +118,7 @@ def test_losses_agree_with_torch():
 
 def test_many_points_and_draws_are_predicted_in_parts():
     given = problem(mlp([40], 1), rows=1300)
-    network = ScaledPerceptron(given)
+    network = ScaledPerceptron.of(given)
     states = torch.randn(150, len(network.free), dtype=torch.float64, generator=stream(3))
     states *= network.free
     assert network.members_at_once(512) < 100
@@ -129,7 +129,7 @@ def test_many_points_and_draws_are_predicted_in_parts():
 
 def test_images_are_flattened_as_by_the_architecture():
     given = problem((Flatten(), *mlp([5], 2)), shape=(2, 3, 3))
-    written, automatic = ScaledPerceptron(given), AnyScaledNetwork(given)
+    written, automatic = ScaledPerceptron.of(given), AnyScaledNetwork.of(given)
     states = states_of(written)
     same = torch.zeros(MEMBERS, len(automatic.free), dtype=torch.float64)
     same[:, : len(torch.cat(written.groups))] = states[:, torch.cat(written.groups)]
@@ -140,12 +140,12 @@ def test_images_are_flattened_as_by_the_architecture():
 def test_activations_without_a_written_gradient_are_left_to_autograd():
     for activation in (Swish(), LeakyReLU(-0.5)):
         with pytest.raises(Unsupported, match="needed"):
-            ScaledPerceptron(problem(mlp([5], 1, activation=activation)))
+            ScaledPerceptron.of(problem(mlp([5], 1, activation=activation)))
 
 
 def test_zero_is_a_fixed_point_of_padding():
     given = problem((Linear(2), ReLU(), Linear(1)), rows=5)
-    network = ScaledPerceptron(given)
+    network = ScaledPerceptron.of(given)
     assert int(network.free.sum()) == 2 * 5 + 3
     assert len(network.free) % 32 == 0
     states = states_of(network)
@@ -172,7 +172,7 @@ RECTIFIED = {
 @pytest.mark.parametrize("name", RECTIFIED)
 def test_compiled_losses_gradients_and_trajectories_agree_with_torch(name, rows, dtype):
     given = problem(RECTIFIED[name], rows=rows, shape=(13,), dtype=dtype)
-    compiled, written = CompiledPerceptron(given), ScaledPerceptron(given)
+    compiled, written = CompiledPerceptron.of(given), ScaledPerceptron.of(given)
     states, momenta = (states_of(written, seed).to(dtype) for seed in (1, 2))
     one, other = (loss_of(network, given, states) for network in (compiled, written))
     free = written.free
@@ -198,7 +198,7 @@ def test_compiled_losses_gradients_and_trajectories_agree_with_torch(name, rows,
 
 def test_a_compiled_member_is_the_same_alone():
     given = problem(mlp([5], 1), dtype=torch.float32)
-    network = CompiledPerceptron(given)
+    network = CompiledPerceptron.of(given)
     states = states_of(network).float()
     together = loss_of(network, given, states)
     train = given.train
@@ -211,7 +211,7 @@ def test_a_compiled_member_is_the_same_alone():
 
 def test_a_number_that_is_none_does_not_become_one_on_its_way_through_a_compiled_network():
     given = problem(mlp([5, 5], 1))
-    network = CompiledPerceptron(given)
+    network = CompiledPerceptron.of(given)
     states = states_of(network)
     states[1, network.groups[0][0]] = float("nan")
     value = loss_of(network, given, states).value()
@@ -228,7 +228,7 @@ def test_a_number_that_is_none_does_not_become_one_on_its_way_through_a_compiled
 )
 def test_what_is_not_compiled_is_left_to_torch(other):
     with pytest.raises(Unsupported, match="needed"):
-        CompiledPerceptron(other)
+        CompiledPerceptron.of(other)
     assert type(scaled_network(other)) is ScaledPerceptron
 
 

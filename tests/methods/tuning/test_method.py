@@ -183,7 +183,9 @@ def test_the_temperature_of_a_cell_is_the_best_for_all_its_blocks():
     method = AdamW(epochs=3, batch_size=8)
     posterior = Tuned(method, trials=1, blocks=2, lengths=(3,)).fit(problem, stream(0))
     assert isinstance(posterior, TunedPosterior)
-    plan = Tuned(method, trials=1, blocks=2, lengths=(3,))._plan(problem)
+    plan = Tuned(method, trials=1, blocks=2, lengths=(3,)).plan(
+        len(problem.train), problem.likelihood
+    )
     table, losses = Tables(plan, problem), []
     fits = [
         (case, plan.variant(0, 0).fit(case.problem, table.stream("fit", block)))

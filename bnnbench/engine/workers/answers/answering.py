@@ -12,6 +12,7 @@ import socket
 import sys
 import traceback
 from collections.abc import Mapping
+from dataclasses import replace
 from multiprocessing.connection import wait
 from typing import Any
 
@@ -20,6 +21,7 @@ import torch
 from torch import Tensor
 
 from bnnbench.datasets.reading.withheld import withheld
+from bnnbench.engine.run.sandbox.sandbox import Sandbox, temporary_folder
 from bnnbench.engine.workers.answers.questions import (
     CALLS,
     CONSTANTS,
@@ -35,6 +37,20 @@ MOST_FILES = 2**16
 """Numbers of open files are below this."""
 
 
+class Lodged(Channel):
+    """A channel to a confined process, which has a temporary folder until the channel is closed."""
+
+    def __init__(self, end: socket.socket) -> None:
+        super().__init__(end)
+        self._folder = temporary_folder()
+        self.folder = self._folder.name
+
+    def close(self) -> None:
+        """Close this end and remove the folder; the process ends."""
+        super().close()
+        self._folder.cleanup()
+
+
 class Nursery:
     """A process that forks further ones; it ends with the process that made it."""
 
@@ -45,12 +61,16 @@ class Nursery:
             _tend(theirs)
         theirs.close()
 
-    def born(self) -> Channel:
-        """Return a channel to a new process that answers questions."""
+    def born(self, sandbox: Sandbox | None = None) -> Channel:
+        """Return a channel to a new process that answers questions, in a sandbox if given."""
         ours, theirs = Channel.pair()
+        if sandbox:
+            ours = Lodged(ours.socket)
+            sandbox = replace(sandbox, folder=ours.folder)
         with theirs.socket:
             try:
                 socket.send_fds(self._control, [b"n"], [theirs.fileno()])
+                Channel(self._control).send([sandbox])
             except OSError:  # it was killed, and cannot be forked again from a process with data
                 print("the process of third-party classes has ended", file=sys.stderr, flush=True)
                 os._exit(1)
@@ -67,9 +87,12 @@ def _tend(control: socket.socket) -> None:
         command, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not command:
             os._exit(0)
+        (sandbox,) = Channel(control).receive()
         if os.fork() == 0:
             control.close()
             try:
+                if sandbox:
+                    sandbox.confine()
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 answer(Channel(socket.socket(fileno=descriptors[0])))
             finally:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bnnbench.engine.run.execute import sources_sha256
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers.base import ExecutorUnavailable
+from bnnbench.engine.workers.travelling import pickled_task
 from bnnbench.methods import own_files
 
 REMEDY = (
@@ -25,13 +26,7 @@ class Parcel:
     @classmethod
     def of(cls, task: Task) -> "Parcel":
         """Return the parcel. Raises `ExecutorUnavailable` if no other program could open it."""
-        content = pickle.dumps(task)
-        if b"__main__" in content:
-            raise ExecutorUnavailable(
-                f"{task.name}: processes on other machines cannot find a class defined in the "
-                "started file; move it to a module, and import it"
-            )
-        return cls(content, sources_sha256(task))
+        return cls(pickled_task(task), sources_sha256(task))
 
     def opened(self) -> Task:
         """Return the task. Raises `ExecutorUnavailable` if this machine has different code.

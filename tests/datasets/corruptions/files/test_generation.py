@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,12 +16,13 @@ from bnnbench.datasets.corruptions.files.checksums import CIFAR10_C
 from bnnbench.datasets.corruptions.files.generation import MANIFEST, WrittenFile, make_cifar_c
 from bnnbench.datasets.official.cifar10 import Cifar10
 from bnnbench.datasets.stand_ins import DigitsAsCifar10
+from bnnbench.engine.workers.pool import Pool
 
 DIGITS, LABELS = (array[:20] for array in DigitsAsCifar10().images("test"))
 NAMES = ("fog", "contrast")
 
 
-def make(folder: Path, names=NAMES, **settings: int) -> dict[str, WrittenFile]:
+def make(folder: Path, names=NAMES, **settings: Any) -> dict[str, WrittenFile]:
     return dict(make_cifar_c(DIGITS, LABELS, folder, names, **settings))
 
 
@@ -50,7 +52,8 @@ def test_files_are_those_numpy_would_write(tmp_path):
 
 @pytest.mark.long
 def test_processes_write_what_one_does(tmp_path):
-    alone, together = make(tmp_path / "1"), make(tmp_path / "2", workers=2)
+    with Pool(2) as pool:
+        alone, together = make(tmp_path / "1"), make(tmp_path / "2", pool=pool)
     assert alone == together
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
 

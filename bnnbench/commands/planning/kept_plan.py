@@ -1,0 +1,68 @@
+"""The plan of a command with a time limit, kept so that the same command continues with it."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+from bnnbench.commands.planning.cuts import Cut, Fixed
+from bnnbench.commands.planning.pilot import Pilot, Rates
+from bnnbench.datasets.base import Likelihood
+from bnnbench.datasets.reading.shape import conforms
+from bnnbench.datasets.reading.whole_files import read_regular, write_whole
+from bnnbench.engine.declare.description import describe, digest
+from bnnbench.engine.declare.grid import Suite
+
+FOLDER = ".plans"
+"""Folder in a store."""
+
+
+@dataclass(frozen=True)
+class KeptPlan:
+    """What was cut, and what the pilot took."""
+
+    cut: Cut
+    pilot: Pilot
+
+
+class _Content(TypedDict):
+    """The content of a plan's file."""
+
+    cut: Annotated[Mapping[str, Any], Cut]
+    rates: Mapping[str, Annotated[Mapping[str, Any], Rates]]
+
+
+def place(folder: Path, suite: Suite, minutes: float | None, fixed: Fixed) -> Path:
+    """Return the file of the plan of a suite in a store, whatever was finished since."""
+    asked = {
+        "runs": sorted(run.key for run in suite.runs()),
+        "labels": list(suite.methods),
+        "minutes": minutes,
+        "fixed": describe(dataclasses.asdict(fixed) | {"trials": sorted(fixed.trials)}),
+    }
+    return folder / FOLDER / f"{digest(asked)}.json"
+
+
+def keep(path: Path, plan: KeptPlan) -> None:
+    """Write a plan atomically."""
+    rates = {label: dataclasses.asdict(one) for label, one in plan.pilot.rates.items()}
+    content = {"cut": dataclasses.asdict(plan.cut), "rates": rates}
+    write_whole(path, json.dumps(content, indent=1).encode())
+
+
+def kept(path: Path, likelihood: Likelihood) -> KeptPlan | None:
+    """Return the plan in a file; None without one. Raises ValueError for any other content."""
+    try:
+        content = json.loads(read_regular(path))
+    except FileNotFoundError:
+        return None
+    if not conforms(content, _Content):
+        raise ValueError("not a plan")
+    rates = {
+        label: Rates(tuple(one["seconds"]), one["bytes"]) for label, one in content["rates"].items()
+    }
+    cut = content["cut"]
+    left_out = tuple(cut.get("left_out", ()))
+    return KeptPlan(Cut(cut.get("trials"), cut.get("splits"), left_out), Pilot(rates, likelihood))
