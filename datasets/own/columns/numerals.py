@@ -21,8 +21,8 @@ MOST_STRANGERS = 0.05
 
 PLAIN, THOUSANDS, DECIMALS = Notation(), Notation(".", ","), Notation(",")
 NOTATIONS = (
-    *(PLAIN, THOUSANDS, DECIMALS, Notation(",", r"\.")),
-    *(Notation(point, mark) for point in ".," for mark in (SPACES, "['\u2019]")),
+    *(PLAIN, THOUSANDS, DECIMALS, Notation(",", ".")),
+    *(Notation(point, mark) for point in ".," for mark in (SPACES, "'\u2019")),
 )
 """The notations, in the order in which they are tried."""
 
