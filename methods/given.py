@@ -53,7 +53,7 @@ class Given(Batched):
 
 
 def _point(problem: Problem) -> NetworkPosterior:
-    require_output_per_target(problem, variances=True)
+    require_output_per_target(problem, continues=True)
     network = TorchNetwork(problem.architecture, problem.input_shape)
     start = start_of_problem(problem)
     require_weights_of(start, network)
