@@ -16,6 +16,10 @@ Predictions of any origin are scored as arrays:
 The runs of a suite are a function call, in a script or a notebook:
 
     bnnbench.run("uci", methods=["adamw", "ivon"], datasets=["boston"], folds=5)
+
+Every method is an estimator of scikit-learn:
+
+    bnnbench.BnnRegressor("ivon", epochs=50).fit(X, y).predict(X, return_std=True)
 """
 
 import importlib
@@ -26,9 +30,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bnnbench.commands.running.function import run
     from bnnbench.engine.external.scoring import score
+    from bnnbench.estimators.classifier import BnnClassifier
+    from bnnbench.estimators.regressor import BnnRegressor
     from bnnbench.reports.read.frames import costs, results
 
-__all__ = ["costs", "results", "run", "score"]
+__all__ = ["BnnClassifier", "BnnRegressor", "costs", "results", "run", "score"]
 
 _HERE = Path(__file__).resolve().parent
 
@@ -36,6 +42,8 @@ if not (_HERE / "methods").is_dir():
     __path__.append(str(_HERE.parent))
 
 _FUNCTIONS: Mapping[str, str] = {
+    "BnnClassifier": "bnnbench.estimators.classifier",
+    "BnnRegressor": "bnnbench.estimators.regressor",
     "costs": "bnnbench.reports.read.frames",
     "results": "bnnbench.reports.read.frames",
     "run": "bnnbench.commands.running.function",
