@@ -24,7 +24,7 @@ def inputs_of_training(
         checked: Any = validate_data(estimator, X, y, dtype=np.float64, **checks)
         return checked
     validate_data(estimator, X, y, skip_check_array=True)
-    kind = "numeric" if checks.get("y_numeric") else None
+    kind: Any = "numeric" if checks.get("y_numeric") else None
     y = check_array(y, ensure_2d=False, dtype=kind, input_name="y")
     check_consistent_length(X, y)
     table = X.reset_index(drop=True)
