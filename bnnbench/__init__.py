@@ -13,6 +13,11 @@ Predictions of any origin are scored as arrays:
 
     bnnbench.score({"means": means, "variances": variances}, targets)
 
+A posterior becomes a folder that any process can load:
+
+    bnnbench.save(posterior, "boston")
+    bnnbench.load("boston").predict(inputs, rng)
+
 The runs of a suite are a function call, in a script or a notebook:
 
     bnnbench.run("uci", methods=["adamw", "ivon"], datasets=["boston"], folds=5)
@@ -32,9 +37,10 @@ if TYPE_CHECKING:
     from bnnbench.engine.external.scoring import score
     from bnnbench.estimators.classifier import BnnClassifier
     from bnnbench.estimators.regressor import BnnRegressor
+    from bnnbench.methods.saved.files import load, save
     from bnnbench.reports.read.frames import costs, results
 
-__all__ = ["BnnClassifier", "BnnRegressor", "costs", "results", "run", "score"]
+__all__ = ["BnnClassifier", "BnnRegressor", "costs", "load", "results", "run", "save", "score"]
 
 _HERE = Path(__file__).resolve().parent
 
@@ -45,8 +51,10 @@ _FUNCTIONS: Mapping[str, str] = {
     "BnnClassifier": "bnnbench.estimators.classifier",
     "BnnRegressor": "bnnbench.estimators.regressor",
     "costs": "bnnbench.reports.read.frames",
+    "load": "bnnbench.methods.saved.files",
     "results": "bnnbench.reports.read.frames",
     "run": "bnnbench.commands.running.function",
+    "save": "bnnbench.methods.saved.files",
     "score": "bnnbench.engine.external.scoring",
 }
 """Function → its module, imported on first use, so that importing `bnnbench` itself is fast."""

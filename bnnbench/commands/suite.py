@@ -158,15 +158,18 @@ def _carry_out(
     requested = selected(declared, options, profiles)
     suite = resolved(requested, options)
     store = Store(options.out / suite.name)
-    rows = _introduce(suite, requested, options, console)
-    piloted: Piloted | None = None
-    if options.profile in paces and not options.elsewhere:
+
+    def within_pace(rows: Mapping[str, int]) -> tuple[Suite, Piloted | None]:
+        """Return the suite, cut to its time limit if it has one, and estimates of its runs."""
+        if options.profile not in paces or options.elsewhere:
+            return suite, None
         minutes = options.minutes or paces[options.profile]
         tell = functools.partial(say, console)
-        short = within_limit(suite, declared, options, minutes, rows, store.folder, tell)
-        suite, piloted = short.suite, short.cost
+        return within_limit(suite, declared, options, minutes, rows, store.folder, tell)
+
     if options.dry_run:
-        return _dry_run(suite, rows, piloted, store, options, console)
+        rows = _introduce(suite, requested, options, console)
+        return _dry_run(*within_pace(rows), rows, store, options, console)
     with Leases(store.folder / LEASES) as leases:
 
         def upkeep() -> AbstractContextManager[None]:
@@ -176,12 +179,14 @@ def _carry_out(
                 lambda: say(console, "Waiting for another command to finish writing tables"),
             )
 
+        rows = _introduce(suite, requested, options, console)
         with upkeep():
+            suite, piloted = within_pace(rows)
             planned = plan(suite, store, options.device, options.refit, piloted=piloted)
         planned = planned.confined(_sandbox(suite, options))
         _announce(planned, options, console)
         if piloted:
-            planned = _longest_first(planned, rows)
+            planned = planned.longest_first(rows)
             _say_time(planned, rows, options, console)
         not_tried = 0
         if not options.detach:
@@ -205,26 +210,19 @@ def _sandbox(suite: Suite, options: Options) -> Sandbox | None:
 
 def _dry_run(
     suite: Suite,
-    rows: Mapping[str, int],
     piloted: Piloted | None,
+    rows: Mapping[str, int],
     store: Store,
     options: Options,
     console: Console,
 ) -> int:
     """Print the plan and its estimated cost, and return the exit code."""
     planned = plan(suite, store, options.device, options.refit, writing=False, piloted=piloted)
-    planned = _longest_first(planned, rows) if piloted else planned
+    planned = planned.longest_first(rows) if piloted else planned
     _announce(planned, options, console)
     _, settings = options.placement(len(planned.tasks))
     dry_run(planned, rows, settings, console)
     return SOME_FAILED if planned.not_storable else COMPLETED
-
-
-def _longest_first(planned: Plan, rows: Mapping[str, int]) -> Plan:
-    """Return a plan with its tasks by their expected time, so that no long one is the last."""
-    experience = planned.experience
-    tasks = sorted(planned.tasks, key=lambda task: -experience.seconds(task, rows))
-    return replace(planned, tasks=tuple(tasks))
 
 
 def _say_time(planned: Plan, rows: Mapping[str, int], options: Options, console: Console) -> None:

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Likelihood
 from bnnbench.methods.base import Problem, Unsupported
+from bnnbench.methods.networks.heteroscedastic import states_variance
 from bnnbench.methods.networks.shapes import output_shape
 
 
@@ -15,9 +16,10 @@ def require_classes(method: object, likelihood: Likelihood) -> None:
         raise Unsupported(f"{type(method).__name__} needed classes; got {likelihood}")
 
 
-def require_output_per_target(problem: Problem) -> None:
+def require_output_per_target(problem: Problem, variances: bool = False) -> None:
     """Raise `Unsupported` unless the network has one output per target or class.
 
+    With `variances`, a network may also output the mean and the variance of each target.
     Without this check, compiled loops would read out of bounds where shapes differ, and tensors of
     one column would broadcast.
     """
@@ -26,6 +28,12 @@ def require_output_per_target(problem: Problem) -> None:
         needed = likelihood.classes
     else:
         (needed,) = problem.train.targets.shape[1:]
+        stated = states_variance(problem.architecture)
+        needed *= 1 + (variances and stated)
+        if stated and not variances:
+            raise Unsupported(
+                "needed a network of one output per target; got one that also outputs log variances"
+            )
     given = output_shape(problem.architecture, problem.input_shape)
     if given != (needed,):
         raise Unsupported(

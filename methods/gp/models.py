@@ -28,7 +28,6 @@ class SparseGp(gpytorch.models.ApproximateGP):
     def __init__(
         self,
         places: Float[Tensor, "inducing features"],
-        *,
         outputs: int | None = None,
         embedding: "NetworkModule | None" = None,
         constant_mean: bool = True,
@@ -41,6 +40,7 @@ class SparseGp(gpytorch.models.ApproximateGP):
             learn_inducing_locations=True,
         )
         super().__init__(strategy)
+        self.outputs, self.constant_mean = outputs, constant_mean
         width = embedding.width if embedding else places.shape[1]
         means = gpytorch.means
         self.mean_module = means.ConstantMean() if constant_mean else means.ZeroMean()
@@ -52,6 +52,12 @@ class SparseGp(gpytorch.models.ApproximateGP):
         self.to(places)
         # Otherwise gpytorch would initialise the mean from the global generator.
         strategy.variational_params_initialized.fill_(1)
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """The arguments of the constructor, in its order, that make a module of this shape."""
+        places = self.variational_strategy.inducing_points
+        return places, self.outputs, self.embedding, self.constant_mean
 
     def forward(self, x: Tensor) -> Any:
         """Return the prior at some points, as a gpytorch distribution."""
@@ -86,6 +92,11 @@ class OrthogonalMean(nn.Module):
         self.gp, self.places = gp, nn.Parameter(places.clone())
         self.weights = nn.Parameter(places.new_zeros(len(places)))
 
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """The arguments of the constructor, in its order, that make a module of this shape."""
+        return self.gp, self.places
+
     def forward(self, x: Float[Tensor, "points features"]) -> Float[Tensor, " points"]:
         """Return the term added to the mean."""
         return self._remaining_kernel(x) @ self.weights
@@ -116,6 +127,11 @@ class NetworkModule(nn.Module):
         self.network, self.width = network, network.output_shape[0]
         self.weights = nn.Parameter(weights.clone())
 
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """The arguments of the constructor, in its order, that make a module of this shape."""
+        return self.network, self.weights
+
     def forward(self, x: Float[Tensor, "points features"]) -> Float[Tensor, "points width"]:
         """Return the network's outputs."""
         return self.network(self.weights, x.unsqueeze(0))[0]
@@ -128,18 +144,23 @@ class GpRegression(nn.Module):
         self,
         outer: SparseGp,
         noise_std: float | None,
-        *,
         inner: SparseGp | None = None,
         further_mean: OrthogonalMean | None = None,
     ) -> None:
         super().__init__()
         self.outer, self.inner, self.further_mean = outer, inner, further_mean
+        self.noise_std = noise_std
         self.likelihood = gpytorch.likelihoods.GaussianLikelihood(
             noise_constraint=gpytorch.constraints.GreaterThan(LEAST_NOISE)
         )
         self.likelihood.noise = 0.1 if noise_std is None else noise_std**2
         self.likelihood.raw_noise.requires_grad_(noise_std is None)
         self.to(next(outer.parameters()))
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """The arguments of the constructor, in its order, that make a module of this shape."""
+        return self.outer, self.noise_std, self.inner, self.further_mean
 
     @property
     def hidden(self) -> int:

@@ -74,6 +74,17 @@ class LibraryPosterior:
     likelihood: Likelihood
     diagnostics: dict[str, float]
 
+    @property
+    def not_saved(self) -> str:
+        """Why it can be neither saved nor pickled."""
+        return (
+            f"a process of {self.process.library} holds this posterior and ends with this one: "
+            "predict here, or fit again"
+        )
+
+    def __reduce__(self) -> str:
+        raise TypeError(self.not_saved)
+
     def predict(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> Predictive:

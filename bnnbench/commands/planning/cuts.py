@@ -49,15 +49,15 @@ class Cut:
         return replace(suite, methods=methods, folds=min(suite.folds, self.splits or suite.folds))
 
     def in_words(self, suite: Suite) -> str:
-        """Return what is cut from a suite, such as "8 of 16 trials, 3 of 5 splits"."""
+        """Return what is left of a suite, such as "8 of 16 trials and 3 of 5 splits"."""
         parts = []
         if self.trials:
             parts.append(f"{self.trials} of {_most_trials(suite)} trials")
         if self.splits:
             parts.append(f"{self.splits} of {_folds(suite)} splits")
         if self.left_out:
-            parts.append(f"without {listed(self.left_out)}")
-        return ", ".join(parts)
+            parts.append(f"no {listed(self.left_out, 'or')}")
+        return listed(parts) if parts else ""
 
 
 def cut_to(suite: Suite, limit: float, seconds: Seconds, fixed: Fixed = Fixed()) -> Cut:

@@ -63,5 +63,6 @@ def kept(path: Path, likelihood: Likelihood) -> KeptPlan | None:
     rates = {
         label: Rates(tuple(one["seconds"]), one["bytes"]) for label, one in content["rates"].items()
     }
-    left_out = tuple(content["cut"]["left_out"])
-    return KeptPlan(Cut(**content["cut"] | {"left_out": left_out}), Pilot(rates, likelihood))
+    cut = content["cut"]
+    left_out = tuple(cut.get("left_out", ()))
+    return KeptPlan(Cut(cut.get("trials"), cut.get("splits"), left_out), Pilot(rates, likelihood))

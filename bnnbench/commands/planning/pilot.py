@@ -22,6 +22,9 @@ from bnnbench.reports.read.devices import gpu
 ROWS = 200
 """Maximum number of training rows."""
 
+SHORTEST = 1e-6
+"""Minimum seconds of a pilot, for methods that take none that a clock shows."""
+
 Shape = tuple[int, int, int]
 """Trials, epochs and splits of a pilot."""
 
@@ -98,7 +101,7 @@ def _completed(outcomes: Sequence[RunResult]) -> list[Record]:
 def _rates(pairs: Sequence[tuple[Work, Sequence[Record]]]) -> Rates:
     """Return the rates that explain the pilots' times best, none of them negative."""
     work = np.array([one for one, _ in pairs])
-    seconds = np.array([sum(map(_seconds, records)) for _, records in pairs])
+    seconds = np.array([max(sum(map(_seconds, records)), SHORTEST) for _, records in pairs])
     scale = work.max(0)
     rates = nnls(work / scale / seconds[:, None], np.ones(len(seconds)))[0] / scale
     most = max(r.cost.peak_bytes for _, records in pairs for r in records if r.cost)

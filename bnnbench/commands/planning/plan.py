@@ -60,6 +60,14 @@ class Plan:
         )
         return dataclasses.replace(self, tasks=tuple(tasks))
 
+    def longest_first(self, rows: Mapping[str, int]) -> "Plan":
+        """Return the plan with its tasks by their expected time, so that no long one is the last.
+
+        `rows` maps each case to its number of training rows.
+        """
+        tasks = sorted(self.tasks, key=lambda task: -self.experience.seconds(task, rows))
+        return dataclasses.replace(self, tasks=tuple(tasks))
+
 
 def plan(
     suite: Suite,

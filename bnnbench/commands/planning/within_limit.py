@@ -1,7 +1,7 @@
 """A suite shortened to a time limit by a pilot, or as an equal command shortened it before."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from bnnbench.commands.planning.budget import Piloted, in_words
@@ -17,14 +17,6 @@ from bnnbench.wording import counted, listed
 Say = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class WithinLimit:
-    """A suite that fits into a time limit if any cut makes it fit, and estimates of its runs."""
-
-    suite: Suite
-    cost: Piloted
-
-
 def within_limit(
     suite: Suite,
     declared: Suite,
@@ -33,11 +25,12 @@ def within_limit(
     rows: Mapping[str, int],
     folder: Path,
     say: Say,
-) -> WithinLimit:
-    """Return a suite of one data set as an equal command planned it, else by a new pilot.
+) -> tuple[Suite, Piloted]:
+    """Return a suite of one data set that is cut to a time limit, and estimates of its runs.
 
-    `declared` is the suite before the command line's choices, which are not cut; `rows` maps a case
-    to its training rows. The plan is kept in the store's `folder`, unless this is a dry run.
+    An equal command's plan is used again; otherwise there is a pilot, and the plan is kept in the
+    store's `folder`, unless this is a dry run. `declared` is the suite before the command line's
+    choices, which are not cut; `rows` maps a case to its training rows.
     """
     (case,) = suite.cases
     pace = Pace(rows[case.name], options.placement(len(suite.methods))[1].workers, minutes)
@@ -50,7 +43,7 @@ def within_limit(
             keep(path, plan)
     rest = replace(plan.cut.of(suite, fixed), shortened=_sentence(suite, plan.cut, minutes))
     _tell(rest, plan, pace, say)
-    return WithinLimit(rest, costs(rest, plan.pilot))
+    return rest, costs(rest, plan.pilot)
 
 
 def _fixed(suite: Suite, declared: Suite, options: Options) -> Fixed:
@@ -92,4 +85,4 @@ def _tell(suite: Suite, plan: KeptPlan, pace: Pace, say: Say) -> None:
     if failed := [label for label in suite.methods if label not in plan.pilot.rates]:
         say(f"The pilot failed: {listed(failed)}; assumed to take as long as others")
     if (seconds := pace.seconds(suite, plan.pilot)) > pace.limit:
-        say(f"The fits take about {in_words(seconds)} even so, and nothing more can be cut")
+        say(f"The fits take about {in_words(seconds)}, more than --minutes allows")

@@ -108,10 +108,10 @@ class Lines:
         self._forecast.started(task)
 
     def progressed(self, task: Task, done: int, total: int, loss: float) -> None:
-        """Report the epoch, unless a line was printed in the last seconds."""
+        """Report the share that is done, unless a line was printed in the last seconds."""
         self._forecast.progressed(task, done / total)
         if self._clock() - self._latest >= SECONDS_BETWEEN_LINES:
-            self._say(self._with_time(f"{task.name}: epoch {done} of {total}, loss {loss:.4g}"))
+            self._say(self._with_time(f"{task.name}: {done / total:.0%} done, loss {loss:.4g}"))
 
     def lost(self, task: Task, reason: str) -> None:
         """Report that a worker was lost and how the task continues."""

@@ -42,8 +42,8 @@ def test_lines_come_for_every_task_and_seldom_in_between():
         lines.finished(TASK, OUTCOMES)
     *epochs, lost, finished = console.file.getvalue().splitlines()
     assert 1 <= len(epochs) <= 1000 / 10 / SECONDS_BETWEEN_LINES + 1
-    assert epochs[0].startswith("[b]IVON[/b] on line (2 runs): epoch ")
-    assert epochs[0].endswith("of 1000, loss 0.25; about 4.0 h left")
+    assert epochs[0].startswith("[b]IVON[/b] on line (2 runs): ")
+    assert epochs[0].endswith("% done, loss 0.25; about 4.0 h left")
     assert lost == "[b]IVON[/b] on line (2 runs): killed; trying once more"
     ending = "[2/4] [b]IVON[/b] on line (2 runs): 1 completed, 1 diverged in 3.5 s"
     assert finished == f"{ending}; about 2.0 h left"
