@@ -199,7 +199,7 @@ def test_tables_with_categories_and_gaps_become_features():
     shuffled = frame[["age", "size", "colour"]].sample(frac=1, random_state=0)
     np.testing.assert_allclose(fitted.predict(shuffled), expected[shuffled.index], rtol=1e-9)
     assert np.isfinite(fitted.predict(table(colour="violet"))).all()
-    with pytest.raises(BadTable, match="lacks the columns 'age'"):
+    with pytest.raises(BadTable, match=r"lacks.*'age'"):
         fitted.predict(frame.drop(columns="age"))
     with pytest.raises(ValueError, match="needed a DataFrame with the columns size, colour, age"):
         fitted.predict(X)
