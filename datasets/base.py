@@ -134,6 +134,8 @@ class Dataset:
     """The expected test targets, standardised, or the class probabilities, if the data distribution
     is known."""
     exact: Exact | None = None
+    calibration: Split | None = None
+    """Rows by which methods choose, in place of held-out training rows; not part of `test`."""
     facts: Mapping[str, object] = field(default_factory=dict)
 
     @property
@@ -142,6 +144,11 @@ class Dataset:
         if isinstance(self.likelihood, Categorical):
             return self.likelihood.classes
         return self.train.targets.shape[1]
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        """The training, test and, if there are any, calibration rows."""
+        return (self.train, self.test, *([self.calibration] if self.calibration else []))
 
 
 @runtime_checkable

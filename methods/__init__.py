@@ -9,6 +9,7 @@ from bnnbench.methods import own_files
 
 METHODS: Mapping[str, str] = {
     "marginal": "bnnbench.methods.marginal:Marginal",
+    "given": "bnnbench.methods.given:Given",
     "adamw": "bnnbench.methods.adamw:AdamW",
     "sgd": "bnnbench.methods.sgd:Sgd",
     "map_estimate": "bnnbench.methods.map_estimate:MapEstimate",
@@ -55,7 +56,11 @@ METHODS: Mapping[str, str] = {
     "gaussian_process": "bnnbench.methods.gp.exact:GaussianProcess",
     "gaussian_process_left_out": "bnnbench.methods.gp.leave_one_out:LeaveOneOutGp",
     "tempered": "bnnbench.methods.post_hoc.tempered:Tempered",
+    "rescaled": "bnnbench.methods.post_hoc.rescaled:Rescaled",
     "conformal": "bnnbench.methods.post_hoc.conformal:Conformal",
+    "on_last_layer": "bnnbench.methods.post_hoc.on_last_layer:OnLastLayer",
+    "guarded": "bnnbench.methods.post_hoc.guarded:Guarded",
+    "checkpoints": "bnnbench.methods.post_hoc.checkpoints:Checkpoints",
     "sklearn_gp": "bnnbench.methods.libraries.sklearn_gp:SklearnGp",
     "sklearn_forest": "bnnbench.methods.libraries.sklearn_forest:SklearnForest",
     "sklearn_boosting": "bnnbench.methods.libraries.sklearn_boosting:SklearnBoosting",

@@ -12,6 +12,7 @@ from bnnbench.datasets.base import Categorical, Likelihood, Split
 from bnnbench.datasets.targets import check_rows
 from bnnbench.methods.networks.architectures import Architecture
 from bnnbench.methods.networks.priors import FixedPrecision
+from bnnbench.methods.networks.start import Start
 from bnnbench.methods.predictions.predictive import Predictive
 
 PriorUse = Literal["given", "own", "none"]
@@ -33,9 +34,17 @@ class Problem:
     """The prior of the weights, if the target posterior is stated. A method whose `prior_use` is
     "given" uses it instead of its own settings.
     """
+    start: Start | None = None
+    """A trained network of this architecture, from which methods continue."""
+    calibration: Split | None = None
+    """Rows that the trained network has not seen. Whatever is chosen by held-out rows is chosen by
+    these, and no training rows are held out.
+    """
 
     def __post_init__(self) -> None:
         check_rows(self.train, self.likelihood)
+        if self.calibration is not None:
+            check_rows(self.calibration, self.likelihood)
 
     @property
     def input_shape(self) -> tuple[int, ...]:

@@ -24,11 +24,11 @@ from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.point_estimate import Settings, require_descent
 from bnnbench.methods.fitting.settings import require_positive
 from bnnbench.methods.fitting.targets import require_classes
 from bnnbench.methods.fitting.training import Stack
-from bnnbench.methods.sgd import Sgd
-from bnnbench.methods.tuning.space import Log, Space, compose
+from bnnbench.methods.tuning.space import Log, Space, compose, space_of
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class BeliefMatching(Stacked):
     """The weight λ of the divergence from the prior; 1 is the evidence bound of a single row."""
     concentration: float = 1.0
     """The prior's concentration β, equal for all classes; 1 is the uniform distribution."""
-    training: AdamW | Sgd = field(default_factory=AdamW)
+    training: Settings = field(default_factory=AdamW)
 
     prior_use: ClassVar[PriorUse] = "own"
 
@@ -55,7 +55,7 @@ class BeliefMatching(Stacked):
         require_positive(self, "divergence_weight", "concentration")
 
     @classmethod
-    def matching_function_space(cls, training: AdamW | Sgd) -> "BeliefMatching":
+    def matching_function_space(cls, training: Settings) -> "BeliefMatching":
         """Return the method with the divergence weighted as in function space, by 1/batch.
 
         Free outputs would then predict like paper 003's objective with one function.
@@ -66,13 +66,14 @@ class BeliefMatching(Stacked):
     def space(self) -> Space:
         """The search space; the wrapped training's settings come first."""
         weights = Space({"divergence_weight": Log(1e-4, 1.0)})
-        return compose("training", self.training.space, weights)
+        return compose("training", space_of(self.training), weights)
 
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the point estimate of each problem; raises `Unsupported` for a regression."""
         require_classes(self, problems[0].likelihood)
+        require_descent(self, self.training)
         stack = Stack(problems, rngs, self.training.batch_size)
         variants: list[Any] = [self.training] * len(problems)
         optimiser = self.training.optimiser(variants, stack.weights)

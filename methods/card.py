@@ -55,6 +55,8 @@ class Card:
     """For a wrapper, a clause on what it does to the wrapped method, whose family it has."""
     gradients: bool = True
     """True if a classifier's predictions have gradients with respect to the inputs."""
+    trained: bool = False
+    """True if a problem must bring a trained network, and rows that it has not seen."""
     restarts: str = ""
     """Why an interrupted fit starts again; "" if it continues from its checkpoint."""
 

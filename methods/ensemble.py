@@ -116,12 +116,12 @@ class Ensemble(Batched):
             [child for rng in rngs for child in children[id(rng)]],
         ).results
         return [
-            _mixture_or_failure(fitted[start : start + size])
+            mixture_or_failure(fitted[start : start + size])
             for start in range(0, len(fitted), size)
         ]
 
 
-def _mixture_or_failure(
+def mixture_or_failure(
     members: Sequence[Posterior | InferenceDiverged],
 ) -> Posterior | InferenceDiverged:
     """Return the mixture of the members, or the first failure among them."""

@@ -16,7 +16,7 @@ from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Proble
 from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
-from bnnbench.methods.fitting.point_estimate import descend
+from bnnbench.methods.fitting.point_estimate import Settings, descend
 from bnnbench.methods.fitting.randomness import spawn
 from bnnbench.methods.fitting.settings import (
     earlier,
@@ -36,8 +36,7 @@ from bnnbench.methods.networks.architectures import (
 )
 from bnnbench.methods.networks.modules.drawing import drops
 from bnnbench.methods.predictions.predictive import Predictive
-from bnnbench.methods.sgd import Sgd
-from bnnbench.methods.tuning.space import Log, Space, compose
+from bnnbench.methods.tuning.space import Log, Space, compose, space_of
 
 Where = Literal["hidden", "every"]
 """Units that are dropped: only hidden ones, or inputs too."""
@@ -93,7 +92,7 @@ class McDropout(Stacked):
     rate: float = 0.1
     """Probability that a unit is dropped."""
     draws: int = 32
-    training: AdamW | Sgd = field(default_factory=AdamW)
+    training: Settings = field(default_factory=AdamW)
     where: Where = field(default="hidden", metadata=earlier("every"))
     """hidden: before linear layers, except one that reads the inputs; every: inputs too."""
 
@@ -107,7 +106,7 @@ class McDropout(Stacked):
     def space(self) -> Space:
         """The search space; the wrapped training's settings come first."""
         return compose(
-            "training", self.training.space, Space({"rate": Log(1e-3, 0.3)}, learned_noise=True)
+            "training", space_of(self.training), Space({"rate": Log(1e-3, 0.3)}, learned_noise=True)
         )
 
     def fit_stack(

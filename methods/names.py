@@ -26,6 +26,7 @@ LAYERS: Mapping[str, str] = {
         "feature_response_norm": "FeatureResponseNorm",
         "dropout": "Dropout",
         "gaussian_noise": "GaussianNoise",
+        "mean_and_log_variance": "MeanAndLogVariance",
         "residual": "Residual",
     }.items()
 } | {"torch_module": "bnnbench.methods.networks.torch_module:TorchModule"}

@@ -4,6 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from bnnbench.datasets.base import Dataset, ImageSource, Scaling, Split
 from bnnbench.datasets.conditions import condition_names
@@ -72,10 +73,14 @@ class OutOfDistribution:
                 f"{tuple(known.shape[1:])}: choose another source for the condition {self.name}"
             )
         foreign = as_inputs(images, dataset.scaling if self.normalised else INTENSITIES)
-        # One random order: a row's number must not reveal its source.
-        order = torch.randperm(len(known) + len(foreign), generator=_shuffling())
-        return Split(torch.cat([known, foreign])[order], (order >= len(known)).long())
+        return shuffled(known, foreign)
 
 
-def _shuffling() -> torch.Generator:
-    return torch.Generator().manual_seed(0x0DD)
+def shuffled(known: Tensor, foreign: Tensor) -> Split:
+    """Return both sets of inputs in one random order, with target 1 for the latter.
+
+    A row's number must not reveal its source.
+    """
+    rng = torch.Generator().manual_seed(0x0DD)
+    order = torch.randperm(len(known) + len(foreign), generator=rng)
+    return Split(torch.cat([known, foreign])[order], (order >= len(known)).long())

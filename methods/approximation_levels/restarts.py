@@ -11,7 +11,7 @@ from torch import Generator, Tensor
 from bnnbench.methods.base import InferenceDiverged, Method, Posterior, PriorUse, Problem
 from bnnbench.methods.fitting.randomness import spawn
 from bnnbench.methods.fitting.settings import require_between, require_choice, require_count
-from bnnbench.methods.fitting.validation_search import held_out
+from bnnbench.methods.fitting.validation_search import set_aside
 from bnnbench.methods.message_passing.method import MessagePassing
 from bnnbench.methods.predictions.base import HasLogProb
 from bnnbench.methods.predictions.predictive import Predictive, mixture
@@ -78,8 +78,7 @@ class Restarts:
 
     def fit(self, problem: Problem, rng: Generator) -> RestartsPosterior:
         """Return the mixture; raises `InferenceDiverged` if all fits diverge."""
-        rest, validation = held_out(problem.train, self.share, rng)
-        part = Problem(rest, problem.likelihood, problem.architecture, problem.prior)
+        part, validation = set_aside(problem, self.share, rng)
         streams = spawn(rng, self.size)
         fitted = fit_all([self.member] * self.size, [part] * self.size, streams).results
         sound = tuple(fit for fit in fitted if not isinstance(fit, InferenceDiverged))

@@ -30,7 +30,7 @@ from bnnbench.methods.fitting.settings import (
     require_count,
     require_positive,
 )
-from bnnbench.methods.fitting.validation_search import held_out
+from bnnbench.methods.fitting.validation_search import set_aside
 from bnnbench.methods.integration import sums
 from bnnbench.methods.trajectory.collector import Descending, Descent, collect, require_iterates
 from bnnbench.methods.trajectory.schedules import HighThenLow, Plateau
@@ -157,17 +157,12 @@ class Ciber(Descending):
             # The descent will hold out the same rows, as its stream starts in the same state.
             share = schedule.validation_share
             return problems, [
-                held_out(p.train, share, _twin(rng))[1]
-                for p, rng in zip(problems, rngs, strict=True)
+                set_aside(p, share, _twin(rng))[1] for p, rng in zip(problems, rngs, strict=True)
             ]
         parts = [
-            held_out(p.train, self.validation_share, rng)
-            for p, rng in zip(problems, rngs, strict=True)
+            set_aside(p, self.validation_share, rng) for p, rng in zip(problems, rngs, strict=True)
         ]
-        fitted = [
-            replace(p, train=remaining) for p, (remaining, _) in zip(problems, parts, strict=True)
-        ]
-        return fitted, [rows for _, rows in parts]
+        return [rest for rest, _ in parts], [rows for _, rows in parts]
 
     def _posterior(self, fit: Fit) -> CollapsedPosterior:
         samples, details = fit.samples(self.bounds), fit.iterates.diagnostics

@@ -14,7 +14,7 @@ from bnnbench.datasets.base import Categorical, Likelihood
 from bnnbench.methods.base import require_classifier
 from bnnbench.methods.fitting.randomness import normal
 from bnnbench.methods.networks.architectures import Architecture, Conv2d, Residual, TorchModule
-from bnnbench.methods.networks.heteroscedastic import HeteroscedasticNetwork
+from bnnbench.methods.networks.heteroscedastic import HeteroscedasticNetwork, states_variance
 from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.methods.predictions.predictive import (
     CategoricalPredictive,
@@ -60,7 +60,9 @@ class NetworkPosterior:
         if isinstance(self.likelihood, Categorical):
             return CategoricalPredictive(logits_or_means.log_softmax(-1))
         if self.noise_variance is None:
-            assert isinstance(self.network, HeteroscedasticNetwork)
+            assert isinstance(self.network, HeteroscedasticNetwork) or states_variance(
+                self.network.architecture
+            )
             mean, variances = logits_or_means.chunk(2, -1)
             return GaussianPredictive(mean, variances)
         variances = torch.full_like(logits_or_means, self.noise_variance)

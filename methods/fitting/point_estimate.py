@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem, Unsupported
 from bnnbench.methods.fitting.optimisers import StackedOptimiser
 from bnnbench.methods.fitting.training import Schedule, Stack
 from bnnbench.methods.networks.architectures import Architecture
@@ -14,8 +14,9 @@ from bnnbench.methods.networks.architectures import Architecture
 
 @runtime_checkable
 class Settings(Protocol):
-    """Settings of a method's descent."""
+    """A method that is a descent; no epochs leave a trained network as it is."""
 
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior: ...
     @property
     def epochs(self) -> int: ...
     @property
@@ -56,6 +57,16 @@ def descend(
 
     stack.run([variant.epochs for variant in variants], step, optimiser, first.schedule)
     return stack
+
+
+def require_descent(method: object, training: Settings) -> None:
+    """Raise `Unsupported` for a training of no epochs, by a method that consists in training."""
+    if not training.epochs:
+        raise Unsupported(
+            f"{type(method).__name__} consists in training with another loss, and "
+            f"{type(training).__name__} does not train: take AdamW or Sgd, which continue from a "
+            "trained network"
+        )
 
 
 def fit_point(

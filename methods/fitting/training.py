@@ -19,9 +19,14 @@ from bnnbench.methods.fitting.network_posterior import NetworkPosterior
 from bnnbench.methods.fitting.optimisers import Moves
 from bnnbench.methods.fitting.randomness import Streams
 from bnnbench.methods.fitting.settings import require_choice, require_count, require_positive
+from bnnbench.methods.fitting.starts import initial_state, noise_of_start
 from bnnbench.methods.fitting.targets import require_output_per_target
 from bnnbench.methods.networks.architectures import Architecture, Layer
-from bnnbench.methods.networks.heteroscedastic import HeteroscedasticNetwork, gaussian_losses
+from bnnbench.methods.networks.heteroscedastic import (
+    HeteroscedasticNetwork,
+    gaussian_losses,
+    states_variance,
+)
 from bnnbench.methods.networks.initialisation import Initialisation
 from bnnbench.methods.networks.least_rows import least_rows
 from bnnbench.methods.networks.passes import Noise, Rule
@@ -61,10 +66,11 @@ class ObservationNoise:
 class Stack:
     """Networks of one architecture, one member per problem, trained side by side.
 
-    No member's numbers depend on the others: a stack equals its members trained one by one. Members
-    with the same generator draw the same numbers. A `heteroscedastic` stack gives a regression of
-    unknown noise a variance that depends on the input, and has no effect on other problems.
-    `label_smoothing` is the share of a training label that is spread equally over all classes.
+    They start at the problems' trained networks, if there are any. No member's numbers depend on
+    the others: a stack equals its members trained one by one. Members with the same generator draw
+    the same numbers. A `heteroscedastic` stack gives a regression of unknown noise a variance that
+    depends on the input, and has no effect on other problems. `label_smoothing` is the share of a
+    training label that is spread equally over all classes.
     """
 
     def __init__(
@@ -80,7 +86,7 @@ class Stack:
         label_smoothing: float = 0.0,
     ) -> None:
         first = problems[0]
-        require_output_per_target(first)
+        require_output_per_target(first, continues=True)
         self.rngs = tuple(rngs)
         self.streams = Streams(rngs)
         """Streams of the members that are still training."""
@@ -88,17 +94,15 @@ class Stack:
         """Number of batches that `run` has processed."""
         self.label_smoothing = label_smoothing
         self.likelihood = first.likelihood
-        self.heteroscedastic = heteroscedastic and first.likelihood == Gaussian(None)
-        network_type = HeteroscedasticNetwork if self.heteroscedastic else TorchNetwork
+        stated = states_variance(first.architecture)
+        widens = heteroscedastic and first.likelihood == Gaussian(None) and not stated
+        self.heteroscedastic = widens or stated
+        network_type = HeteroscedasticNetwork if widens else TorchNetwork
         self.network: TorchNetwork = network_type(
             architecture or first.architecture, first.input_shape, rules
         )
-        dtype = first.train.inputs.dtype
-        self.weights = self.streams.to_members(
-            self.network.initial_weights(self.streams.distinct, initialisation, dtype)
-        )
-        self.buffers = self.network.initial_buffers(
-            self.weights, [problem.train.inputs for problem in problems]
+        self.weights, self.buffers = initial_state(
+            self.network, problems, self.streams, initialisation
         )
         least = least_rows(self.network.architecture, first.input_shape)
         self.batches = Minibatches(problems, rngs, batch_size, least)
@@ -109,6 +113,9 @@ class Stack:
             if isinstance(first.likelihood, Gaussian) and not self.heteroscedastic
             else None
         )
+        if self.noise and first.start is not None:
+            noises = [noise_of_start(p, p.start) for p in problems if p.start]
+            self.noise.variance.copy_(self.weights.new_tensor(noises))
 
     def loss(
         self,

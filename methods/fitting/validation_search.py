@@ -13,6 +13,7 @@ from bnnbench.datasets.base import Split
 from bnnbench.methods.base import InferenceDiverged, Problem, Unsupported
 from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.expected_improvement import Range, Settings, Trial, minimise
+from bnnbench.methods.fitting.starts import require_unseen
 from bnnbench.methods.fitting.targets import require_output_per_target
 
 Fitted = TypeVar("Fitted")
@@ -30,6 +31,20 @@ def held_out(train: Split, share: float, rng: Generator) -> tuple[Split, Split]:
     count = min(max(1, round(share * rows)), rows - 1)
     order = torch.randperm(rows, generator=rng, device=rng.device).to(train.inputs.device)
     return train.rows(order[count:]), train.rows(order[:count])
+
+
+def set_aside(problem: Problem, share: float, rng: Generator) -> tuple[Problem, Split]:
+    """Return the problem to fit and the rows to choose by.
+
+    The latter are its calibration rows if it brings any, and the problem is then whole; otherwise
+    they are held out of its training rows. Raises `Unsupported` for a trained network without
+    calibration rows.
+    """
+    if problem.calibration is not None:
+        return problem, problem.calibration
+    require_unseen(problem)
+    rest, validation = held_out(problem.train, share, rng)
+    return replace(problem, train=rest), validation
 
 
 @dataclass(frozen=True)
@@ -70,7 +85,7 @@ def tuned(
     which is counted, and the next best is tried; raises `InferenceDiverged` if none is left.
     """
     require_output_per_target(problem)  # checked on all rows: a trial sees only some
-    fitted_rows, validation = held_out(problem.train, share, rng)
+    part, validation = set_aside(problem, share, rng)
     (seed,) = torch.randint(2**62, (1,), generator=rng, device=rng.device).tolist()
 
     tried = count()
@@ -78,9 +93,7 @@ def tuned(
     def objective(settings: Settings) -> float:
         try:
             with progress.part(next(tried), trials + 1):
-                fitted = fit(
-                    replace(problem, train=fitted_rows), settings, Generator().manual_seed(seed)
-                )
+                fitted = fit(part, settings, Generator().manual_seed(seed))
             return loss(fitted, validation, Generator().manual_seed(seed))
         except InferenceDiverged:
             return math.inf

@@ -10,17 +10,14 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 from bnnbench.datasets.base import Categorical
-from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem, Unsupported
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.fitting.point_estimate import Settings, require_descent
 from bnnbench.methods.fitting.randomness import spawn
 from bnnbench.methods.fitting.training import Stack
 from bnnbench.methods.function_space.base import Model
 from bnnbench.methods.function_space.objective import LogProbs, expected_loss
 from bnnbench.methods.networks.torch_network import TorchNetwork
-from bnnbench.methods.sgd import Sgd
-
-Training = AdamW | Sgd
 
 
 @dataclass(frozen=True)
@@ -42,13 +39,14 @@ Divergence = Callable[[Step], tuple[float, Float[Tensor, " problems"]]]
 
 def fit_model(
     model: Model,
-    training: Training,
+    training: Settings,
     divergence: Divergence,
     problems: Sequence[Problem],
     rngs: Sequence[torch.Generator],
 ) -> list[Posterior | InferenceDiverged]:
     """Return the posterior of each problem; its diagnostics include the last divergence."""
     first = problems[0]
+    require_descent(model, training)
     if not isinstance(first.likelihood, Categorical):
         raise Unsupported("needed a classifier, for class probabilities; got a regression")
     architecture = model.architecture(first.architecture)

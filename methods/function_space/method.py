@@ -15,14 +15,15 @@ from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.point_estimate import Settings
 from bnnbench.methods.fitting.settings import require_between
 from bnnbench.methods.function_space.base import Model
-from bnnbench.methods.function_space.fit import Step, Training, fit_model
+from bnnbench.methods.function_space.fit import Step, fit_model
 from bnnbench.methods.function_space.index_sets import IndexSet, TrainingData
 from bnnbench.methods.function_space.models import Map
 from bnnbench.methods.function_space.objective import DirichletPrior, IndexPoints
 from bnnbench.methods.function_space.radial import Radial
-from bnnbench.methods.tuning.space import Space, compose
+from bnnbench.methods.tuning.space import Space, compose, space_of
 
 
 def _without_decay() -> AdamW:
@@ -48,7 +49,7 @@ class FunctionSpace(Stacked):
     prior: tuple[float, ...] | None = None
     """Concentration of the Dirichlet prior for every class; None: all 1."""
     kl_weight: float = 1.0
-    training: Training = field(default_factory=_without_decay)
+    training: Settings = field(default_factory=_without_decay)
 
     def __post_init__(self) -> None:
         require_between(self, 0.0, math.inf, "kl_weight")
@@ -60,7 +61,7 @@ class FunctionSpace(Stacked):
     @property
     def space(self) -> Space:
         """The search space, beginning with the wrapped training's."""
-        return compose("training", self.training.space, Space())
+        return compose("training", space_of(self.training), Space())
 
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
@@ -91,7 +92,7 @@ class WeightSpace(Stacked):
 
     model: Model = field(default_factory=Radial)
     kl_weight: float = 1.0
-    training: Training = field(default_factory=_without_decay)
+    training: Settings = field(default_factory=_without_decay)
 
     def __post_init__(self) -> None:
         require_between(self, 0.0, math.inf, "kl_weight")
@@ -99,7 +100,7 @@ class WeightSpace(Stacked):
     @property
     def space(self) -> Space:
         """The search space, beginning with the wrapped training's."""
-        return compose("training", self.training.space, Space())
+        return compose("training", space_of(self.training), Space())
 
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

@@ -148,6 +148,18 @@ class LayerRecorder:
         with torch.enable_grad():
             return self._network(weights, inputs[None], buffers=buffers)[0]
 
+    def last_inputs(
+        self,
+        weights: Float[Tensor, "1 parameters"],
+        buffers: Float[Tensor, "1 buffers"],
+        inputs: Float[Tensor, "points *features"],
+    ) -> Float[Tensor, "points features"]:
+        """Return the inputs of the last covered layer, a dense one."""
+        self.outputs(weights, buffers, inputs)
+        before, _ = self._seen[self.blocks[-1].path]
+        self._seen = {}
+        return before
+
     def entries(
         self,
         outputs: Float[Tensor, "points outputs"],

@@ -40,7 +40,7 @@ from bnnbench.methods.fitting.settings import (
     require_count,
     require_positive,
 )
-from bnnbench.methods.fitting.validation_search import held_out
+from bnnbench.methods.fitting.validation_search import set_aside
 from bnnbench.methods.laplace.evidence import Evidence, Precisions, maximise_evidence
 from bnnbench.methods.laplace.gauss_newton import Spectrum, Structure
 from bnnbench.methods.laplace.kfac import Kfac
@@ -78,7 +78,7 @@ class Laplace(Batched):
     draws: int = 30
     temperature: float = 1.0
     validation_share: float = 0.1
-    """Share of training rows held out if there are several precisions."""
+    """Share of training rows held out if there are several precisions and no calibration rows."""
     prior: Prior = field(default="own", metadata=LATER)
     """"given": the problem's prior if it states one, also in the training if that reads it."""
 
@@ -131,10 +131,10 @@ class Laplace(Batched):
         if len(self.prior_precisions) < 2:
             return [next(iter(self.prior_precisions), None)] * len(problems)
         parts = [
-            held_out(problem.train, self.validation_share, rng)
+            set_aside(problem, self.validation_share, rng)
             for problem, rng in zip(problems, rngs, strict=True)
         ]
-        rest = [replace(p, train=seen) for p, (seen, _) in zip(problems, parts, strict=True)]
+        rest = [problem for problem, _ in parts]
         modes = self.training.fit_many(rest, rngs)
         return [
             _outcome(self._validated, mode, problem, validation, rng)

@@ -15,13 +15,12 @@ from jaxtyping import Float
 from torch import Generator, Tensor
 
 from bnnbench.methods.adamw import AdamW
-from bnnbench.methods.base import InferenceDiverged, Problem, Unsupported
+from bnnbench.methods.base import BatchedMethod, InferenceDiverged, Problem, Unsupported
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
 from bnnbench.methods.fitting.randomness import spawn
 from bnnbench.methods.fitting.settings import require_choice, require_positive
 from bnnbench.methods.message_passing.gaussian import Gaussian
 from bnnbench.methods.message_passing.priors import SpectralPrior
-from bnnbench.methods.sgd import Sgd
 from bnnbench.methods.tuning.fits import fit_all
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ MEANS = AdamW(learning_rate=1e-2, weight_decay=1e-1, epochs=6, batch_size=64)
 class InformedPrior:
     """Prior means from a point estimate's weights; variances from a spectral prior."""
 
-    training: AdamW | Sgd = MEANS
+    training: BatchedMethod = MEANS
     scale: float = 1.0
     """A factor for all variances. The better the point estimate fits, the larger it should be."""
     rows: Rows = "shared"

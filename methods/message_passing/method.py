@@ -28,7 +28,7 @@ from bnnbench.methods.fitting.scale_free import scale_free
 from bnnbench.methods.fitting.settings import require_choice, require_count, require_positive
 from bnnbench.methods.fitting.targets import require_output_per_target
 from bnnbench.methods.fitting.tf32 import without_tf32
-from bnnbench.methods.fitting.validation_search import held_out
+from bnnbench.methods.fitting.validation_search import set_aside
 from bnnbench.methods.message_passing.gaussian import Gaussian as Message
 from bnnbench.methods.message_passing.heads import Classification, Head, Noise, Regression
 from bnnbench.methods.message_passing.informed import InformedPrior, KnownMeans, joined
@@ -249,7 +249,8 @@ class MessagePassing(Stacked):
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        require_output_per_target(problems[0])
+        informed = isinstance(self.prior, InformedPrior)  # by a method that may be given
+        require_output_per_target(problems[0], continues=informed)
         require_unaugmented(problems, self)
         if self.noise_stds and problems[0].likelihood == Gaussian(None):
             return self._with_chosen_noise(problems, rngs)
@@ -382,14 +383,9 @@ class MessagePassing(Stacked):
         """Return fits with the noise that best predicts a fifth of the training rows."""
         stds = self.noise_stds
         parts = [
-            held_out(problem.train, HELD_OUT, rng)
-            for problem, rng in zip(problems, rngs, strict=True)
+            set_aside(problem, HELD_OUT, rng) for problem, rng in zip(problems, rngs, strict=True)
         ]
-        trials = [
-            replace(problem, train=rest, likelihood=Gaussian(std))
-            for problem, (rest, _) in zip(problems, parts, strict=True)
-            for std in stds
-        ]
+        trials = [replace(rest, likelihood=Gaussian(std)) for rest, _ in parts for std in stds]
         streams = [stream for rng in rngs for stream in spawn(rng, len(stds))]
         with progress.part(0, 2):
             fitted = self._side_by_side(trials, streams)
@@ -413,12 +409,9 @@ class MessagePassing(Stacked):
         """Return fits with the predictive variance that is best on a fifth of the training rows."""
         plain = replace(self, predictive_variances=())
         parts = [
-            held_out(problem.train, HELD_OUT, rng)
-            for problem, rng in zip(problems, rngs, strict=True)
+            set_aside(problem, HELD_OUT, rng) for problem, rng in zip(problems, rngs, strict=True)
         ]
-        trials = [
-            replace(problem, train=rest) for problem, (rest, _) in zip(problems, parts, strict=True)
-        ]
+        trials = [rest for rest, _ in parts]
         with progress.part(0, 2):
             fitted = plain._side_by_side(trials, [spawn(rng, 1)[0] for rng in rngs])
         with progress.part(1, 2):

@@ -83,6 +83,7 @@ def moment_rules(formulas: Formulas = Formulas()) -> dict[type[vocabulary.Layer]
         vocabulary.BatchNorm: batch_norm,
         vocabulary.AnalyticNorm: analytic_norm,
         vocabulary.FeatureResponseNorm: refusal("BatchNorm or AnalyticNorm"),
+        vocabulary.MeanAndLogVariance: refusal("one output per target"),
         vocabulary.TorchModule: refusal("Linear and Conv2d in place of a module"),
     }
 

@@ -201,6 +201,14 @@ class AnalyticNorm:
 
 
 @dataclass(frozen=True)
+class MeanAndLogVariance:
+    """Reads outputs as the means of all targets, then the logs of their variances.
+
+    It is the last layer of a regression's network, and its outputs are means and variances.
+    """
+
+
+@dataclass(frozen=True)
 class Residual:
     """body(x) + shortcut(x); an empty branch is the identity."""
 
@@ -233,6 +241,7 @@ Layer = (
     | BatchNorm
     | FeatureResponseNorm
     | AnalyticNorm
+    | MeanAndLogVariance
     | Residual
     | TorchModule
 )

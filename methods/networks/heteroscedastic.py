@@ -17,7 +17,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.methods.base import Unsupported
-from bnnbench.methods.networks.architectures import Architecture, Layer, Linear, ReLU
+from bnnbench.methods.networks.architectures import (
+    Architecture,
+    Layer,
+    Linear,
+    MeanAndLogVariance,
+    ReLU,
+)
 from bnnbench.methods.networks.passes import Rule
 from bnnbench.methods.networks.shapes import ParameterSlice, Shape
 from bnnbench.methods.networks.torch_network import TorchNetwork
@@ -45,6 +51,11 @@ class HeteroscedasticNetwork(TorchNetwork):
         stack = weights if isinstance(weights, Tensor) else weights[0]
         variances = softplus(raw) + softplus(stack[:, -1:, None])
         return torch.cat([means, variances], -1)
+
+
+def states_variance(architecture: Architecture) -> bool:
+    """Return whether a network outputs means and variances by its architecture."""
+    return bool(architecture) and isinstance(architecture[-1], MeanAndLogVariance)
 
 
 def widened(architecture: Architecture) -> Architecture:

@@ -267,6 +267,14 @@ def _elementwise_one_by_one(function: Callable[[Tensor], Tensor]) -> Rule:
     return lambda layer, _, x, __: one_by_one(function, x)
 
 
+def mean_and_variance(
+    layer: vocabulary.MeanAndLogVariance, stacks: Sequence[Parameters], x: Tensor, context: Pass
+) -> Tensor:
+    """Return means and variances, side by side on the last axis."""
+    means, logs = x.chunk(2, -1)
+    return torch.cat([means, logs.exp()], -1)
+
+
 RULES: dict[type[vocabulary.Layer], Rule] = {
     vocabulary.Linear: linear,
     vocabulary.Conv2d: convolution,
@@ -286,5 +294,6 @@ RULES: dict[type[vocabulary.Layer], Rule] = {
     vocabulary.BatchNorm: batch_norm,
     vocabulary.AnalyticNorm: analytic_norm,
     vocabulary.FeatureResponseNorm: feature_response_norm,
+    vocabulary.MeanAndLogVariance: mean_and_variance,
     vocabulary.TorchModule: module_rule,
 }

@@ -3,7 +3,7 @@
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import get_args
 
 import torch
@@ -22,7 +22,7 @@ from bnnbench.methods.fitting.settings import (
     require_positive,
 )
 from bnnbench.methods.fitting.training import Stack
-from bnnbench.methods.fitting.validation_search import held_out
+from bnnbench.methods.fitting.validation_search import set_aside
 from bnnbench.methods.networks.initialisation import Initialisation
 from bnnbench.methods.trajectory.likelihood import row_losses
 from bnnbench.methods.trajectory.schedules import (
@@ -168,10 +168,10 @@ def follow(
         raise ValueError(f"needed one problem for early stopping; got {len(problems)}")
     if isinstance(schedule, Plateau):
         parts = [
-            held_out(problem.train, schedule.validation_share, rng)
+            set_aside(problem, schedule.validation_share, rng)
             for problem, rng in zip(problems, rngs, strict=True)
         ]
-        problems = [replace(p, train=rest) for p, (rest, _) in zip(problems, parts, strict=True)]
+        problems = [rest for rest, _ in parts]
         validation = [rows for _, rows in parts]
     stack = Stack(
         problems,

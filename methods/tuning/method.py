@@ -23,9 +23,9 @@ from bnnbench.methods.tuning import trials
 from bnnbench.methods.tuning.fits import fit_all, fits_as_one_call
 from bnnbench.methods.tuning.plan import Plan, lengths
 from bnnbench.methods.tuning.posterior import ATTEMPTS, as_chosen
-from bnnbench.methods.tuning.rows import PARTS, blocks_of, checksum
+from bnnbench.methods.tuning.rows import PARTS, blocks_of, rows_of
 from bnnbench.methods.tuning.search import Search
-from bnnbench.methods.tuning.space import Space, space_of
+from bnnbench.methods.tuning.space import Space, for_trained, space_of
 from bnnbench.methods.tuning.tables import Tables
 
 Noise = Literal["own", "held_out"]
@@ -35,7 +35,9 @@ Noise = Literal["own", "held_out"]
 class Tuned(Batched):
     """A method with the settings and the length that predict held-out training rows best.
 
-    Settings outside the method's space keep their values in `method`.
+    Settings outside the method's space keep their values in `method`. If the problem brings
+    calibration rows, they take the place of held-out rows; if it brings a trained network, learning
+    rates are lower (`tuning.space.for_trained`).
     """
 
     card: ClassVar[Card] = Card(around="its settings are searched on held-out training rows")
@@ -81,21 +83,37 @@ class Tuned(Batched):
 
         Problems with equal rows share one search, which does not draw from `rngs`.
         """
-        plan = self.plan(len(problems[0].train), problems[0].likelihood)
-        distinct = {checksum(problem.train): problem for problem in problems}
+        first = problems[0]
+        plan = self.plan(
+            len(first.train),
+            first.likelihood,
+            continues=first.start is not None,
+            calibrated=first.calibration is not None,
+        )
+        distinct = {rows_of(problem): problem for problem in problems}
         searches = dict(zip(distinct, searched(plan, list(distinct.values())), strict=True))
-        search_of_each = [searches[checksum(problem.train)] for problem in problems]
+        search_of_each = [searches[rows_of(problem)] for problem in problems]
         return refitted(plan, problems, rngs, search_of_each)
 
-    def plan(self, rows: int, likelihood: Likelihood) -> Plan:
-        """Return the fits of the search for problems with this number of training rows."""
-        space = space_of(self.method)
+    def plan(
+        self,
+        rows: int,
+        likelihood: Likelihood,
+        *,
+        continues: bool = False,
+        calibrated: bool = False,
+    ) -> Plan:
+        """Return the fits of the search for problems with this number of training rows.
+
+        It `continues` from trained weights, or is `calibrated` by rows that are not for training.
+        """
+        space = for_trained(space_of(self.method)) if continues else space_of(self.method)
         return Plan(
             self.method,
             space,
             tuple(trials.settings(space, self.trials if space.fields else 1)),
             lengths(self.method, space, self.lengths, rows - rows // PARTS, self.updates),
-            self.blocks or blocks_of(rows),
+            1 if calibrated else self.blocks or blocks_of(rows),
             self.noise == "held_out" and space.learned_noise and likelihood == Gaussian(None),
             self.noise == "held_out" and isinstance(likelihood, Categorical),
             self.halving,

@@ -11,6 +11,7 @@ from torch import Tensor
 from bnnbench.datasets.base import Gaussian, Split
 from bnnbench.methods.base import Problem, Unsupported
 from bnnbench.methods.fitting.memo import content
+from bnnbench.methods.fitting.starts import require_unseen
 from bnnbench.methods.predictions.base import Predictive, require
 from bnnbench.methods.predictions.predictive import RealPredictive
 
@@ -29,7 +30,8 @@ class HeldOut:
     """A problem without a block of its rows, and that block.
 
     Inputs that are features, and single targets, are standardised in `problem` by its remaining
-    rows; `block` is in the units of the whole problem.
+    rows; `block` is in the units of the whole problem. If the problem brings calibration rows, they
+    are the block, and the problem is whole.
     """
 
     problem: Problem
@@ -65,9 +67,14 @@ def held_out(problem: Problem, blocks: int) -> list[HeldOut]:
     """Return the problem without each of the first blocks of its rows.
 
     Each block is a fifth of the rows, in an order determined by the rows themselves; equal inputs
-    are in one block. Rows outside all blocks, usually at most four, are always fitted. Raises
-    `Unsupported` for fewer than ten rows.
+    are in one block. Rows outside all blocks, usually at most four, are always fitted. Calibration
+    rows are the only block, if there are any. Raises `Unsupported` for fewer than ten rows, and for
+    a trained network without calibration rows.
     """
+    if problem.calibration is not None:
+        zero = problem.train.inputs.new_zeros(())
+        return [HeldOut(problem, problem.calibration, zero, zero + 1)]
+    require_unseen(problem)
     count = len(problem.train)
     if count < FEWEST_ROWS:
         raise Unsupported(
@@ -85,6 +92,11 @@ def stream(*names: object) -> torch.Generator:
 def checksum(train: Split) -> str:
     """Return a digest of the rows."""
     return content(train.inputs, train.targets)
+
+
+def rows_of(problem: Problem) -> tuple[str, ...]:
+    """Return digests of the training rows and of the calibration rows, if there are any."""
+    return tuple(checksum(s) for s in (problem.train, problem.calibration) if s is not None)
 
 
 def _blocks(train: Split) -> list[Tensor]:

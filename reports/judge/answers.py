@@ -12,6 +12,7 @@ from bnnbench.reports.judge.findings import across, is_good, on_one, short, shor
 from bnnbench.reports.judge.measures import Judged, judged, main_metrics
 from bnnbench.reports.judge.ranks import ranks
 from bnnbench.reports.judge.summaries.costs import BASE, Costs, costs
+from bnnbench.reports.judge.treatments import treatment_decision
 from bnnbench.reports.papers.reproduction import reproductions
 from bnnbench.reports.papers.verdicts import clauses, judgements
 from bnnbench.reports.read.benchmarks import Benchmark
@@ -78,7 +79,8 @@ def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = No
     cost = _cost(costs(benchmarks), next(iter(by_metric.values())))
     limits = [*_failures(outcomes), *_unconverged(outcomes), *published]
     main = tuple(j for scored in by_metric.values() for j in scored)
-    concluded = (conclusion(main),) if benchmarks[0].origin == OWN else ()
+    concluded = (treatment_decision(main[0]) or conclusion(main),)
+    concluded = concluded if benchmarks[0].origin == OWN else ()
     return Answer(best, cost, _sentence(limits), line, main, concluded)
 
 

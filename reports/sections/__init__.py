@@ -15,6 +15,7 @@ SECTIONS = (
     "suites.sizes",
     "suites.few_samples",
     "suites.approximation_levels",
+    "suites.treatments",
     "overviews",
     "ranking",
     "suites.learning",

@@ -13,6 +13,7 @@ from bnnbench.reports.judge.table import Cell, Column, Entry, Table
 from bnnbench.reports.read.benchmarks import Benchmark, benchmarks
 from bnnbench.reports.read.means import with_means
 from bnnbench.reports.sections.condition_tables import table_of
+from bnnbench.reports.sections.suites.treatments import treatment_tables
 
 HEADLINES = 4
 """Number of an evaluation's first metrics that a terminal shows."""
@@ -62,6 +63,7 @@ def _tables(suite: Suite, benchmark: Benchmark, methods: Sequence[str]) -> Itera
             origin = benchmark.origin_of(condition)
             title = f"{place}, {condition}" + f" ({origin})" * (origin != benchmark.origin)
             yield _table(title, columns, benchmark, methods, seconds)
+    yield from treatment_tables(benchmark, methods, compared=False)
     for family, sizes in sized.items():
         for name in metrics_of[next(iter(sizes))][:HEADLINES_OF_FAMILIES]:
             conditions = {f"{size:g}": condition for condition, size in sizes.items()}

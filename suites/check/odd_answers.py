@@ -11,7 +11,7 @@ from bnnbench.engine.records.record import has_converged
 from bnnbench.methods.base import InferenceDiverged, PackageMissing, Problem, Unsupported
 from bnnbench.suites.check.fits import explained
 from bnnbench.suites.check.odd_problems import ODD, Odd
-from bnnbench.suites.check.problems import PROBLEMS, stream
+from bnnbench.suites.check.problems import problems_of, stream
 from bnnbench.suites.check.soundness import require_sound
 
 State = Literal["fine", "refused", "marked", "fault"]
@@ -38,7 +38,7 @@ def odd_answers(method: Any, taken: Iterable[str]) -> Iterator[OddAnswer]:
     kinds = [next((kind for kind in of if kind in taken), "") for of in KINDS]
     for name, odd in ODD.items():
         for kind in filter(None, kinds):
-            problem = PROBLEMS[kind](0)
+            problem = problems_of(method)[kind](0)
             if odd.applies(problem):
                 yield OddAnswer(name, kind, *_answer(method, problem, odd))
 

@@ -7,7 +7,7 @@ from bnnbench.methods.base import PackageMissing, Unsupported
 from bnnbench.suites.check import fit_checks
 from bnnbench.suites.check.contract import Check
 from bnnbench.suites.check.fits import Fits, explained
-from bnnbench.suites.check.problems import PROBLEMS, stream
+from bnnbench.suites.check.problems import problems_of, stream
 from bnnbench.suites.check.results import failure
 from bnnbench.suites.check.small import quick
 
@@ -32,7 +32,7 @@ def first_fault(method: Any, kinds: Sequence[str]) -> str:
     for variant in (quick(method), method):
         for kind in kinds:
             try:
-                fault = _fault(Fits(variant, PROBLEMS[kind]))
+                fault = _fault(Fits(variant, problems_of(variant)[kind]))
             except Unsupported as error:
                 refusals.append(str(error))
             except PackageMissing:

@@ -1,12 +1,15 @@
 """Small problems, made from a seed."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import torch
 
 from bnnbench.datasets.base import Categorical, Gaussian, Split
 from bnnbench.methods.base import Problem
+from bnnbench.methods.card import Card
 from bnnbench.methods.networks.architectures import (
     Architecture,
     Conv2d,
@@ -16,6 +19,8 @@ from bnnbench.methods.networks.architectures import (
     MaxPool2d,
     ReLU,
 )
+from bnnbench.methods.networks.start import Start
+from bnnbench.methods.networks.torch_network import TorchNetwork
 
 HIDDEN: Architecture = (Linear(7), ReLU())
 CONVOLUTIONAL: Architecture = (
@@ -83,6 +88,30 @@ def stream(seed: int) -> torch.Generator:
 def streams(*seeds: int) -> list[torch.Generator]:
     """Return a generator for each seed."""
     return [stream(seed) for seed in seeds]
+
+
+def trained(make: Callable[..., Problem]) -> Callable[..., Problem]:
+    """Return a function that makes the same problems, with trained networks and unseen rows.
+
+    The networks have random weights.
+    """
+
+    def made(seed: int = 0, *rows: int, **options: Any) -> Problem:
+        problem = make(seed, *rows, **options)
+        network = TorchNetwork(problem.architecture, problem.input_shape)
+        inputs = problem.train.inputs
+        weights = network.initial_weights([stream(seed + 50)], dtype=inputs.dtype)
+        buffers = network.initial_buffers(weights, [inputs])
+        unseen = make(seed + 1, *rows, **options).train
+        return replace(problem, start=Start(weights[0], buffers[0]), calibration=unseen)
+
+    return made
+
+
+def problems_of(method: object) -> "Mapping[str, Callable[..., Problem]]":
+    """Return kind of problem → function that makes one for a method, from a seed."""
+    card = getattr(type(method), "card", Card())
+    return {kind: trained(make) if card.trained else make for kind, make in PROBLEMS.items()}
 
 
 PROBLEMS: Mapping[str, Callable[..., Problem]] = {

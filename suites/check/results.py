@@ -8,7 +8,7 @@ from bnnbench.methods.base import BatchedMethod, Unsupported
 from bnnbench.suites.check.contract import OF_FITS, OF_MANY, OF_METHODS, Check
 from bnnbench.suites.check.fits import Fits, explained
 from bnnbench.suites.check.odd_answers import OddAnswer, odd_answers
-from bnnbench.suites.check.problems import PROBLEMS, stream
+from bnnbench.suites.check.problems import problems_of, stream
 
 FITS = "The method fits a problem and predicts, or fit raises Unsupported, saying what it needs"
 CURE = "if the method does not support such problems, let fit raise Unsupported"
@@ -53,7 +53,7 @@ class Results:
 
 def checked(method: Any, report: Callable[[str], None] = lambda title: None) -> Results:
     """Return the results of all checks of a method; `report` receives each title beforehand."""
-    fits = {kind: Fits(method, make) for kind, make in PROBLEMS.items()}
+    fits = {kind: Fits(method, make) for kind, make in problems_of(method).items()}
     report(FITS)
     refused, failed = {}, {}
     for kind, one in fits.items():

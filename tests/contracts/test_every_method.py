@@ -36,7 +36,7 @@ from bnnbench.methods.message_passing.method import MessagePassing
 from bnnbench.methods.tuning.method import Tuned
 from bnnbench.suites.check.contract import OF_FITS, OF_MANY, OF_METHODS, Check
 from bnnbench.suites.check.fits import Fits, require_identical
-from bnnbench.suites.check.problems import PROBLEMS, regression, stream
+from bnnbench.suites.check.problems import PROBLEMS, problems_of, regression, stream
 from bnnbench.suites.check.small import small
 from bnnbench.suites.check.soundness import require_sound
 
@@ -112,7 +112,8 @@ def small_method(name: str) -> Any:
 
 @cache
 def fits_of(name: str, kind: str) -> Fits:
-    return Fits(small_method(name), PROBLEMS[kind])
+    method = small_method(name)
+    return Fits(method, problems_of(method)[kind])
 
 
 def travels_to_other_processes(fits: Fits) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 SUITES = Path(__file__).resolve().parent.parent.parent / "suites"
-DOING = ("probes", "truth", "check", "own")
+DOING = ("probes", "truth", "check", "own", "posthoc")
 """Folders of the code that runs suites and checks methods."""
 FILES = [
     path

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from bnnbench.datasets.base import Dataset, Split
 from bnnbench.engine.declare.grid import Run
 from bnnbench.engine.declare.streams import stream
 from bnnbench.engine.run.guards.data_guard import unchanged_data
@@ -17,6 +18,7 @@ from bnnbench.engine.run.measuring.warming import warm_up
 from bnnbench.engine.run.rows import Rows
 from bnnbench.engine.run.states import Failed, Fitted, Loaded, State, tried
 from bnnbench.methods.base import BatchedMethod, Posterior, Problem, SharesFits
+from bnnbench.methods.networks.modules.trained import start_in
 from bnnbench.methods.networks.own_network import own_network
 
 
@@ -125,11 +127,9 @@ def _fit(
     method = runs[0].run.method
     # Seeds of a fold share their rows, which are moved to the device once.
     train = {id(loaded.data): loaded.data.train.to(device) for loaded in runs}
-    problems = [
-        Problem(train[id(r.data)], r.data.likelihood, r.run.architecture, r.run.prior) for r in runs
-    ]
+    problems = [_problem(r.run, r.data, train[id(r.data)]) for r in runs]
     rngs = [_stream(loaded.run, number, device) for loaded in runs]
-    given = [split for r in runs for split in (r.data.train, r.data.test)]
+    given = [split for r in runs for split in r.data.splits]
     guarded: Callable[..., Sequence[Posterior | BaseException]] = unchanged_data(
         method.fit_many if isinstance(method, BatchedMethod) else partial(_one_by_one, method.fit),
         *given,
@@ -143,6 +143,17 @@ def _fit(
             kind = type(posterior).__name__
             raise TypeError(f"needed a posterior with diagnostics and predict; got a {kind}")
     return posteriors
+
+
+def _problem(run: Run, data: Dataset, train: Split) -> Problem:
+    """Return the problem of a run, with training rows on the device of its fit.
+
+    Calibration rows come with a trained network, whose weights the architecture's files give.
+    """
+    calibration = data.calibration and data.calibration.to(train.inputs.device)
+    shape = tuple(train.inputs.shape[1:])
+    start = start_in(run.architecture, shape) if calibration else None
+    return Problem(train, data.likelihood, run.architecture, run.prior, start, calibration)
 
 
 def _one_by_one(

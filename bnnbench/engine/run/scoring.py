@@ -60,7 +60,7 @@ def score_all(
         scored = advanced(scored, steps)
         if isinstance(scored, Failed):
             return scored
-    if not sound(data.train, data.test):
+    if not sound(*data.splits):
         return Failed.by(DataChanged(CHANGED), scored)
     return scored
 
@@ -172,7 +172,7 @@ def probe(scored: Scored, device: torch.device, rows: Rows) -> State:
         results, data = scored.results, rows.everything(scored.loaded)
         for number, measurement in enumerate(run.probes):
             rng = stream("probe", run.source, run.fold, run.seed, number, device=device)
-            measure = unchanged_data(measurement.measure, data.train, data.test)
+            measure = unchanged_data(measurement.measure, *data.splits)
             measured = measure(scored.fitted.posterior, data, rng)
             for name, scores in checked(measured, results.scores).items():
                 traits = measured[name].traits

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm as AnyBatchNorm
 
+from bnnbench.methods.networks.modules.state import Expected, compared, loaded_state
 from bnnbench.methods.networks.own_network import NetworkDescription, described
 from bnnbench.methods.networks.torch_module import TorchModule
 from bnnbench.methods.own_files import imported
@@ -144,22 +145,19 @@ def _factory(layer: TorchModule) -> Callable[..., Any]:
 
 def _load(layer: TorchModule, module: nn.Module) -> None:
     """Load the module's values from its file, except those that are to be fresh."""
-    given = torch.load(layer.weights, map_location="cpu", weights_only=True)
+    given = loaded_state(layer.weights, [type(part) for part in module.modules()])
     state = module.state_dict()
     fresh = set(named([*state], layer.fresh, layer))
-    needed = [name for name in state if name not in fresh]
-    unknown = [name for name in given if name not in state and name not in fresh]
-    missing = [name for name in needed if name not in given]
-    other = [n for n in needed if n in given and given[n].shape != state[n].shape]
-    for problem, names in (("lacks", missing), ("has", unknown), ("has other shapes of", other)):
-        if names:
-            raise ValueError(
-                f"the file {layer.weights} {problem} {', '.join(names[:3])}"
-                f"{', ...' if len(names) > 3 else ''}, compared with {layer.factory}: give "
-                "patterns of what the file lacks, such as fresh=('head.*',), or remove from the "
-                "file what the module lacks"
-            )
-    module.load_state_dict(state | {name: given[name] for name in needed})
+    compared(
+        given,
+        {name: Expected.of(tensor) for name, tensor in state.items()},
+        f"the file {layer.weights}",
+        str(layer.factory),
+        fresh | {name for name in named([*given], layer.fresh)},
+        ". Give patterns of what the file lacks, such as fresh=('head.*',), or remove from the "
+        "file what the module lacks",
+    )
+    module.load_state_dict(state | {name: given[name] for name in state if name not in fresh})
 
 
 def _fan_in(name: str, parameters: Mapping[str, nn.Parameter]) -> int:

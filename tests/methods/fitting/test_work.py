@@ -25,11 +25,15 @@ from bnnbench.methods.message_passing.schedule import Sequential
 from bnnbench.methods.pbp.method import Pbp
 from bnnbench.methods.trajectory.collector import Descent
 from bnnbench.methods.trajectory.pca_slices import PcaSlices
-from tests.contracts.test_every_method import MISSING, PROBLEMS, covered, small
+from bnnbench.suites.check.problems import problems_of
+from tests.contracts.test_every_method import MISSING, covered, small
 from tests.methods.problems import classification, regression, stream, streams
 
 ROWS = 40
-UNTRAINED = {"marginal", "untrained_network"}
+UNTRAINED = {
+    *("marginal", "untrained_network"),
+    *("given", "on_last_layer", "guarded", "checkpoints"),  # of a network trained elsewhere
+}
 """Methods whose fits do no counted work."""
 
 
@@ -133,7 +137,7 @@ def test_every_method_counts_the_work_of_a_fit_and_reports_one_that_may_be_long(
     method, kind = small(method_type(METHODS[name])()), covered(name)[0]
     reports = []
     with work.counting() as tally, listening(lambda *report: reports.append(report)):
-        method.fit(PROBLEMS[kind](0), stream(1))
+        method.fit(problems_of(method)[kind](0), stream(1))
     assert bool(tally.counts) is (name not in UNTRAINED)
     assert all(number > 0 for number in tally.counts.values())
     # A report marks the end of warm-up, before the clock starts.

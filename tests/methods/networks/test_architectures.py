@@ -34,8 +34,8 @@ from tests.warm import python
 IMAGE = (3, 8, 8)
 
 
-def test_the_vocabulary_has_nineteen_words():
-    assert len(VOCABULARY) == 20
+def test_the_vocabulary_has_twenty_one_words():
+    assert len(VOCABULARY) == 21
 
 
 @pytest.mark.parametrize("network", [cnn_000(), lenet_000(symmetric=True), resnet20_frn(), ()])

@@ -20,7 +20,7 @@ def fingerprint(split: Split) -> str:
 
 
 def fingerprint_of_data(dataset: Dataset) -> str:
-    """Return the SHA-256 of training and test rows.
+    """Return the SHA-256 of training, test and calibration rows.
 
     If the source gives a checksum of the raw rows, it is used instead, since standardising may
     round differently on another processor.
@@ -28,7 +28,7 @@ def fingerprint_of_data(dataset: Dataset) -> str:
     raw = dataset.facts.get("sha256")
     if isinstance(raw, str):
         return raw
-    joined = fingerprint(dataset.train) + fingerprint(dataset.test)
+    joined = "".join(map(fingerprint, dataset.splits))
     return hashlib.sha256(joined.encode()).hexdigest()
 
 

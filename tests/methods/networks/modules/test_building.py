@@ -118,7 +118,7 @@ def test_a_file_gives_all_values_but_fresh_ones(tmp_path):
     state = ResNet(classes=7).state_dict()
     torch.save(state, tmp_path / "trained.pt")
     layer = replace(RESNET[0], weights=f"{tmp_path}/trained.pt")
-    with pytest.raises(ValueError, match=r"other shapes of fc\.weight, fc\.bias"):
+    with pytest.raises(ValueError, match=r"shapes of fc\.weight \(7, 8\) inst.*, fc\.bias"):
         built(layer, 0)
     layer = replace(layer, fresh=("fc.*",))
     one, two = built(layer, 1).state_dict(), built(layer, 2).state_dict()
@@ -135,7 +135,7 @@ def test_a_file_gives_all_values_but_fresh_ones(tmp_path):
 
 def test_a_file_is_read_without_running_code(tmp_path):
     torch.save({"first.weight": print}, tmp_path / "code.pt")
-    with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
+    with pytest.raises(ValueError, match="cannot be read without running code"):
         built(TorchModule(Mlp, 1, weights=f"{tmp_path}/code.pt"), 0)
 
 
