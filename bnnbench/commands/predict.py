@@ -63,7 +63,6 @@ def _parser() -> Parser:
 
 
 def _predicted(options: argparse.Namespace) -> "pd.DataFrame":
-    from bnnbench.datasets.own.reading import read
     from bnnbench.methods import own_files
     from bnnbench.methods.saved.errors import NotLoaded
     from bnnbench.methods.saved.files import load
@@ -77,8 +76,7 @@ def _predicted(options: argparse.Namespace) -> "pd.DataFrame":
             f"{options.model} is a {type(model).__name__} without the columns of a table: load it "
             "in Python, by bnnbench.load"
         )
-    rows = read(options.rows, model.preparation.texts)
-    return model.predict(rows, options.levels, seed=options.seed)
+    return model.predict(model.read(options.rows), options.levels, seed=options.seed)
 
 
 def _write(frame: "pd.DataFrame", out: Path | None) -> None:
