@@ -14,6 +14,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "site": ("bnnbench.commands.site", "build the board and its pages from a bundle"),
     "try": ("bnnbench.commands.try_method", "compare your method with all finished runs"),
     "compare": ("bnnbench.commands.compare", "compare all methods on your own data"),
+    "predict": (
+        "bnnbench.commands.predict",
+        "predict rows of a file by the model that compare saved",
+    ),
     "posthoc": (
         "bnnbench.commands.posthoc",
         "compare treatments of your trained network",

@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bnnbench.commands.running import values
 from bnnbench.commands.running.arguments import parse
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from bnnbench.datasets.own.table import OwnTable
 
 PROFILES = ("quick", "all")
+COMPARED = (0, 1, 3)
+"""Exit codes of a suite with scores, though the report or some runs may have failed."""
 MINUTES = 3.0
 """Default time limit for tables in the quick profile, in minutes."""
 USAGE = """In addition, all options of a suite: --profile {quick,all}, --methods, --folds, --seeds,
@@ -21,9 +23,12 @@ USAGE = """In addition, all options of a suite: --profile {quick,all}, --methods
 minutes of two idle cores, or --minutes M. What takes longer by a pilot of every method is cut in
 this order: trials of a search from 16 to 8 and 4, splits from five to three, then the slowest
 methods; what --methods and --folds ask for stays. --profile all has no limit unless --minutes gives
-one. Text columns become categories. Missing numbers are replaced by the median of the training
-rows, and marked. There are five splits, each with a tenth of the rows for testing; splits are
-stratified by class. Images are scaled to 32 x 32, and have one split and three seeds."""
+one. Text columns become categories; of more than 50 texts the frequent ones, and a column whose
+texts are all different is left out. Dates become numbers. Missing numbers are replaced by the
+median of the training rows, and marked; rows without a target are left out. There are five splits,
+each with a tenth of the rows for testing; splits are stratified by class, and equal rows are on one
+side. Each of fewer than twenty rows is tested once. Images are scaled to 32 x 32, and have one
+split and three seeds."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,12 +39,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument(
         "file",
-        help="csv or parquet file with a column for each feature; npz with the arrays inputs, "
-        "targets and optionally names; folder written by Hugging Face's save_to_disk; or folder "
-        "with a sub-folder of images for each class",
+        help="csv file (separated by commas, semicolons, tabs or |), Excel workbook or parquet "
+        "file with a column for each feature; npz file whose arrays are columns or blocks of "
+        "columns; folder written by Hugging Face's save_to_disk; or folder with a sub-folder of "
+        "images for each class",
     )
     parser.add_argument(
-        "--target", default="", metavar="COLUMN", help="column to predict; not needed for npz"
+        "--target",
+        default="",
+        metavar="COLUMN",
+        help="column to predict; not needed for an npz file with the arrays inputs and targets",
     )
     parser.add_argument(
         "--task",
@@ -47,7 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="default: classification for texts and up to 20 distinct whole numbers",
     )
     parser.add_argument(
-        "--split", default="", metavar="COLUMN", help="column that says train or test, or the fold"
+        "--split",
+        default="",
+        metavar="COLUMN",
+        help="column that says train, validation (joins train) or test, or the number of the fold",
     )
     parser.add_argument(
         "--groups",
@@ -64,6 +76,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="N",
         help="hidden units of the networks, or linear for none, as for features of a pretrained "
         "network; default: 50",
+    )
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="refuse a table, with the cure, wherever it is not read as it stands: gaps in the "
+        "target, marks among numbers, dates, names, other encodings and so on",
     )
     options, rest = parser.parse_known_args(arguments)
     asked = parse("own", Entry("", PROFILES), rest)  # refuses a mistake before the file is read
@@ -84,11 +102,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     hidden = HIDDEN_UNITS if options.head is None else options.head
     if isinstance(source, OwnTable):
-        print(legible(f"{source.name}: {source.columns_in_words}"), flush=True)
+        for line in (f"{source.name}: {source.columns_in_words}", *source.lines):
+            print(legible(line), flush=True)
         if not hidden and asked.profile == "all" and source.task == "classification":
             print(f"Left out, since they need hidden units: {', '.join(NEED_HIDDEN_UNITS)}")
-    limit = MINUTES if isinstance(source, OwnTable) else None
-    return command(suites_of(source, hidden), rest, {"quick": limit, "all": None})
+    if not isinstance(source, OwnTable):
+        return command(suites_of(source, hidden), rest)
+    suites = suites_of(source, hidden)
+    code = command(suites, rest, {"quick": MINUTES, "all": None})
+    if code in COMPARED and not (asked.dry_run or asked.detach):
+        from bnnbench.commands.running.first_method import saved_model
+
+        for line in saved_model(source, suites[asked.profile], asked.out):
+            print(legible(line), flush=True)
+    return code
 
 
 def _source(options: argparse.Namespace) -> "OwnTable | OwnImages":
@@ -97,10 +124,11 @@ def _source(options: argparse.Namespace) -> "OwnTable | OwnImages":
     from bnnbench.datasets.reading.columns import BadTable
 
     drop = tuple(filter(None, options.drop.split(",")))
-    columns = {"split": options.split, "groups": options.groups, "drop": drop}
+    settings: dict[str, Any] = {"split": options.split, "groups": options.groups, "drop": drop}
+    settings["strict"] = options.strict
     if not has_pictures(options.file):
-        return own_table(options.file, options.target, options.task, **columns)
-    if given := next((n for n in ("target", "task", *columns) if getattr(options, n)), ""):
+        return own_table(options.file, options.target, options.task, **settings)
+    if given := next((n for n in ("target", "task", *settings) if getattr(options, n)), ""):
         raise BadTable(
             f"{options.file} has images, whose classes are its sub-folders: omit --{given}"
         )

@@ -1,74 +1,30 @@
 """How the columns of a table become numbers: decided once, and applied to any rows.
 
 Everything here is a frozen dataclass of plain values, so that it can be stored and compared. Kinds
-and categories of columns come from the whole file, so that all folds have the same features; the
-medians that replace missing numbers come from training rows only.
+of columns and their categories come from the whole file, so that all folds have the same features.
+The medians that replace missing numbers, and which texts are frequent, come from training rows.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from bnnbench.datasets.reading.columns import (
-    MISSING,
-    BadTable,
-    column_of,
-    numbers_of,
-    require_categories,
-    texts_of,
-)
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """A column of numbers; missing ones become `fill`, and 1 in a second feature if `marked`."""
-
-    name: str
-    fill: float = 0.0
-    """The median of the training rows; 0 if none of them has a number."""
-    marked: bool = False
-    """Whether any row of the file lacks a number."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the features."""
-        return (self.name, f"{self.name} {MISSING}") if self.marked else (self.name,)
-
-    def values(self, column: pd.Series) -> Float[np.ndarray, "rows features"]:
-        """Return the features of a column."""
-        numbers = numbers_of(column)
-        gaps = np.isnan(numbers)
-        filled = np.where(gaps, self.fill, numbers)
-        return np.column_stack([filled, gaps * 1.0] if self.marked else [filled])
-
-
-@dataclass(frozen=True)
-class Categories:
-    """A column of texts, with a feature for each level; another text is 0 in all of them."""
-
-    name: str
-    levels: tuple[str, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the features."""
-        return tuple(f"{self.name}={level}" for level in self.levels)
-
-    def values(self, column: pd.Series) -> Float[np.ndarray, "rows features"]:
-        """Return the features of a column."""
-        texts = texts_of(column).to_numpy()
-        return np.column_stack([texts == level for level in self.levels]).astype(np.float64)
+from bnnbench.datasets.own.columns.deciding import columns_of
+from bnnbench.datasets.own.columns.kinds import Categories, Column, Numbers
+from bnnbench.datasets.own.columns.notation import Notation
+from bnnbench.datasets.own.columns.numerals import Commas
+from bnnbench.datasets.own.notes import Note, quoted
+from bnnbench.datasets.reading.columns import BadTable, column_of, texts_of
 
 
 @dataclass(frozen=True)
 class Preparation:
     """The columns that become features, each with what was decided about it."""
 
-    columns: tuple[Numbers | Categories, ...]
+    columns: tuple[Column, ...]
     lines: tuple[str, ...] = ()
     """What was done to columns that are not plain numbers or categories; a sentence for each."""
 
@@ -77,16 +33,28 @@ class Preparation:
         """The names of the features; a column of texts has one per category."""
         return tuple(name for column in self.columns for name in column.names)
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns that a file of further rows must not have read as numbers."""
+        return tuple(c.name for c in self.columns if _is_written(c))
+
+    def fitted(self, table: pd.DataFrame) -> "Preparation":
+        """Return the preparation with all values that are learned from training rows."""
+        columns = ((c, self._column(table, c.name)) for c in self.columns)
+        return replace(self, columns=tuple(column.fitted(values) for column, values in columns))
+
     def inputs(self, table: pd.DataFrame) -> Float[np.ndarray, "rows features"]:
         """Return the features of any rows, whose columns may be in any order.
 
         Raises `BadTable` if columns are missing, or have values of another kind.
         """
-        given = {str(name): name for name in table.columns}
+        given = {str(name) for name in table.columns}
         if lacking := [column.name for column in self.columns if column.name not in given]:
-            raise BadTable(f"the table lacks the columns {', '.join(map(repr, lacking[:8]))}")
-        columns = [(c, column_of(table, given[c.name])) for c in self.columns]
-        return np.hstack([column.values(values) for column, values in columns])
+            raise BadTable(f"the table lacks columns: {quoted(lacking, 8)}")
+        return np.hstack([c.values(self._column(table, c.name)) for c in self.columns])
+
+    def _column(self, table: pd.DataFrame, name: str) -> pd.Series:
+        return column_of(table, next(given for given in table.columns if str(given) == name))
 
 
 @dataclass(frozen=True)
@@ -96,39 +64,40 @@ class Answers:
     name: str
     labels: tuple[str, ...] = ()
     """The class names in the order of their numbers; empty for numbers."""
+    notation: Notation = field(default_factory=Notation)
+    """How the file writes the numbers, if it has texts."""
 
     def values(self, column: pd.Series) -> Float[np.ndarray, " rows"]:
         """Return targets, or class numbers; raises `BadTable` for an unknown label."""
         if not self.labels:
-            return numbers_of(column)
+            return self.notation.numbers(column)
         places = {label: float(place) for place, label in enumerate(self.labels)}
-        texts = column.astype(str).tolist()
+        texts = texts_of(column).tolist()
         if strangers := [text for text in texts if text not in places]:
-            raise BadTable(f"{strangers[0]!r} is no class of {self.name!r}")
+            raise BadTable(f"{quoted(strangers, 1)} is no class of {self.name!r}")
         return np.array([places[text] for text in texts])
 
 
-def prepare(table: pd.DataFrame, train: Sequence[int] | np.ndarray | None = None) -> Preparation:
-    """Return how the columns of a table become features, given its training rows (None: all).
+def decided(
+    table: pd.DataFrame, commas: Commas = "thousands", *, strict: bool = False
+) -> tuple[Preparation, list[Note]]:
+    """Return how columns become features, before anything is learned from training rows.
 
-    Raises `BadTable` for a column that holds neither numbers nor categories.
+    `commas` says what a comma before three digits means where no column shows it. Raises `BadTable`
+    for a column that cannot become numbers, and if `strict` for the first note.
     """
+    columns, notes = columns_of(table, commas, strict=strict)
+    return Preparation(columns, tuple(note.done for note in notes)), notes
+
+
+def prepare(table: pd.DataFrame, train: Sequence[int] | np.ndarray | None = None) -> Preparation:
+    """Return how the columns of a table become features, given its training rows (None: all)."""
     rows = np.arange(len(table)) if train is None else np.asarray(train)
-    columns = tuple(_decided(column_of(table, name), rows) for name in table.columns)
-    if not columns:
-        raise BadTable("the table has no columns besides the target and the split")
-    return Preparation(columns)
+    return decided(table)[0].fitted(table.iloc[rows])
 
 
-def _decided(column: pd.Series, train: np.ndarray) -> Numbers | Categories:
-    name = str(column.name)
-    if is_numeric_dtype(column) or is_bool_dtype(column):
-        numbers = numbers_of(column)
-        return Numbers(name, _median(numbers[train]), bool(np.isnan(numbers).any()))
-    require_categories(column)
-    return Categories(name, tuple(sorted(texts_of(column).unique())))
-
-
-def _median(numbers: np.ndarray) -> float:
-    known = numbers[~np.isnan(numbers)]
-    return float(np.median(known)) if len(known) else 0.0
+def _is_written(column: Column) -> bool:
+    """Return whether a column's file has texts."""
+    if isinstance(column, Numbers):
+        return column.notation != Notation()
+    return isinstance(column, Categories) or bool(column.format)

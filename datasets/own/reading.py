@@ -1,44 +1,42 @@
-"""The user's files as tables: csv, parquet, npz, and data sets saved to disk by Hugging Face.
+"""The user's files as tables: text, Excel, parquet, npz, and data sets saved by Hugging Face.
 
-In a csv file whose columns are separated by semicolons or tabs, numbers may have decimal commas.
-
-An npz file has `inputs` (rows by features), `targets`, and optionally `names`, one per feature.
-A saved data set is a folder of arrow files, as written by `Dataset.save_to_disk` and `DatasetDict`.
+A file's first bytes say what it is, whatever its name says.
 """
 
 import hashlib
-import io
 import json
-from collections.abc import Callable, Mapping
+import zipfile
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
-from pandas.api.types import is_numeric_dtype
 
-from bnnbench.datasets.reading import npz
-from bnnbench.datasets.reading.bounded import PACKED, TooLarge, limit_of, unpacked_text
-from bnnbench.datasets.reading.columns import BadTable, column_of, have_decimal_commas
-from bnnbench.datasets.reading.parquet import joined, table_of
+from bnnbench.datasets.own.files.arrays import read_arrays
+from bnnbench.datasets.own.files.excel import read_excel
+from bnnbench.datasets.own.files.saved import PARTS, STATE, read_arrow, read_parts
+from bnnbench.datasets.own.files.text import read_text
+from bnnbench.datasets.own.notes import Sheet
+from bnnbench.datasets.reading.bounded import TooLarge
+from bnnbench.datasets.reading.columns import BadTable
+from bnnbench.datasets.reading.parquet import table_of
 from bnnbench.datasets.reading.third_party_text import shortened
-from bnnbench.datasets.reading.whole_files import open_regular, read_regular
+from bnnbench.datasets.reading.whole_files import open_regular
 
-TARGETS = "target"
-"""The target column of a table read from an npz file."""
-SPLITS = "split"
-"""The column with the part of each row of a saved `DatasetDict`."""
-SEPARATORS = (",", ";", "\t")
-"""The allowed column separators of a csv file."""
-UNREAD = (".zst", ".tar", ".tgz", ".7z")
-"""Endings of packed files that are not read."""
-EXCEL = (".xls", ".xlsx")
-PARTS = "dataset_dict.json"
-STATE = "state.json"
+ZIP, OLD_EXCEL, PARQUET = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"PAR1"
+"""First bytes of files."""
 
 
-def read(path: str) -> pd.DataFrame:
-    """Return the table of a file or folder; raises `BadTable` if it cannot be read."""
+def read(path: str, texts: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the table of a file or folder; the columns `texts` are not read as numbers.
+
+    Raises `BadTable` if it cannot be read.
+    """
+    return sheet_of(path, texts).frame
+
+
+def sheet_of(path: str, texts: Sequence[str] = ()) -> Sheet:
+    """Return the table of a file or folder, and notes on how it was read; raises `BadTable`."""
     file = Path(path)
     try:
         if not file.is_dir():
@@ -48,23 +46,18 @@ def read(path: str) -> pd.DataFrame:
     except OSError as error:  # a device, a FIFO, a loop of links, or a name that is too long
         reason = f"{error.strerror}: {shortened(path, 200)}"
         raise BadTable(f"the data cannot be read: {reason}") from error
-    reader = _reader(file)
     try:
-        return reader(file)
+        return _reader(file, texts)(file)
     except BadTable:
         raise
     except TooLarge as error:
         raise BadTable(f"{path}: {error}; save it unpacked, or fewer rows or columns") from error
-    except UnicodeDecodeError as error:
-        is_excel = file.suffix.lower() in EXCEL
-        cure = "an Excel file: save it as csv" if is_excel else "save it as UTF-8"
-        raise BadTable(f"{path} is not UTF-8 text: {cure}") from error
     except ImportError as error:
         raise BadTable(
             f"reading {file.name} needs pyarrow: pip install 'bnnbench[parquet]'"
         ) from error
     except Exception as error:
-        reason = str(error).strip().partition("\n")[0]
+        reason = shortened(str(error).strip().partition("\n")[0], 300)
         raise BadTable(f"{path} cannot be read as a table: {reason}") from error
 
 
@@ -86,106 +79,39 @@ def digest(path: str) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _reader(file: Path) -> Callable[[Path], pd.DataFrame]:
+def _reader(file: Path, texts: Sequence[str]) -> Callable[[Path], Sheet]:
     if not file.is_dir():
-        return {".parquet": _of_parquet, ".npz": _of_arrays}.get(file.suffix, _of_text)
+        return _of_file(file, texts)
     if has_parts(str(file)):
-        return _of_parts
+        return lambda folder: Sheet(read_parts(folder))
     if (file / STATE).is_file():
-        return _of_arrow
+        return lambda folder: Sheet(read_arrow(folder))
     raise BadTable(
         f"{file} is a folder without {STATE} or {PARTS}, and without sub-folders of pictures: "
         "needed a folder written by Hugging Face's save_to_disk, a folder of images, or a file"
     )
 
 
-def _of_text(file: Path) -> pd.DataFrame:
-    """Return a csv file's table, using the separator that gives most columns in the first line."""
-    read_csv = partial(_csv, file)
-    widths = {mark: len(read_csv(sep=mark, nrows=0).columns) for mark in SEPARATORS}
-    separator = max(widths, key=lambda mark: widths[mark])
-    frame = read_csv(sep=separator)
-    for name in frame.columns if separator != "," else ():
-        column = column_of(frame, name)
-        if not is_numeric_dtype(column) and have_decimal_commas(column):
-            frame[name] = column.str.replace(",", ".", regex=False).astype(float)
-    return frame
+def _of_file(file: Path, texts: Sequence[str]) -> Callable[[Path], Sheet]:
+    with open_regular(file) as content:
+        first = content.read(len(OLD_EXCEL))
+    if first == OLD_EXCEL:
+        raise BadTable(f"{file} is an Excel file of the old kind (.xls): save it as xlsx or csv")
+    if file.suffix == ".npz":
+        return read_arrays
+    if file.suffix == ".parquet" or first.startswith(PARQUET):
+        return lambda file: Sheet(table_of(file).to_pandas())
+    return _of_zip(file, texts) if first.startswith(ZIP) else partial(read_text, texts=texts)
 
 
-def _csv(file: Path, **settings: Any) -> pd.DataFrame:
-    """Return the table of a csv file, which may be packed by gzip, bzip2, xz or zip."""
-    suffix = file.suffix.lower()
-    if suffix in UNREAD:
-        raise BadTable(f"{file} is packed in a way that is not read: unpack it, or use gzip")
-    packed = suffix in PACKED
-    text = io.BytesIO(unpacked_text(read_regular(file), suffix)) if packed else file
-    return pd.read_csv(text, encoding="utf-8-sig", compression=None, **settings)
-
-
-def _of_parquet(file: Path) -> pd.DataFrame:
-    return table_of(file).to_pandas()
-
-
-def _of_arrays(file: Path) -> pd.DataFrame:
-    with npz.opened(file) as arrays:
-        _check_headers(file, arrays.headers)
-        inputs, targets = arrays.array("inputs"), arrays.array("targets").reshape(-1)
-        named = arrays.array("names").tolist() if "names" in arrays.headers else ()
-    names = [str(name) for name in named] or [f"x{place}" for place in range(inputs.shape[1])]
-    return pd.DataFrame(inputs, columns=pd.Index(names)).assign(**{TARGETS: targets})
-
-
-def _check_headers(file: Path, headers: Mapping[str, npz.Header]) -> None:
-    """Raise `BadTable` for arrays that are no table, before any is unpacked."""
-    if lacking := [name for name in ("inputs", "targets") if name not in headers]:
-        has = ", ".join(headers) or "none"
-        raise BadTable(f"{file} needs the array {lacking[0]!r}; its arrays are {has}")
-    inputs, targets = headers["inputs"].shape, headers["targets"].shape
-    if len(inputs) != 2 or not all(inputs) or targets not in (inputs[:1], (inputs[0], 1)):
-        raise BadTable(
-            f"{file} needs inputs of rows by features, one or more of both, and one target per "
-            "row; got shapes "
-            f"{inputs} and {targets}"
-        )
-    names = headers["names"].shape if "names" in headers else inputs[1:]
-    if names != inputs[1:]:
-        given = "x".join(map(str, names))
-        raise BadTable(f"{file} has {given} names for {inputs[1]} features")
-
-
-def _of_parts(folder: Path) -> pd.DataFrame:
-    """Return all parts, with a column that says "test" or, for any other part, "train"."""
-    parts = json.loads((folder / PARTS).read_text())["splits"]
-    frames = []
-    for part in parts:
-        frame = _of_arrow(folder / part)
-        if SPLITS in frame.columns:
-            raise BadTable(f"{folder} has a column {SPLITS!r}, reserved for its parts: rename it")
-        frames.append(frame.assign(**{SPLITS: "test" if part == "test" else "train"}))
-    together = pd.concat(frames, ignore_index=True)
-    return together if "test" in parts and len(parts) > 1 else together.drop(columns=SPLITS)
-
-
-def _of_arrow(folder: Path) -> pd.DataFrame:
-    import pyarrow as pa
-
-    state = json.loads((folder / STATE).read_text())
-    if state.get("_indices_data_files"):
-        raise BadTable(f"{folder} has indexed rows: call flatten_indices() before save_to_disk")
-    tables = []
-    for entry in state["_data_files"]:
-        with pa.memory_map(str(folder / Path(entry["filename"]).name)) as source:
-            stream = pa.ipc.open_stream(source)
-            tables.append(joined(stream, stream.schema, limit_of(source.size())))
-    table = pa.concat_tables(tables)
-    return _labelled(table.to_pandas(), (table.schema.metadata or {}).get(b"huggingface", b"{}"))
-
-
-def _labelled(frame: pd.DataFrame, metadata: bytes) -> pd.DataFrame:
-    """Return the table with class names, which Hugging Face saves as numbers."""
-    features: Mapping[str, Any] = json.loads(metadata).get("info", {}).get("features") or {}
-    for name, feature in features.items():
-        if isinstance(feature, Mapping) and feature.get("_type") == "ClassLabel":
-            names = dict(enumerate(feature.get("names") or ()))
-            frame[name] = frame[name].map(lambda number, names=names: names.get(number, number))
-    return frame
+def _of_zip(file: Path, texts: Sequence[str]) -> Callable[[Path], Sheet]:
+    """Return the reader of a file that is a zip: a workbook, arrays, or one packed table."""
+    with zipfile.ZipFile(file) as archive:
+        names = archive.namelist()
+    if any(name.startswith("xl/") for name in names):
+        return read_excel
+    if names and all(name.endswith(".npy") for name in names):
+        return read_arrays
+    if file.suffix.lower() == ".zip":
+        return partial(read_text, texts=texts)
+    raise BadTable(f"{file} is a zip file, but neither an Excel workbook nor an npz file")

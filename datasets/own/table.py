@@ -1,34 +1,32 @@
 """A user's table, from a file or a folder, as a source of folds."""
 
-import math
 import os
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import cast
 
 import numpy as np
 import pandas as pd
 
 from bnnbench.datasets.base import Dataset, Table, check_fold
 from bnnbench.datasets.origins import Origin
-from bnnbench.datasets.own import splits
-from bnnbench.datasets.own.preparation import Answers, Preparation, prepare
-from bnnbench.datasets.own.reading import SPLITS, TARGETS, digest, has_parts, read
+from bnnbench.datasets.own.answering import Task, require_classes
+from bnnbench.datasets.own.contents import Contents, contents_of, in_words
+from bnnbench.datasets.own.files.arrays import TARGETS
+from bnnbench.datasets.own.files.saved import SPLITS
+from bnnbench.datasets.own.notes import LONGEST
+from bnnbench.datasets.own.preparation import Answers, Preparation
+from bnnbench.datasets.own.reading import digest, has_parts, sheet_of
+from bnnbench.datasets.own.splits import FEW_ROWS, Splits
 from bnnbench.datasets.reading import tables
 from bnnbench.datasets.reading.cache import cached
-from bnnbench.datasets.reading.columns import (
-    BadTable,
-    column_of,
-    in_words,
-    is_classes,
-    require_whole,
-)
-from bnnbench.datasets.reading.tables import TEST_SHARE
+from bnnbench.datasets.reading.columns import BadTable, column_of
+from bnnbench.datasets.reading.third_party_text import shortened
 
-Task = Literal["regression", "classification"]
-FEWEST_ROWS = 20
-FEWEST_OF_A_CLASS = 2
+FEWEST_ROWS = 10
+PART_OF_TARGETS = re.compile(rf"{TARGETS}_\d+")
 
 
 @dataclass(frozen=True)
@@ -61,8 +59,13 @@ class OwnTable:
 
     @property
     def folds(self) -> int:
-        """The number of folds: ten, or the number in the split column."""
-        return splits.fold_count(self._optional(self.split))
+        """The number of folds: ten, the number in the split column, or one for each of few rows."""
+        return self._splits().folds
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether there are so few rows that each is tested once, alone."""
+        return self._splits().have_few_rows
 
     @property
     def target(self) -> tuple[str, str]:
@@ -72,12 +75,12 @@ class OwnTable:
     @property
     def classes(self) -> int:
         """The number of classes; 0 for regression."""
-        return len(self.labels) if self.task == "classification" else 0
+        return len(self.labels)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The class names in the order of their numbers."""
-        return tuple(sorted(map(str, column_of(self._frame(), self.target_column).unique())))
+        """The class names in the order of their numbers; empty for regression."""
+        return self._contents().answers.labels
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -87,39 +90,43 @@ class OwnTable:
     @property
     def columns_in_words(self) -> str:
         """How the columns are read as features, and which of them are of doubtful use."""
-        return in_words(self._used(self._frame()))
+        return in_words(self._contents())
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What was decided about the file, and what may spoil a comparison; a sentence for each."""
+        return self._lines()
 
     def table(self, fold: int) -> Table:
         """Return the raw rows of a fold; for classification, targets are class numbers."""
         check_fold(self, fold)
-        frame = self._frame()
-        targets = self.answers().values(column_of(frame, self.target_column))
-        classes = targets if self.task == "classification" else None
-        columns = self._optional(self.split), self._optional(self.groups)
-        train, test = splits.cut(fold, len(frame), classes, *columns)
+        contents = self._contents()
+        train, test = self._splits().cut(fold)
         if not len(train) or not len(test):
             raise BadTable(f"fold {fold} of {self.name} has no training or no test rows")
         preparation = self.preparation(train)
-        inputs, count = preparation.inputs(frame), self.classes
-        return tables.split_table(inputs, targets, train, test, count, preparation.names)
+        inputs, targets = preparation.inputs(contents.rows), contents.targets
+        return tables.split_table(inputs, targets, train, test, self.classes, preparation.names)
 
     def preparation(self, train: np.ndarray | None = None) -> Preparation:
         """Return how columns become features, given the numbers of training rows (None: all)."""
-        return prepare(self._used(self._frame()), train)
+        rows = self.rows()
+        return self._contents().preparation.fitted(rows if train is None else rows.iloc[train])
 
     def answers(self) -> Answers:
         """Return how the target becomes numbers."""
-        labels = self.labels if self.task == "classification" else ()
-        return Answers(self.target_column, labels)
+        return self._contents().answers
 
     def rows(self) -> pd.DataFrame:
         """Return the rows of the file that have a target, in their order, with all columns."""
-        return self._frame()
+        return self._contents().rows
 
     @cached(12)
     def load(self, fold: int) -> Dataset:
         """Return the fold, standardised on its own training rows."""
-        return tables.load(self, fold)
+        dataset = tables.load(self, fold)
+        steps = [*self.lines, *cast(Sequence[str], dataset.facts["transforms"])]
+        return replace(dataset, facts={**dataset.facts, "transforms": steps})
 
     def missing(self) -> tuple[str, ...]:
         """Return the file if it does not exist."""
@@ -133,22 +140,29 @@ class OwnTable:
         return ()
 
     @cached(2)
-    def _frame(self) -> pd.DataFrame:
-        frame = read(self.path)
+    def _contents(self) -> Contents:
+        sheet = sheet_of(self.path)
         if digest(self.path) != self.sha256:
             raise BadTable(
                 f"{self.path} changed while the command ran, or since the run being repeated: "
                 f"run it again, or restore the file with SHA-256 {self.sha256[:12]}…"
             )
-        return frame
+        others = [name for name in (self.split, self.groups, *self.drop) if name]
+        return contents_of(sheet, self.target_column, self.task, others)
 
-    def _used(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the feature columns."""
-        others = [self.target_column, self.split, self.groups, *self.drop]
-        return frame.drop(columns=[name for name in others if name])
+    @cached(2)
+    def _lines(self) -> tuple[str, ...]:
+        return (*self._contents().lines, *self._splits().lines)
 
-    def _optional(self, name: str) -> pd.Series | None:
-        return column_of(self._frame(), name) if name else None
+    def _splits(self) -> Splits:
+        contents = self._contents()
+        return Splits(
+            len(contents.targets),
+            contents.targets if contents.answers.labels else None,
+            column_of(contents.rows, self.split) if self.split else None,
+            column_of(contents.rows, self.groups) if self.groups else None,
+            contents.copies,
+        )
 
 
 def own_table(
@@ -159,18 +173,53 @@ def own_table(
     split: str = "",
     groups: str = "",
     drop: tuple[str, ...] = (),
+    strict: bool = False,
 ) -> OwnTable:
     """Return the source of a file, after checking everything in it that could fail.
 
     If `task` is None, the target determines it. Files that name their target or split need no
-    `target` or `split`. Raises `BadTable` with cause and remedy.
+    `target` or `split`. Raises `BadTable` with cause and remedy; if `strict`, also in place of any
+    decision about the file that a note tells.
     """
     full = os.path.realpath(path)
-    frame = read(full)
-    target = target or _target_of(full, frame)
-    if has_parts(full) and SPLITS in frame.columns and not (split or groups):
+    sheet = sheet_of(full)
+    target = target or _target_of(full, sheet.frame)
+    if has_parts(full) and SPLITS in sheet.frame.columns and not (split or groups):
         split = SPLITS
-    _check_columns(path, frame, [target, split, groups, *drop])
+    _check_columns(path, sheet.frame, target, [split, groups, *drop])
+    others = [name for name in (split, groups, *drop) if name]
+    _check_roles(target, split, groups, drop)
+    least = FEW_ROWS if strict else FEWEST_ROWS
+    _check_rows(path, len(sheet.frame), least)
+    contents = contents_of(sheet, target, task, others, strict=strict)
+    _check_rows(path, len(contents.rows), least)
+    task = "classification" if contents.answers.labels else "regression"
+    source = OwnTable(full, target, task, digest(full), split, groups, tuple(drop))
+    if contents.answers.labels:
+        few = len(contents.rows) < FEW_ROWS
+        folds = "given" if split or groups else "single" if few else "stratified"
+        require_classes(path, contents.answers, contents.targets, folds)
+    source.table(0)
+    return source
+
+
+def _check_columns(path: str, frame: pd.DataFrame, target: str, others: Sequence[str]) -> None:
+    if len(set(frame.columns)) < len(frame.columns):
+        raise BadTable(f"{path} has two columns with the same name")
+    several = [name.strip() for name in target.split(",")]
+    if target not in frame.columns and len(several) > 1 and {*several} <= {*frame.columns}:
+        raise BadTable(f"a comparison has one target: {_choices(several)}")
+    for name in filter(None, [target, *others]):
+        if name not in frame.columns:
+            raise BadTable(f"{path} has no column {name!r}; its columns are {_columns(frame)}")
+
+
+def _check_rows(path: str, rows: int, least: int) -> None:
+    if rows < least:
+        raise BadTable(f"{path} has {rows} rows; at least {least} are needed")
+
+
+def _check_roles(target: str, split: str, groups: str, drop: Sequence[str]) -> None:
     if split and groups:
         raise BadTable("give either a split column or a group column, not both")
     if twice := {target, split, groups} & set(drop):
@@ -178,58 +227,28 @@ def own_table(
             f"--drop names {sorted(twice)[0]!r}, which is the target, the split or the group: "
             "take it out of --drop"
         )
-    labels = column_of(frame, target)
-    require_whole(labels, classes=task == "classification")
-    task = task or ("classification" if is_classes(labels) else "regression")
-    if task == "regression" and not pd.api.types.is_numeric_dtype(labels):
-        raise BadTable(
-            f"the target {target!r} contains texts: write numbers, or use --task classification"
-        )
-    if task == "classification":
-        _check_classes(path, labels, stratified=not (split or groups))
-    source = OwnTable(full, target, task, digest(full), split, groups, tuple(drop))
-    source.table(0)
-    return source
-
-
-def _check_columns(path: str, frame: pd.DataFrame, used: Sequence[str]) -> None:
-    if len(set(frame.columns)) < len(frame.columns):
-        raise BadTable(f"{path} has two columns with the same name")
-    for name in filter(None, used):
-        if name not in frame.columns:
-            raise BadTable(f"{path} has no column {name!r}; its columns are {_columns(frame)}")
-    if len(frame) < FEWEST_ROWS:
-        raise BadTable(f"{path} has {len(frame)} rows; at least {FEWEST_ROWS} are needed")
-
-
-def _check_classes(path: str, labels: pd.Series, stratified: bool) -> None:
-    counts, name = labels.astype(str).value_counts(), labels.name
-    if len(counts) < 2:
-        raise BadTable(f"all targets ({name}) are {counts.index[0]}: there is nothing to learn")
-    if not stratified:
-        return
-    if single := [repr(kind) for kind, count in counts.items() if count < FEWEST_OF_A_CLASS]:
-        more = f" and {len(single) - 5} more" if len(single) > 5 else ""
-        raise BadTable(
-            f"these classes of {name!r} have only one row: {', '.join(sorted(single)[:5])}{more}; "
-            "leave them out, or merge them with others"
-        )
-    if len(labels) < (least := math.ceil(len(counts) / TEST_SHARE)):
-        raise BadTable(
-            f"{path} has {len(labels)} rows for {len(counts)} classes of {name!r}: at least "
-            f"{least} are needed, so that a tenth can have one of each; merge rare classes, or "
-            "give a split with --split"
-        )
 
 
 def _target_of(path: str, frame: pd.DataFrame) -> str:
     """Return the target column if the file format defines it; else raise `BadTable`."""
-    if Path(path).suffix == ".npz":
+    if Path(path).suffix == ".npz" and TARGETS in frame.columns:
         return TARGETS
+    parts = [name for name in map(str, frame.columns) if PART_OF_TARGETS.fullmatch(name)]
+    if Path(path).suffix == ".npz" and len(parts) > 1:
+        raise BadTable(f"{path} has {len(parts)} targets for each row: {_choices(parts)}")
     raise BadTable(
         f"name the column to predict with --target; the columns of {path} are {_columns(frame)}"
     )
 
 
+def _choices(targets: Sequence[str]) -> str:
+    """Return the options that predict one of several targets without the others."""
+    choices = [
+        f"--target {name} --drop {','.join(other for other in targets if other != name)}"
+        for name in targets[:3]
+    ]
+    return f"use {', or '.join(choices)}" + (", and so on" if len(targets) > 3 else "")
+
+
 def _columns(frame: pd.DataFrame) -> str:
-    return ", ".join(map(str, frame.columns[:12]))
+    return ", ".join(shortened(str(name), LONGEST) for name in frame.columns[:12])

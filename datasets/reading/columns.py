@@ -78,43 +78,14 @@ def _of_objects(column: pd.Series) -> pd.Series:
 
 
 def texts_of(column: pd.Series) -> pd.Series:
-    """Return a column's texts, with `MISSING` for missing ones; whole numbers have no point."""
+    """Return a column's texts without blanks around them, and `MISSING` for missing ones.
+
+    Whole numbers have no point.
+    """
     if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
         column = column.astype("Int64")
-    return column.astype("string").fillna(MISSING)
-
-
-def require_categories(column: pd.Series) -> None:
-    """Raise `BadTable` unless the column holds texts of at most `MOST_CATEGORIES` categories."""
-    name = str(column.name)
-    if pd.api.types.is_datetime64_any_dtype(column):
-        raise BadTable(f"column {name!r} contains dates: convert it to numbers, or leave it out")
-    if have_decimal_commas(column):
-        raise BadTable(f"column {name!r} {_commas(column)}")
-    kinds = texts_of(column).nunique()
-    if kinds > MOST_CATEGORIES or mostly_numbers(column):
-        cause = _texts_among(column, "write numbers or nothing there") or (
-            f"has {kinds} different texts, more than {MOST_CATEGORIES}: leave it out with "
-            f"--drop {name!r}, or turn it into numbers"
-        )
-        raise BadTable(f"column {name!r} {cause}")
-
-
-def have_decimal_commas(column: pd.Series) -> bool:
-    """Return whether all texts of a column are numbers, some of them with a decimal comma.
-
-    Raises `BadTable` if three digits follow every comma, since it may then separate thousands.
-    """
-    texts = [str(text) for text in column.dropna()]
-    commas = [text for text in texts if "," in text]
-    if not commas or not all(_is_number(text.replace(",", ".")) for text in texts):
-        return False
-    if all(len(text.partition(",")[2]) == 3 for text in commas):
-        raise BadTable(
-            f"column {column.name!r} has ambiguous commas, such as in {commas[0]!r} (decimals or "
-            "thousands): write decimal points, and no separator for thousands"
-        )
-    return True
+    texts = column.astype("string").str.strip()
+    return texts.mask(texts == "").fillna(MISSING)
 
 
 def mostly_numbers(column: pd.Series) -> bool:
@@ -125,12 +96,7 @@ def mostly_numbers(column: pd.Series) -> bool:
     return some_texts and len({float(text) for text in numbers}) > MOST_CLASSES
 
 
-def _commas(column: pd.Series) -> str:
-    first = next(text for text in map(str, column.dropna()) if "," in text)
-    return f"has numbers with a decimal comma, such as {first!r}: write points"
-
-
-def _texts_among(column: pd.Series, cure: str) -> str:
+def texts_among(column: pd.Series, cure: str) -> str:
     """Return a sentence on the non-numeric texts in a mostly numeric column; "" otherwise.
 
     `cure` is the remedy to recommend.
@@ -160,28 +126,3 @@ def is_classes(target: pd.Series) -> bool:
         return True
     values = target.dropna()
     return bool((values == values.round()).all()) and values.nunique() <= MOST_CLASSES
-
-
-def require_whole(target: pd.Series, classes: bool = False) -> None:
-    """Raise `BadTable` if the target has missing or infinite values.
-
-    Also raises it if texts look like numbers, unless the targets are declared as `classes`.
-    """
-    if (gaps := target.isna()).any():
-        row, count = int(np.flatnonzero(gaps)[0]) + 1, int(gaps.sum())
-        which = f"row {row}" if count == 1 else f"{count} rows, the first of which is row {row}"
-        raise BadTable(
-            f"the target {target.name!r} has no value in {which} (row 1 is the first below the "
-            "column names): remove such rows from the file"
-        )
-    if pd.api.types.is_numeric_dtype(target):
-        if not np.isfinite(target.astype(float)).all():
-            raise BadTable(f"the target {target.name!r} has infinite values")
-    elif not classes:
-        cause = ""
-        if have_decimal_commas(target):
-            cause = _commas(target)
-        elif target.nunique() > MOST_CATEGORIES or mostly_numbers(target):
-            cause = _texts_among(target, "write numbers there, or leave these rows out")
-        if cause:
-            raise BadTable(f"the target {target.name!r} {cause}")

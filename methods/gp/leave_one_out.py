@@ -18,6 +18,7 @@ from torch import Tensor
 
 from bnnbench.methods.base import Posterior, PriorUse, Problem
 from bnnbench.methods.card import Card
+from bnnbench.methods.fitting import progress
 from bnnbench.methods.gp.exact import ExactGpPosterior, GaussianProcess
 from bnnbench.methods.tuning.space import Space
 
@@ -51,7 +52,10 @@ class LeaveOneOutGp:
             for number, kernel in enumerate(self.process.kernels)
             for restarts in sorted({0, self.process.restarts})
         ]
-        fits = [_fitted(process, problem, rng) for _, process in candidates]
+        fits = []
+        for place, (_, process) in enumerate(candidates):
+            with progress.part(place, len(candidates)):
+                fits.append(_fitted(process, problem, rng))
         groups = rows_of_equal_inputs(problem.train.inputs)
         densities = [left_out_log_density(fit, groups) for fit in fits]
         best = int(np.argmax(densities))

@@ -153,13 +153,14 @@ def refitted(
     only the preferred trial is fitted or, if it diverges, the next.
     """
     fitted: list[dict[int, Posterior | InferenceDiverged]] = [{} for _ in problems]
+    steps = 0 if plan.is_empty else _steps(plan)
     for attempt in range(ATTEMPTS if plan.halving else 1):
         members = [
             (number, trial, rung)
             for number, search in enumerate(searches)
             for trial, rung in _to_refit(search, plan.halving, attempt, fitted[number])
         ]
-        with progress.part(_steps(plan), _steps(plan) + 1):
+        with progress.part(steps, steps + 1):
             fits = fit_all(
                 [plan.variant(trial, rung) for _, trial, rung in members],
                 [problems[number] for number, _, _ in members],

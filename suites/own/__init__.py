@@ -102,7 +102,7 @@ def _suite(
         methods=methods,
         evaluations=(Evaluation(Clean(), metrics),),
         fitted_together=5,
-        folds=min(5, source.folds),
+        folds=source.folds if source.has_few_rows else min(5, source.folds),
     )
 
 

@@ -1,10 +1,12 @@
 """`bnnbench compare` from a file to a report, for numbers and for classes."""
 
 import re
+import shlex
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 from sklearn.datasets import load_diabetes, load_digits, load_wine
@@ -12,6 +14,7 @@ from sklearn.datasets import load_diabetes, load_digits, load_wine
 from bnnbench.commands.compare import main
 from bnnbench.commands.planning import within_limit
 from bnnbench.commands.planning.pilot import Pilot, Rates
+from bnnbench.commands.predict import main as predict
 from bnnbench.datasets.base import Gaussian
 from bnnbench.datasets.own.table import own_table
 from bnnbench.engine.store.store import Store
@@ -83,12 +86,28 @@ def test_a_csv_of_numbers_becomes_a_report_that_ends_with_a_sentence(folder, cap
     mean, others = scores.pop("Training mean"), scores.values()
     assert len(others) == 2
     assert max(map(max, others)) < min(mean)
-    last = capfd.readouterr().out.splitlines()[-1]
+    compared, _, saved = capfd.readouterr().out.partition("\nFitting ")
+    *_, last = compared.splitlines()
     assert re.fullmatch(r"For patients, by log likelihood.*RMSE, .*\.", last)
     assert "AdamW" in last
     assert "PBP" in last
     page = (folder / "results" / "own" / "report.html").read_text()
     assert f"<p>{last}</p>".replace("'", "&#39;") in page
+    check_usage(saved, mean)
+
+
+def check_usage(saved, rmse_of_mean):
+    """Run the command and the lines of Python that say how to predict."""
+    command, *lines = [line.strip() for line in saved.splitlines() if line.startswith("    ")]
+    table = load_diabetes(as_frame=True).frame
+    table.drop(columns="target").to_csv("rows.csv", index=False)
+    assert predict(shlex.split(command)[2:]) == 0
+    errors = pd.read_csv("predicted.csv")["mean"] - table["target"]
+    assert np.sqrt(errors.pow(2).mean()) < min(rmse_of_mean)
+    names: dict[str, Any] = {}
+    exec("\n".join(lines), names)
+    assert names["model"].label in saved.splitlines()[0]
+    assert names["model"].posterior.trials == {}
 
 
 def test_arrays_of_classes_become_a_report_with_scores_of_rare_classes(folder):

@@ -1,7 +1,7 @@
 """Remaining time of a plan: estimated costs, corrected by the durations of finished tasks.
 
 A method's own finished tasks correct its estimates; those of a method that has none yet are
-corrected by all finished tasks.
+corrected by all finished tasks, and by what is done of the running ones.
 """
 
 import time
@@ -14,6 +14,10 @@ from bnnbench.engine.run.task import Task
 
 WEIGHT_OF_ESTIMATES = 10.0
 """Seconds of finished tasks at which they weigh as much as the initial estimates."""
+
+KNOWN_SHARE = 0.1
+"""Share of a running task from which its elapsed time tells more than its estimate, if it also runs
+for as many seconds as the estimates weigh."""
 
 LONG = 60.0
 """Duration of a plan from which this machine's speed is measured; measuring takes a second."""
@@ -29,6 +33,10 @@ class _Running:
     start: float
     runs: tuple[Run, ...]
     share: float = 0.0
+
+    def tells_at(self, now: float) -> bool:
+        """Return whether the share that is done tells how long the task takes."""
+        return self.share >= KNOWN_SHARE and now - self.start >= WEIGHT_OF_ESTIMATES
 
 
 class Forecast:
@@ -140,8 +148,10 @@ class Forecast:
         return self._labels.get(key, "")
 
     def _remaining(self, task: _Running, now: float, typical: Typical) -> float | None:
-        """Return the remaining seconds of a running task; once overdue, from its progress only."""
+        """Return the remaining seconds of a running task, as soon as possible from its progress."""
         elapsed = now - task.start
+        if task.tells_at(now):
+            return elapsed * (1 / task.share - 1)
         total = self._expected({run.key for run in task.runs}, typical)
         if total is not None and (elapsed <= total or not task.share):
             return max(total - elapsed, 0.0)
@@ -171,13 +181,20 @@ class Forecast:
         seconds = {key: self._estimates.get(key) for key in keys}
         known = {key: one for key, one in seconds.items() if one is not None}
         if corrected:
-            known = {key: one * self._correction(self._label(key)) for key, one in known.items()}
+            of_others = self._of_all_tasks()
+            ratios = {n: taken / planned for n, (planned, taken) in self._of_method.items()}
+            known = {k: one * ratios.get(self._label(k), of_others) for k, one in known.items()}
         return sum(known.values()), [key for key, one in seconds.items() if one is None]
 
-    def _correction(self, label: str) -> float:
-        """Return actual over estimated seconds of a method's finished tasks, else of all."""
-        all_tasks = self._estimated, self._taken
-        estimated, taken = self._of_method.get(label, all_tasks)
+    def _of_all_tasks(self) -> float:
+        """Return actual over estimated seconds of what is done of all tasks."""
+        estimated, taken = self._estimated, self._taken
+        now = self._clock()
+        for task in (one for one in self._running.values() if one.tells_at(now)):
+            seconds, without = self._estimated_seconds(run.key for run in task.runs)
+            if not without:
+                estimated += task.share * seconds
+                taken += now - task.start
         return taken / estimated
 
 

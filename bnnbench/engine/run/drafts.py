@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, cast
 
 from torch import Tensor
@@ -19,6 +20,7 @@ from bnnbench.engine.declare.grid import Evaluation, Run
 from bnnbench.engine.records.record import Outcome, Record
 from bnnbench.engine.run.attacking import needs_targets
 from bnnbench.engine.run.error_texts import message, place, traceback_of
+from bnnbench.engine.run.guards.consistency import settle
 from bnnbench.engine.run.guards.validation import check_fields, check_prediction, check_scores
 from bnnbench.engine.run.measuring.fingerprint import fingerprint, fingerprint_of_data
 from bnnbench.engine.run.packing import Predictions, pack, stored_of_earlier_rounds, unpack
@@ -62,7 +64,7 @@ def _outcome(task: Task, run: Run, draft: Draft, classes: Classes) -> RunResult:
     if not _can_be_acquired(run, given.acquired):
         error = NotADraft("acquired rows that are not in the pool")
         return RunResult(_unscored(draft.record).with_outcome(**_failure(error), acquired=()), None)
-    data = _data_of_rounds(run, given.acquired)
+    data = _Rounds(run, tuple(given.acquired))
     record = _with_data(draft.record, task, run, data)
     bare = _unscored(record)
     if given.status != "completed":
@@ -97,20 +99,37 @@ def _failure(error: BaseException) -> dict[str, Any]:
     return {"status": "failed", "error": traceback_of(error), "failed_at": place(error)}
 
 
-def _data_of_rounds(run: Run, acquired: Sequence[int]) -> list[Dataset]:
-    """Return the data of every fit."""
-    batch = run.acquisition.batch if run.acquisition else 1
-    return [data_of(run, acquired[:count]) for count in range(0, len(acquired) + 1, batch)]
+@dataclass(frozen=True)
+class _Rounds:
+    """The data of every fit of a run, loaded one after another."""
+
+    run: Run
+    acquired: tuple[int, ...]
+
+    def __iter__(self) -> Iterator[Dataset]:
+        batch = self.run.acquisition.batch if self.run.acquisition else 1
+        yield self.first
+        for count in range(batch, len(self.acquired) + 1, batch):
+            yield data_of(self.run, self.acquired[:count])
+
+    @cached_property
+    def first(self) -> Dataset:
+        """The data of the first fit."""
+        return data_of(self.run, ())
+
+    @cached_property
+    def last(self) -> Dataset:
+        """The data of the last fit."""
+        return data_of(self.run, self.acquired) if self.acquired else self.first
 
 
-def _with_data(record: Record, task: Task, run: Run, data: Sequence[Dataset]) -> Record:
+def _with_data(record: Record, task: Task, run: Run, data: _Rounds) -> Record:
     """Return the record with the facts about the data as they are here."""
-    first, given = data[0], record.circumstances
-    rounds = [*zip(task.rounds, data, strict=False)]
+    first, given = data.first, record.circumstances
     conditions = [e.condition for evaluations in task.rounds for e in evaluations]
     digests = {
         e.condition.name: fingerprint(e.condition.select(one))
-        for evaluations, one in rounds
+        for evaluations, one in zip(task.rounds, data, strict=False)
         for e in evaluations
         if e.condition.name in given.condition_data
     }
@@ -125,7 +144,7 @@ def _with_data(record: Record, task: Task, run: Run, data: Sequence[Dataset]) ->
         condition_traits={c.name: c.traits.as_data() for c in conditions} | probed,
         condition_data=digests,
         data_sha256=fingerprint_of_data(first),
-        fitted_sha256=given.fitted_sha256 and fingerprint(data[-1].train),
+        fitted_sha256=given.fitted_sha256 and fingerprint(data.last.train),
         code_sha256=task.code.sha256,
     )
 
@@ -149,7 +168,7 @@ def _completed(
     task: Task,
     run: Run,
     draft: Draft,
-    data: Sequence[Dataset],
+    data: _Rounds,
     class_of: Callable[[str], Any],
 ) -> _Done:
     """Return the outcome of a completed run, with its predictions. Raises what scoring raises."""
@@ -162,12 +181,12 @@ def _completed(
             sums.stored = stored_of_earlier_rounds(sums.stored)
         for evaluation in evaluations:
             if evaluation.condition.name not in given.not_scored:
-                _score(sums, evaluation, predictions, given, rows, data[0])
+                _score(sums, evaluation, predictions, given, rows, data.first)
     outcome = replace(
         given,
         scores={**sums.scores, **_probed(task, run, given)},
         unanswered=sums.unanswered,
-        trial_scores=dict(_of_trials(draft, task, data[-1], class_of)),
+        trial_scores=dict(_of_trials(draft, task, data.last, class_of)),
     )
     return _Done(outcome, pack(sums.stored))
 
@@ -194,6 +213,7 @@ def _score(
     sums.scores[name] = {**scores.values, **{n: followed[n] for n in ATTACKED if n in followed}}
     if scores.unanswered:
         sums.unanswered[name] = scores.unanswered
+    settle(prediction)
     sums.stored[name] = prediction, targets
 
 
@@ -244,3 +264,4 @@ def _of_trials(
     targets = evaluation.condition.select(data).targets
     for trial, (prediction, _) in unpack(draft.trials, class_of).items():
         yield trial, trial_scores(prediction, targets, evaluation, data.target)
+        settle(prediction)

@@ -38,11 +38,10 @@ def draft(task: Task, listener: Listener, rows: Rows) -> list[Draft]:
 
     The process that calls this gets no test target before `rows.hand_over`, and scores nothing.
     """
-    revealing = any(needs_targets(e.condition) for e in task.rounds[-1])
     with devices.used(task.device) as device:
         packed = _guarded(task, device, listener, rows)
         ends = [outcome_of(one, task, device, scored=False) for one in packed]
-        return [Draft(end.record, None, end.predictions if revealing else None) for end in ends]
+        return [Draft(end.record, None, end.predictions) for end in ends]
 
 
 def _guarded(task: Task, device: torch.device, listener: Listener, rows: Rows) -> list[Packed]:
@@ -65,10 +64,11 @@ def run_task(task: Task, device: torch.device, listener: Listener, rows: Rows) -
     attacks = [e for e in task.rounds[-1] if needs_targets(e.condition)]
     chosen_by = next(iter(task.rounds[-1]), None)
     states = each(states, partial(score_trials, evaluation=chosen_by, device=device, rows=rows))
-    rows.hand_over(states)
+    states = rows.hand_over(states)
     states = each(states, partial(score_all, evaluations=attacks, device=device, rows=rows))
     states = each(states, partial(probe, device=device, rows=rows))
-    return [packed_state(state, task) for state in states]
+    handed_over = not (rows.with_targets or attacks)
+    return [Packed(state) if handed_over else packed_state(state, task) for state in states]
 
 
 def sources_sha256(task: Task) -> str:

@@ -64,8 +64,11 @@ class Rows(Protocol):
         """
         ...
 
-    def hand_over(self, states: Sequence[State]) -> None:
-        """Deliver all predictions so far to whoever scores them; targets may follow."""
+    def hand_over(self, states: Sequence[State]) -> list[State]:
+        """Deliver all predictions so far to whoever scores them; targets may follow.
+
+        Returns the states, of which those are `Failed` whose predictions cannot be packed.
+        """
         ...
 
     def revealed(self, loaded: Loaded, condition: Condition) -> Split:
@@ -117,7 +120,8 @@ class LocalRows:
     def transferred(self, loaded: Loaded, condition: Condition) -> Tensor | None:
         return None
 
-    def hand_over(self, states: Sequence[State]) -> None: ...
+    def hand_over(self, states: Sequence[State]) -> list[State]:
+        return list(states)
 
     def revealed(self, loaded: Loaded, condition: Condition) -> Split:
         return self.selected(loaded, condition)
@@ -166,12 +170,14 @@ class ServedRows:
     """Rows from a data server, in read-only memory.
 
     `ask` forwards a question to `serving.Session` in the server's process; `deliver` sends the
-    predictions of all runs to the driver, and returns once targets may be asked for.
+    predictions of all runs to the driver, and returns the states once targets may be asked for.
     """
 
     with_targets = False
 
-    def __init__(self, ask: Callable[..., Any], deliver: Callable[[Sequence[State]], None]) -> None:
+    def __init__(
+        self, ask: Callable[..., Any], deliver: Callable[[Sequence[State]], list[State]]
+    ) -> None:
         self._ask, self._deliver = ask, deliver
         self._runs: Sequence[Run] = ()
         first: list[Dataset] = ask("training")
@@ -202,8 +208,8 @@ class ServedRows:
     def transferred(self, loaded: Loaded, condition: Condition) -> Tensor | None:
         return self._ask("transferred", self._number(loaded), condition.name)
 
-    def hand_over(self, states: Sequence[State]) -> None:
-        self._deliver(states)
+    def hand_over(self, states: Sequence[State]) -> list[State]:
+        return self._deliver(states)
 
     def revealed(self, loaded: Loaded, condition: Condition) -> Split:
         return fixed(self._ask("targets", self._number(loaded), condition.name))

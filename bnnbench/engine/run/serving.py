@@ -48,6 +48,7 @@ class Session:
         self._task = task
         self._acquired: list[tuple[int, ...]] = [()] * len(task.runs)
         self._loaded: dict[tuple[int, tuple[int, ...]], Dataset] = {}
+        """Fold and acquired rows → the data of the runs' present rounds."""
         self.reveals = False
         """True once the driver has the predictions that are made without test targets."""
 
@@ -143,6 +144,10 @@ class Session:
     def _data(self, run: Run, acquired: tuple[int, ...]) -> Dataset:
         key = run.fold, acquired
         if key not in self._loaded:
+            present = {
+                (r.fold, rows) for r, rows in zip(self._task.runs, self._acquired, strict=True)
+            }
+            self._loaded = {k: data for k, data in self._loaded.items() if k in present}
             self._loaded[key] = data_of(run, acquired)
         return self._loaded[key]
 

@@ -108,9 +108,11 @@ def _drafts(apart: Apart, channel: Channel, server: Channel) -> Plain:
     The driver believes errors until the task has begun: third-party code runs only then.
     """
 
-    def hand_over(states: Sequence[State]) -> None:
-        channel.tell(reports.predictions([packed_state(state, task) for state in states]))
+    def hand_over(states: Sequence[State]) -> list[State]:
+        packed = reports.small_enough([packed_state(state, task) for state in states])
+        channel.tell(reports.predictions(packed))
         channel.receive()
+        return [one.state for one in packed]
 
     with devices.used(apart.device):
         rows = ServedRows(functools.partial(_ask, server), hand_over)

@@ -17,6 +17,7 @@ from bnnbench.engine.run.devices import NoSuchDevice
 from bnnbench.engine.run.error_texts import message
 from bnnbench.engine.run.outcomes import identity
 from bnnbench.engine.run.sandbox.sandbox import SandboxUnavailable
+from bnnbench.engine.run.states import Failed
 from bnnbench.engine.run.task import Draft, Packed, RunResult, Task
 from bnnbench.engine.workers.base import ExecutorUnavailable, Lost
 from bnnbench.engine.workers.channel import Malformed, Plain
@@ -40,6 +41,15 @@ ERRORS: Mapping[str, type[Exception]] = {
 RuntimeError with the traceback."""
 
 
+LARGEST_RUN, LARGEST_RECORDS = 2**31, 2**30
+"""Maximum number of bytes of a run's predictions in a report, and of all else."""
+
+
+def largest(task: Task) -> int:
+    """Return the maximum number of bytes of a report on a task."""
+    return LARGEST_RECORDS + LARGEST_RUN * len(task.runs)
+
+
 def begun() -> Plain:
     """Return the report that a task has begun."""
     return Plain({"event": "begun"})
@@ -57,6 +67,24 @@ def results(outcomes: Sequence[RunResult], last: bool) -> Plain:
     return _with_files(
         {"event": event, "records": records}, [[one.predictions] for one in outcomes]
     )
+
+
+def small_enough(runs: Sequence[Packed]) -> list[Packed]:
+    """Return the states, of which those are `Failed` whose predictions are too large to send."""
+    return [_too_large(run) if _size(run) > LARGEST_RUN else run for run in runs]
+
+
+def _size(run: Packed) -> int:
+    return sum(len(file) for file in (run.predictions, run.trials) if file is not None)
+
+
+def _too_large(run: Packed) -> Packed:
+    reason = (
+        f"its predictions take {_size(run) / 2**30:.1f} GiB, and the limit is "
+        f"{LARGEST_RUN / 2**30:g} GiB for each run: use fewer draws, "
+        "or give their class a `summary`"
+    )
+    return Packed(Failed.by(ValueError(reason), run.state))
 
 
 def predictions(runs: Sequence[Packed]) -> Plain:

@@ -107,7 +107,7 @@ class Worker:
     def message(self, readable: bool) -> Message | None:
         """Return the worker's message once it has arrived, or its termination if stopped."""
         try:
-            report = self._process.channel.told() if readable else None
+            report = self._process.channel.told(reports.largest(self._task)) if readable else None
             if report is None:
                 return self._stopped()
             event, content = reports.read(report, self._task)

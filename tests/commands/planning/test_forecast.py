@@ -141,3 +141,12 @@ def test_a_methods_own_tasks_correct_its_estimates_and_all_tasks_those_of_others
     told.finished(TASKS[0])
     of_all = (300 + WEIGHT_OF_ESTIMATES) / (100 + WEIGHT_OF_ESTIMATES)
     assert told.seconds == pytest.approx(100 * 3 + 50 * of_all)
+
+
+def test_what_is_done_of_a_running_task_corrects_the_estimates_of_the_others():
+    told, clock = a_forecast(50.0, 50.0, 30.0, 30.0, 0.0)
+    told.started(TASKS[0])
+    clock.now = 60.0
+    told.progressed(TASKS[0], 0.2)  # 20 of 100 s are done, in 60 s
+    factor = (60 + WEIGHT_OF_ESTIMATES) / (20 + WEIGHT_OF_ESTIMATES)
+    assert told.seconds == pytest.approx(60 * 4 + 60 * factor)

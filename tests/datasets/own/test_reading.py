@@ -62,7 +62,7 @@ def test_targets_of_one_column_are_a_regression(tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "words"),
     [
-        ({"inputs": WINE}, "needs the array 'targets'; its arrays are inputs"),
+        ({"inputs": WINE}, "name the column to predict with --target.*inputs_0"),
         ({"inputs": WINE, "targets": LABELS[:5]}, "one target per row; got shapes"),
         ({"inputs": WINE, "targets": LABELS, "names": ["a"]}, "1 names for 13 features"),
         ({"inputs": np.array([{}]), "targets": LABELS}, "cannot be read"),

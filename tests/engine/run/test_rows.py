@@ -11,6 +11,9 @@ from bnnbench.datasets.cuts.pool import ActivePool
 from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.engine.declare.acquisition import Acquisition
 from bnnbench.engine.declare.grid import Evaluation
+from bnnbench.engine.run import outcomes
+from bnnbench.engine.run.execute import draft
+from bnnbench.engine.run.packing import pack
 from bnnbench.engine.run.rows import LocalRows, ServedRows
 from bnnbench.engine.run.serving import Refused, Session, without_code
 from bnnbench.engine.run.task import Task
@@ -29,8 +32,8 @@ def session(*runs):
     return Session(without_code(Task(runs, CLEAN)))
 
 
-def served(session):
-    return ServedRows(lambda *question: session.answer(list(question)), lambda _: None)
+def served(session, deliver=list):
+    return ServedRows(lambda *question: session.answer(list(question)), deliver)
 
 
 def tensors(data):
@@ -96,6 +99,7 @@ def test_acquired_rows_come_in_batches_of_new_ones_and_no_more_of_them_than_agre
         with pytest.raises(Refused):
             server.answer(["acquire", 0, odd])
     server.answer(["acquire", 0, [*first, *second]])
+    assert list(server._loaded) == [(0, (*first, *second))]  # earlier rounds are forgotten
     with pytest.raises(Refused, match="after the last"):
         server.answer(["acquire", 0, [*first, *second, *more]])
 
@@ -109,3 +113,27 @@ def test_rows_that_another_run_changed_are_loaded_again():
     loaded.data.train.targets.add_(1)
     (again,) = rows.undamaged([loaded])
     assert torch.equal(again.loaded.data.train.targets, before)
+
+
+def test_predictions_are_packed_once_unless_targets_change_them(monkeypatch):
+    packed, task = [], Task((RUN,), CLEAN)
+    monkeypatch.setattr(outcomes, "pack", lambda stored: packed.append(stored) or pack(stored))
+
+    def deliver(states):
+        return [outcomes.packed_state(state, task).state for state in states]
+
+    (ended,) = draft(task, lambda *_: None, served(session(RUN), deliver))
+    assert ended.record.outcome.status == "completed"
+    assert len(packed) == 1
+
+
+def test_predictions_that_cannot_be_packed_fail_their_run(monkeypatch):
+    task = Task((RUN,), CLEAN)
+    monkeypatch.setattr(outcomes, "pack", lambda stored: 1 / 0)
+
+    def deliver(states):
+        return [outcomes.packed_state(state, task).state for state in states]
+
+    (ended,) = draft(task, lambda *_: None, served(session(RUN), deliver))
+    assert ended.record.outcome.status == "failed"
+    assert "ZeroDivisionError" in ended.record.outcome.error

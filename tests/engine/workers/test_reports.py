@@ -10,6 +10,9 @@ import pytest
 from bnnbench.datasets.errors import DataUnavailable
 from bnnbench.engine.records.record_json import to_json
 from bnnbench.engine.run.execute import execute
+from bnnbench.engine.run.rows import LocalRows
+from bnnbench.engine.run.states import Failed
+from bnnbench.engine.run.task import Packed
 from bnnbench.engine.workers import reports
 from bnnbench.engine.workers.channel import Channel, Malformed, Plain
 from tests.engine.workers.test_workers import task
@@ -126,3 +129,19 @@ def test_an_error_keeps_its_class_only_if_the_driver_knows_it(error, kind, text)
     assert (event, type(read)) == ("error", kind)
     assert text in str(read)
     assert "Traceback" in "".join([*getattr(read, "__notes__", []), str(read)])
+
+
+def test_predictions_too_large_to_send_fail_their_run_alone(monkeypatch):
+    monkeypatch.setattr(reports, "LARGEST_RUN", 100)
+    (loaded,) = LocalRows().load(TASK.runs)
+    whole, large = Packed(loaded, b"1" * 60, b"1" * 40), Packed(loaded, b"1" * 60, b"1" * 41)
+    one, other = reports.small_enough([whole, large])
+    assert one is whole
+    assert isinstance(other.state, Failed)
+    assert "give their class a `summary`" in other.state.error
+    assert other.predictions is other.trials is None
+
+
+def test_the_limit_of_a_report_grows_with_the_runs_of_its_task():
+    several = task(Mean(), folds=(0, 1, 2))
+    assert reports.largest(several) - reports.largest(TASK) == 2 * reports.LARGEST_RUN

@@ -39,6 +39,15 @@ def hide(prediction: Any, targets: Tensor) -> None:
         hide_among(targets)
 
 
+def settle(prediction: Any) -> None:
+    """Let the process of a class end once its prediction is scored, if it is in another one.
+
+    Raises an error if the class gave two answers to one question.
+    """
+    if settled := getattr(prediction, "settle", None):
+        settled()
+
+
 def _check_classes(prediction: Any, targets: Tensor) -> None:
     """Compare the log probability of every class with those of the mixture and of its draws."""
     if not has(prediction, "log_prob"):

@@ -2,6 +2,7 @@
 
 import ctypes
 import mmap
+import weakref
 from dataclasses import replace
 
 import torch
@@ -28,7 +29,9 @@ def read_only(tensor: Tensor) -> Tensor:
     library = ctypes.CDLL(None, use_errno=True)
     if library.mprotect(start, size, PROT_READ):
         raise OSError(ctypes.get_errno(), "the data cannot be made unwritable")
-    write_faults.RANGES.append((copy.data_ptr(), copy.data_ptr() + len(memory)))
+    addresses = copy.data_ptr(), copy.data_ptr() + len(memory)
+    write_faults.RANGES.append(addresses)
+    weakref.finalize(memory, write_faults.RANGES.remove, addresses).atexit = False
     return copy
 
 

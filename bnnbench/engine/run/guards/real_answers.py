@@ -37,6 +37,9 @@ HALVINGS, NODES = 50, 33
 SPIKE = 10
 """Ratio of the density at a number to that beside it which only an atom has."""
 
+GROUP_BYTES = 2**23
+"""Size of the numbers of all rows that a prediction is asked about at once, but for one array."""
+
 REFINEMENTS, HALVED = 40, 6
 """To bound a density's mass, so many times so many intervals are halved."""
 
@@ -110,6 +113,11 @@ class RealAnswers:
 
     def _ask(self, name: str, numbers: Tensor) -> Tensor:
         """Return the answers of the rows to arrays of numbers, `arrays rows outputs`."""
+        size = max(1, GROUP_BYTES // max(1, self.all_targets.nbytes))
+        return torch.cat([self._ask_group(name, group) for group in numbers.split(size)])
+
+    def _ask_group(self, name: str, numbers: Tensor) -> Tensor:
+        """Return the answers to a few arrays; they take memory in proportion to all rows."""
         count = len(self.all_targets)  # the other rows are asked about targets of any rows
         asked = self.all_targets[torch.randint(count, (len(numbers), count), generator=self.rng)]
         asked[:, self.rows] = numbers

@@ -35,8 +35,8 @@ DECOYS = 3
 DENSITIES = ("log_prob", "draw_log_probs")
 """Answers that decide scores, of which there are few."""
 
-ASKED_AGAIN = 40
-"""Number of answers that a second process must repeat."""
+ASKED_AGAIN, BYTES_AGAIN = 40, 2**27
+"""Maximum number of answers that a second process must repeat, and of their bytes but for one."""
 
 
 class ClassFailed(RuntimeError):
@@ -45,6 +45,21 @@ class ClassFailed(RuntimeError):
 
 class AnswersDiffer(ValueError):
     """A third-party class of predictions gave two answers to one question."""
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """A question, its answer, and a random place among others."""
+
+    place: int
+    asked: tuple[Any, ...]
+    reply: Plain
+
+    @property
+    def bytes(self) -> int:
+        """The size of question and answer."""
+        arrays = (one.nbytes for one in self.asked if isinstance(one, Tensor))
+        return sum(arrays) + sum(map(len, self.reply.files))
 
 
 @dataclass
@@ -57,13 +72,12 @@ class Answering:
     _channel: Channel | None = None
     _objects: list[tuple[Any, ...]] = field(default_factory=list)
     """How each object came about: the arguments of the question whose answer it was."""
-    _sample: list[tuple[tuple[Any, ...], Plain]] = field(default_factory=list)
-    _count: int = 0
+    _sample: list[_Answered] = field(default_factory=list)
     _scored: list[tuple[tuple[Any, ...], Plain]] = field(default_factory=list)
 
     def open(self) -> "Asked":
         """Return the prediction with the arrays."""
-        self._channel = self.born()
+        self._channel = self._started()
         names = list(self.arrays)
         unpacking = ("unpack", 0, self.path, *names, *(self.arrays[name] for name in names))
         return self._made(unpacking, self._sent(self._channel, unpacking))
@@ -73,7 +87,7 @@ class Answering:
 
         Raises `CannotAnswer`, `InferenceDiverged`, `ClassFailed` and `Malformed`.
         """
-        assert self._channel
+        self._channel = self._channel or self._started()
         asked = name, subject, *arguments
         reply = self._sent(self._channel, asked)
         if isinstance(reply.content, Mapping) and "object" in reply.content:
@@ -81,34 +95,42 @@ class Answering:
         if scored:
             self._scored.append((asked, reply))
         else:
-            self._remember(asked, reply)
+            self._remember(_Answered(secrets.randbits(64), asked, reply))
         return _decoded(reply)
 
-    def _remember(self, asked: tuple[Any, ...], reply: Plain) -> None:
-        """Keep a random sample of all answers so far."""
-        self._count += 1
-        place = secrets.randbelow(self._count)
-        if len(self._sample) < ASKED_AGAIN:
-            self._sample.append((asked, reply))
-        elif place < ASKED_AGAIN:
-            self._sample[place] = asked, reply
+    def _remember(self, answered: _Answered) -> None:
+        """Keep a random sample of all answers so far: those with the lowest places."""
+        self._sample.append(answered)
+        self._sample.sort(key=lambda one: one.place)
+        while len(self._sample) > 1 and (
+            len(self._sample) > ASKED_AGAIN or sum(one.bytes for one in self._sample) > BYTES_AGAIN
+        ):
+            self._sample.pop()
+
+    def settle(self) -> None:
+        """Do as `repeat` does, and end the process; another question starts a new one."""
+        self.repeat()
+        self._scored.clear()
+        self._sample.clear()
+        self.close()
 
     def close(self) -> None:
         """End the process."""
         if self._channel:
             self._channel.close()
+        self._channel = None
 
     def repeat(self) -> None:
         """Raise `AnswersDiffer` unless a fresh process repeats the scored answers and a sample.
 
         The scored ones come first, so that nothing can be learned before them.
         """
-        again = self.born()
+        if not (self._scored or self._sample):
+            return
+        again = self._started()
         try:
-            for origin in self._objects:
-                self._sent(again, origin)
-            secrets.SystemRandom().shuffle(self._sample)
-            for asked, reply in (*self._scored, *self._sample):
+            sample = [(one.asked, one.reply) for one in self._sample]  # their places are random
+            for asked, reply in (*self._scored, *sample):
                 if not _alike(self._sent(again, asked), reply):
                     raise AnswersDiffer(
                         f"{self.path}.{asked[0]} gave two answers to one question: a prediction "
@@ -116,6 +138,13 @@ class Answering:
                     )
         finally:
             again.close()
+
+    def _started(self) -> Channel:
+        """Return a channel to a new process with all objects so far."""
+        channel = self.born()
+        for origin in self._objects:
+            self._sent(channel, origin)
+        return channel
 
     def _made(self, asked: tuple[Any, ...], reply: Plain) -> "Asked":
         content = reply.content
@@ -189,6 +218,10 @@ class Asked:
             -1, -1, 1, *answers.shape[3:]
         )
         return answers.gather(2, index).squeeze(2).movedim(1, axis)
+
+    def settle(self) -> None:
+        """Raise `AnswersDiffer` unless the answers so far can be repeated, and end the process."""
+        self._process.settle()
 
     def hide_among(self, targets: Tensor) -> None:
         """Mix numbers like these targets with all that the class is asked about."""

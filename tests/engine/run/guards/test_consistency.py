@@ -9,6 +9,7 @@ import pytest
 import torch
 from scipy import stats
 
+from bnnbench.engine.run.guards import real_answers
 from bnnbench.engine.run.guards.consistency import check_consistent
 from bnnbench.engine.run.guards.real_answers import Inconsistent
 from bnnbench.methods.predictions.base import CannotAnswer
@@ -310,3 +311,19 @@ def test_an_answer_that_no_metric_could_use_is_left_to_the_metrics(answer):
             return torch.zeros(2)
 
     check_consistent(Without(stats.norm(), torch.zeros(POINTS, 1)), TARGETS)
+
+
+class Counting(Told):
+    """Counts the numbers of each question, as a class in another process is asked."""
+
+    def many(self, name, numbers):
+        self.largest = max(getattr(self, "largest", 0), numbers.nbytes)
+        return torch.stack([getattr(self, name)(one) for one in numbers])
+
+
+@pytest.mark.parametrize("arrays", [1, 7])
+def test_questions_about_many_rows_are_asked_in_groups(monkeypatch, arrays):
+    monkeypatch.setattr(real_answers, "GROUP_BYTES", arrays * TARGETS.nbytes)
+    asked = Counting(stats.norm(), torch.full_like(TARGETS, 0.3))
+    check_consistent(asked, TARGETS)
+    assert asked.largest == arrays * TARGETS.nbytes

@@ -1,0 +1,100 @@
+"""The first method of a comparison on a table, refitted to all rows and saved."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from bnnbench.commands.suite import belongs
+from bnnbench.datasets.own.table import OwnTable
+from bnnbench.datasets.reading import tables
+from bnnbench.datasets.reading.columns import column_of
+from bnnbench.engine.declare.description import describe
+from bnnbench.engine.declare.grid import Suite
+from bnnbench.engine.declare.names import names_in
+from bnnbench.engine.declare.streams import stream
+from bnnbench.engine.records.record import Record, newest
+from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_run
+from bnnbench.engine.store.store import Store
+from bnnbench.methods.base import Method, Posterior, Problem
+from bnnbench.methods.networks.architectures import Architecture, modules_in
+from bnnbench.methods.saved.errors import NotSaved
+from bnnbench.methods.saved.files import save
+from bnnbench.methods.saved.table_model import TableModel
+from bnnbench.methods.tuning.posterior import TunedPosterior
+from bnnbench.reports.judge.measures import judged, main_metrics
+from bnnbench.reports.read.benchmarks import benchmarks
+
+MODEL = "model"
+
+
+def saved_model(source: OwnTable, suite: Suite, out: Path) -> Iterator[str]:
+    """Refit the first method to all rows and save it; yield lines that say so, or why not.
+
+    Its settings are chosen anew by its search, on all rows.
+    """
+    store = Store(out / suite.name)
+    records = [r for r in newest(store.readable()[0]) if _is_about(r, source, suite)]
+    if (first := first_record(records)) is None:
+        yield "No method is saved: none has been compared."
+        return
+    folder = store.folder / source.name / MODEL
+    try:
+        run = rebuilt_run(first, [name.partition(":")[0] for name in names_in(first.run)])
+        yield f"Fitting {run.label} to all {len(source.rows())} rows of {source.name}"
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        save(fitted(source, run.label, run.method, run.architecture), folder)
+    except (NotRepeatable, NotSaved) as error:
+        yield f"{first.method} is not saved: {error}"
+        return
+    yield from _usage(run.label, folder, [str(m.factory) for m in modules_in(run.architecture)])
+
+
+def first_record(records: list[Record]) -> Record | None:
+    """Return a run of the method that leads the table by the first main metric."""
+    (benchmark, *_) = benchmarks(records) or [None]
+    if benchmark is None:
+        return None
+    for metric in main_metrics([benchmark]):
+        result = judged(benchmark, metric)
+        if result and result.decision.leaders:
+            leader = result.decision.leaders[0]
+            return next(record for record in records if record.method == leader)
+    return None
+
+
+def fitted(source: OwnTable, label: str, method: Method, network: Architecture) -> TableModel:
+    """Return a method fitted to all rows of a table; raises `NotSaved` if the fit fails."""
+    preparation, answers, rows = source.preparation(), source.answers(), source.rows()
+    targets = answers.values(column_of(rows, answers.name))
+    every, one = slice(None), slice(0, 1)
+    names, classes = preparation.names, source.classes
+    table = tables.split_table(preparation.inputs(rows), targets, every, one, classes, names)
+    data = tables.standardised(table, source.target, source.origin, source.licence)
+    problem = Problem(data.train, data.likelihood, network)
+    try:
+        posterior = method.fit(problem, stream("fit all rows", source))
+    except Exception as error:  # a method may be anyone's
+        raise NotSaved(f"its fit to all rows failed ({type(error).__name__}: {error})") from error
+    scales = data.scaling, data.target
+    return TableModel(_without_others(posterior), preparation, answers, *scales, label, method)
+
+
+def _without_others(posterior: Posterior) -> Posterior:
+    """Return a posterior without the other trials of its search, which do not predict."""
+    return replace(posterior, trials={}) if isinstance(posterior, TunedPosterior) else posterior
+
+
+def _is_about(record: Record, source: OwnTable, suite: Suite) -> bool:
+    return belongs(record, suite, {case.name: describe(source) for case in suite.cases})
+
+
+def _usage(label: str, folder: Path, networks: Sequence[str]) -> Iterator[str]:
+    place = shlex.join([str(folder), *(f"--network={name}" for name in networks)])
+    given = "".join(f", {name}={networks!r}" for name in ["networks"] if networks)
+    yield f"{label} is saved in {folder}. To predict the rows of a file with the same columns:"
+    yield f"    bnnbench predict {place} rows.csv --out predicted.csv"
+    yield "or in Python:"
+    yield "    import bnnbench"
+    yield f"    model = bnnbench.load({str(folder)!r}{given})"
+    yield '    print(model.predict(model.read("rows.csv")))'

@@ -1,0 +1,129 @@
+"""What the target of a table is: numbers or classes, and the rows that have one."""
+
+import math
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+from bnnbench.datasets.own.columns.notation import Notation, stripped
+from bnnbench.datasets.own.columns.numerals import Commas, Numerals, note_on, numerals_of
+from bnnbench.datasets.own.notes import Note, quoted
+from bnnbench.datasets.own.preparation import Answers
+from bnnbench.datasets.reading.columns import (
+    MOST_CATEGORIES,
+    BadTable,
+    is_classes,
+    mostly_numbers,
+    texts_among,
+    texts_of,
+)
+from bnnbench.datasets.reading.tables import TEST_SHARE
+
+Task = Literal["regression", "classification"]
+FEWEST_OF_A_CLASS = 2
+UNKNOWN_CLASS = ("", "?")
+"""Texts that stand for a missing class."""
+
+
+def answers_of(
+    column: pd.Series, task: Task | None, commas: Commas
+) -> tuple[Answers, np.ndarray, list[Note]]:
+    """Return how a target becomes numbers, the rows that have one, and notes.
+
+    Raises `BadTable` for infinite numbers, and for texts among numbers unless `task` says that
+    they are classes.
+    """
+    numerals = None if task == "classification" else _numerals(column, commas)
+    notation = numerals.notation if numerals else Notation()
+    has_target, notes = _filled(column, numerals, commas)
+    known = column.iloc[np.flatnonzero(has_target)]
+    values = known if numerals is None else pd.Series(notation.numbers(known), known.index)
+    if is_numeric_dtype(values) and not np.isfinite(values.astype(float)).all():
+        raise BadTable(f"the target {column.name!r} has infinite values")
+    if task is None:
+        task = "classification" if is_classes(values) else "regression"
+    if task == "classification":
+        labels = tuple(sorted(map(str, texts_of(known).unique())))
+        return Answers(str(column.name), labels), has_target, notes
+    if not (is_numeric_dtype(values) or is_bool_dtype(values)):
+        raise BadTable(
+            f"the target {column.name!r} contains texts: write numbers, or use --task "
+            "classification"
+        )
+    return Answers(str(column.name), (), notation), has_target, notes
+
+
+def require_classes(
+    title: str,
+    answers: Answers,
+    classes: np.ndarray,
+    folds: Literal["given", "single", "stratified"],
+) -> None:
+    """Raise `BadTable` unless the classes can be split as given, row by row, or by their shares."""
+    counts = np.bincount(classes.astype(int))
+    if len(counts) < 2:
+        only = answers.labels[0]
+        raise BadTable(f"all targets ({answers.name}) are {only}: there is nothing to learn")
+    if folds == "given":
+        return
+    few = [label for label, n in zip(answers.labels, counts, strict=True) if n < FEWEST_OF_A_CLASS]
+    if few:
+        raise BadTable(
+            f"these classes of {answers.name!r} have only one row: {quoted(few, 5)}; leave them "
+            "out, or merge them with others"
+        )
+    least = math.ceil(len(counts) / TEST_SHARE)
+    if folds == "stratified" and len(classes) < least:
+        raise BadTable(
+            f"{title} has {len(classes)} rows for {len(counts)} classes of {answers.name!r}: at "
+            f"least {least} are needed, so that a tenth can have one of each; merge rare classes, "
+            "or give a split with --split"
+        )
+
+
+def _numerals(column: pd.Series, commas: Commas) -> Numerals | None:
+    """Return the notation of a target of texts; raises `BadTable` for texts among numbers."""
+    if is_numeric_dtype(column) or is_bool_dtype(column):
+        return None
+    try:
+        numerals = numerals_of(column, commas)
+    except BadTable as error:
+        raise BadTable(str(error).replace("column", "the target", 1)) from error
+    if numerals is not None and not numerals.strangers:
+        return numerals
+    if numerals or column.nunique() > MOST_CATEGORIES or mostly_numbers(column):
+        cause = texts_among(column, "write numbers there, or leave these rows out")
+        if cause:
+            raise BadTable(f"the target {column.name!r} {cause}")
+    return None
+
+
+def _filled(
+    column: pd.Series, numerals: Numerals | None, commas: Commas
+) -> tuple[np.ndarray, list[Note]]:
+    """Return the rows that have a target, with notes on the others and on its notation."""
+    name, notes = str(column.name), []
+    gaps = column.isna()
+    if numerals is not None:
+        gaps = numerals.notation.is_gap(stripped(column))
+        is_decimal = commas != "thousands"
+        note = note_on(numerals, name, is_target=True, is_decimal=is_decimal)
+        notes = [note] if note else []
+    elif not (is_numeric_dtype(column) or is_bool_dtype(column)):
+        gaps = gaps | stripped(column).isin(UNKNOWN_CLASS)
+    if gaps.all():
+        raise BadTable(f"the target {name!r} has no value in any row")
+    return ~gaps.to_numpy(bool), [*notes, *_on_gaps(name, gaps.to_numpy(bool))]
+
+
+def _on_gaps(name: str, gaps: np.ndarray) -> list[Note]:
+    if not gaps.any():
+        return []
+    row, count = int(np.flatnonzero(gaps)[0]) + 1, int(gaps.sum())
+    which = f"row {row}" if count == 1 else f"{count} rows, the first of which is row {row}"
+    rows = "1 row has" if count == 1 else f"{count} of {len(gaps)} rows have"
+    told = f"{rows} no value of {name!r}, left out"
+    cure = "(row 1 is the first below the column names): remove such rows from the file"
+    return [Note(told, f"the target {name!r} has no value in {which} {cure}")]

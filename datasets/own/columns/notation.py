@@ -1,0 +1,77 @@
+"""Numbers as people write them: separators of thousands, decimal commas, currencies, gaps."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+from bnnbench.datasets.reading.columns import numbers_of
+
+GAPS = (
+    *("", "?", "-", "--", "---", ".", "..", "...", "*", "\u2013", "\u2014"),
+    *("na", "n/a", "#n/a", "n.a.", "n.a", "n/k", "nk", "nan", "none", "null", "nil", "(null)"),
+    *("missing", "unknown", "not available", "undefined", "tba", "#value!", "#div/0!", "#ref!"),
+)
+"""Texts that stand for a missing number, in lower case."""
+SPACES = "[ \u00a0\u202f\u2009]"
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How texts are read as numbers."""
+
+    decimal: str = "."
+    thousands: str = ""
+    """A regular expression of the separator of thousands; "" without one."""
+    unit: str = ""
+    """A currency, or the sign of percent, left out before or after the number."""
+    gaps: tuple[str, ...] = ()
+    """Texts that count as missing, besides `GAPS`."""
+
+    def numbers(self, column: pd.Series) -> np.ndarray:
+        """Return a column's numbers, NaN for missing ones; raises `BadTable` for other texts."""
+        if is_numeric_dtype(column) or is_bool_dtype(column):
+            return numbers_of(column)
+        texts = stripped(column)
+        read = texts.mask(self.reads(texts), self.bare(texts))
+        return numbers_of(read.astype(object).mask(self.is_gap(texts), None).rename(column.name))
+
+    def is_gap(self, texts: pd.Series) -> pd.Series:
+        """Return which texts count as missing."""
+        return texts.isna() | texts.str.lower().isin(GAPS) | texts.isin(self.gaps)
+
+    def reads(self, texts: pd.Series) -> pd.Series:
+        """Return which texts are numbers in this notation."""
+        return texts.str.fullmatch(self.pattern).fillna(False).astype(bool)
+
+    @property
+    def pattern(self) -> str:
+        """The regular expression of a number."""
+        point = re.escape(self.decimal)
+        whole = r"\d+"
+        if self.thousands:
+            whole = rf"[1-9]\d{{0,2}}(?:(?:{self.thousands})\d{{3}})+|\d+"
+        number = rf"(?:(?:{whole})(?:{point}\d*)?|{point}\d+)(?:[eE][-+]?\d+)?"
+        if not self.unit:
+            return rf"[-+]?{number}"
+        unit = rf"(?:{re.escape(self.unit)})?{SPACES}*"
+        return rf"{unit}[-+]?{unit}{number}{SPACES}*{unit}"
+
+    def bare(self, texts: pd.Series) -> pd.Series:
+        """Return texts as Python writes numbers."""
+        for pattern, text in (
+            (re.escape(self.unit), ""),
+            (self.thousands, ""),
+            (SPACES if self.unit else "", ""),
+            ("" if self.decimal == "." else re.escape(self.decimal), "."),
+        ):
+            texts = texts.str.replace(pattern, text, regex=True) if pattern else texts
+        return texts
+
+
+def stripped(column: pd.Series) -> pd.Series:
+    """Return a column's texts without blanks around them; the sign minus is a hyphen."""
+    texts = column.astype("string").str.strip()
+    return texts.str.replace("^\u2212", "-", regex=True)

@@ -1,0 +1,163 @@
+"""Which notation of numbers a column of texts is in, if it is in one."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from bnnbench.datasets.own.columns.notation import SPACES, Notation, stripped
+from bnnbench.datasets.own.notes import Note, quoted
+from bnnbench.datasets.reading.columns import MOST_CLASSES, BadTable
+
+CURRENCIES = ("$", "€", "£", "¥", "₹", "₽", "₩", "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR")
+PERCENT = "%"
+MOST_GAPS = 0.5
+"""Maximum share of texts for missing numbers in a column of numbers."""
+MOST_STRANGERS = 0.05
+"""Maximum share of other texts in a column of numbers, which then count as missing."""
+
+PLAIN, THOUSANDS, DECIMALS = Notation(), Notation(".", ","), Notation(",")
+NOTATIONS = (
+    *(PLAIN, THOUSANDS, DECIMALS, Notation(",", r"\.")),
+    *(Notation(point, mark) for point in ".," for mark in (SPACES, "['\u2019]")),
+)
+"""The notations, in the order in which they are tried."""
+
+Commas = Literal["thousands", "decimals", "unknown"]
+"""What a comma before three digits means where a column does not say."""
+
+
+@dataclass(frozen=True)
+class Numerals:
+    """The texts of a column that is in a notation."""
+
+    notation: Notation
+    example: str
+    """A text that is not a number in Python; "" if there is none."""
+    gaps: tuple[str, ...]
+    """Different texts for missing numbers."""
+    strangers: tuple[str, ...]
+    """Different texts that are neither numbers nor known to stand for missing ones."""
+    left_out: int
+    """The number of rows with any of these texts."""
+    rows: int
+    """The number of rows with a text."""
+
+
+def numerals_of(column: pd.Series, commas: Commas = "thousands") -> Numerals | None:
+    """Return the notation of a column of texts; None if most of them are not numbers.
+
+    Raises `BadTable`, without the column's name, if a comma could separate decimals or thousands,
+    and `commas` is unknown.
+    """
+    counts = stripped(column).value_counts().drop("", errors="ignore")
+    texts = pd.Series(counts.index, dtype="string")
+    is_gap = PLAIN.is_gap(texts).to_numpy(bool)
+    values, rows = texts.mask(is_gap).dropna(), counts.to_numpy()
+    if not len(values) or rows[is_gap].sum() > MOST_GAPS * rows.sum():
+        return None
+    best, misread = _best(values, rows[~is_gap], _unit(values), commas)
+    strange = int(rows[~is_gap][misread].sum())
+    if strange > MOST_STRANGERS * rows.sum() or (strange and len(values) <= MOST_CLASSES):
+        return None
+    strangers = tuple(values[misread])
+    odd = [*values[~misread & ~PLAIN.reads(values).to_numpy(bool)]]
+    left_out, together = int(rows[is_gap].sum()) + strange, int(rows.sum())
+    gaps, notation = tuple(texts[is_gap]), replace(best, gaps=strangers)
+    return Numerals(notation, odd[0] if odd else "", gaps, strangers, left_out, together)
+
+
+def _best(
+    values: pd.Series, rows: np.ndarray, unit: str, commas: Commas
+) -> tuple[Notation, np.ndarray]:
+    """Return the notation in which most rows are numbers, and the values that are none in it."""
+    notations = [replace(notation, unit=unit) for notation in NOTATIONS]
+    misread = {n: ~n.reads(values).to_numpy(bool) for n in notations}
+    strange = {notation: rows[missed].sum() for notation, missed in misread.items()}
+    best = min(notations, key=lambda notation: strange[notation])
+    thousands, decimals = replace(THOUSANDS, unit=unit), replace(DECIMALS, unit=unit)
+    if best == thousands and strange[decimals] == strange[best]:
+        best = decimals if _are_decimals(commas, values) else thousands
+    return best, misread[best]
+
+
+def commas_in(columns: Sequence[pd.Series], otherwise: Commas) -> Commas:
+    """Return what commas before three digits mean, if any column shows it by other numbers."""
+    if otherwise != "unknown":
+        return otherwise
+    for column in columns:
+        commas: dict[Commas, Numerals | None] = {
+            meaning: numerals_of(column, meaning) for meaning in ("thousands", "decimals")
+        }
+        first, second = commas.values()
+        if first is not None and first == second and "," in first.example:
+            return "decimals" if first.notation.decimal == "," else "thousands"
+    return otherwise
+
+
+def note_on(numerals: Numerals, name: str, *, is_target: bool, is_decimal: bool) -> Note | None:
+    """Return a note on a column of texts that are numbers.
+
+    None if all that a reader could wonder about is decimal commas where `is_decimal` expects them.
+    """
+    plain = replace(numerals.notation, gaps=())
+    marks = (*numerals.gaps, *numerals.strangers)
+    if plain == DECIMALS and is_decimal and not marks:
+        return None
+    told = [] if plain == PLAIN else [_of_notation(plain, numerals.example)]
+    if marks:
+        where = f"in {numerals.left_out} of {numerals.rows} rows"
+        told.append(f"{quoted(marks)} {where} counts as missing")
+    subject = f"the target {name!r}" if is_target else f"column {name!r}"
+    done = "; ".join(told) or "numbers that are stored as texts"
+    return Note(f"{name}: {done}", f"{subject} {_refused(numerals, is_target)}")
+
+
+def _of_notation(notation: Notation, example: str) -> str:
+    points = "a decimal comma" * (notation.decimal == ",")
+    thousands = "a separator of thousands" * bool(notation.thousands)
+    unit = f"the unit {notation.unit}" * bool(notation.unit)
+    parts = " and ".join(filter(None, (points, thousands, unit)))
+    return f"numbers with {parts}, such as {example!r}"
+
+
+def _refused(numerals: Numerals, is_target: bool) -> str:
+    notation, example = numerals.notation, numerals.example
+    if marks := (*numerals.gaps, *numerals.strangers):
+        shown = ", ".join(map(repr, marks[:3]))
+        where = f"in {numerals.left_out} of {numerals.rows} rows"
+        cure = "write numbers or nothing there"
+        cure = "write numbers there, or leave these rows out" if is_target else cure
+        return f"has numbers but for {shown} {where}: {cure}"
+    if notation == PLAIN:
+        return "has numbers that are stored as texts: store them as numbers"
+    if notation == DECIMALS:
+        return f"has numbers with a decimal comma, such as {example!r}: write points"
+    if notation == THOUSANDS:
+        return (
+            f"has ambiguous commas, such as in {example!r} (decimals or thousands): write decimal "
+            "points, and no separator for thousands"
+        )
+    return f"has {_of_notation(notation, example)}: write plain numbers"
+
+
+def _unit(values: pd.Series) -> str:
+    """Return the currency of some values, or the sign of percent of all; "" without either."""
+    units = [unit for unit in CURRENCIES if values.str.contains(re.escape(unit)).any()]
+    if len(units) == 1:
+        return units[0]
+    return PERCENT if values.str.contains(PERCENT).all() else ""
+
+
+def _are_decimals(commas: Commas, values: pd.Series) -> bool:
+    """Return whether a comma before three digits separates decimals."""
+    if commas == "unknown":
+        example = next(text for text in values if "," in text)
+        raise BadTable(
+            f"has ambiguous commas, such as in {example!r} (decimals or thousands): write decimal "
+            "points, and no separator for thousands"
+        )
+    return commas == "decimals"

@@ -1,0 +1,1 @@
+"""Readers of the user's files, one for each kind of file."""
