@@ -21,6 +21,8 @@ def copies_in(
         return None
     columns = [texts_of(column_of(table, column.name)) for column in preparation.columns]
     kinds = [column.nunique() for column in columns] + [len(np.unique(targets))]
-    if np.sum(np.log(kinds)) < np.log(len(rows) ** 2 / 2):
+    numbers = np.asarray(rows.groupby(list(rows.columns), sort=False).ngroup())
+    is_continuous = 2 * max(kinds) > numbers.max()
+    if not is_continuous and np.sum(np.log(kinds)) < np.log(len(rows) ** 2 / 2):
         return None
-    return np.asarray(rows.groupby(list(rows.columns), sort=False).ngroup())
+    return numbers

@@ -49,6 +49,11 @@ class Rows(NamedTuple):
         """Return the rows at these places."""
         return Rows(self.inputs[places], self.targets[places])
 
+    @property
+    def of_first_target(self) -> "Rows":
+        """The rows with only the first target of each."""
+        return Rows(self.inputs, self.targets[:, 0])
+
 
 @dataclass(frozen=True)
 class TrainedOn:
@@ -109,10 +114,8 @@ class TrainedOn:
             None if self.classes else Target(self.target_column or TARGETS, "", 0.0, 1.0),
             calibration=split(calibration),
         )
-        first = [
-            Rows(r.inputs, r.targets if self.classes else r.targets[:, 0]) for r in (train, test)
-        ]
-        facts = dict(facts_of(dataset, *first, self.licence))
+        seen, unseen = (rows if self.classes else rows.of_first_target for rows in (train, test))
+        facts = dict(facts_of(dataset, seen, unseen, self.licence))
         facts.pop("sha256")  # of other rows than the calibration rows
         return replace(dataset, facts=facts | {"calibration_rows": len(calibration.targets)})
 

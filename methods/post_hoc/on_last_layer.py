@@ -1,18 +1,19 @@
 """Any method on the last layer of a trained network, whose other layers are fixed features.
 
-The features are standardised by the training rows, and the method sees a network of one linear
-layer that starts at the trained one. Its cost does not depend on the layers before.
+The features, and a regression's targets, are standardised by the training rows, and the method sees
+a network of one linear layer that starts at the trained one. Its cost does not depend on the layers
+before.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bnnbench.datasets.base import Split
+from bnnbench.datasets.base import Gaussian, Split
 from bnnbench.methods.base import InferenceDiverged, Method, Posterior, PriorUse, Problem, prior_use
 from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.batched import Batched
@@ -22,7 +23,8 @@ from bnnbench.methods.laplace.layer_recorder import LayerRecorder
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.methods.networks.start import Start
 from bnnbench.methods.networks.torch_network import TorchNetwork
-from bnnbench.methods.predictions.base import Predictive
+from bnnbench.methods.predictions.base import Predictive, require
+from bnnbench.methods.predictions.predictive import RealPredictive
 from bnnbench.methods.tuning.fits import fit_all
 from bnnbench.methods.tuning.space import Space, compose, space_of
 
@@ -39,6 +41,9 @@ class LastFeatures:
     start: Start
     mean: Float[Tensor, " features"]
     std: Float[Tensor, " features"]
+    target_mean: float = 0.0
+    target_std: float = 1.0
+    """Unit of a regression's targets, as the method sees them."""
 
     @classmethod
     def of(cls, problem: Problem) -> "LastFeatures":
@@ -47,10 +52,8 @@ class LastFeatures:
         Raises `Unsupported` without one, and for a network that does not end in a linear layer, and
         `InferenceDiverged` if features are not finite.
         """
-        network, start = (
-            TorchNetwork(problem.architecture, problem.input_shape),
-            start_of_problem(problem),
-        )
+        network = TorchNetwork(problem.architecture, problem.input_shape)
+        start = start_of_problem(problem)
         require_weights_of(start, network)
         inputs = problem.train.inputs
         start = replace(start, weights=start.weights.to(inputs), buffers=start.buffers.to(inputs))
@@ -60,7 +63,7 @@ class LastFeatures:
         std = rows.std(0, correction=0)
         std = torch.where(std > NEGLIGIBLE * std.max(), std, 1.0)
         mean = rows.mean(0) if _layer(network).bias else torch.zeros_like(std)
-        return cls(network, start, mean, std)
+        return cls(network, start, mean, std, *_target_units(problem, _layer(network).bias))
 
     def __call__(
         self, inputs: Float[Tensor, "points *features"]
@@ -81,13 +84,24 @@ class LastFeatures:
         vector = self.start.weights[block.start : block.stop]
         matrix, bias = vector.split([block.units * len(self.std), self.layer.bias * block.units])
         matrix = matrix.view(block.units, -1)
-        bias = bias + (matrix @ self.mean)[: len(bias)]
-        weights = torch.cat([(matrix * self.std).flatten(), bias])
-        return Start(weights, weights[:0], self.start.noise_variance)
+        bias = bias + (matrix @ self.mean)[: len(bias)] - self.target_mean
+        weights = torch.cat([(matrix * self.std).flatten(), bias]) / self.target_std
+        noise = self.start.noise_variance
+        return Start(weights, weights[:0], noise and noise / self.target_std**2)
 
     def of_split(self, split: Split) -> Split:
-        """Return the rows with features as inputs."""
-        return Split(self(split.inputs), split.targets)
+        """Return the rows with features as inputs, and targets in their unit."""
+        targets = split.targets
+        if targets.is_floating_point():
+            targets = (targets - self.target_mean) / self.target_std
+        return Split(self(split.inputs), targets)
+
+    def in_original_units(self, prediction: Predictive) -> Predictive:
+        """Return a prediction of the last layer in the units of the problem."""
+        if (self.target_mean, self.target_std) == (0.0, 1.0):
+            return prediction
+        require(prediction, "rescaled")
+        return cast(RealPredictive, prediction).rescaled(self.target_mean, self.target_std)
 
 
 @torch.no_grad()
@@ -102,6 +116,18 @@ def inputs_of_last_layer(
         for points in inputs.split(POINTS_AT_ONCE)
     ]
     return torch.cat(rows)
+
+
+def _target_units(problem: Problem, shifts: bool) -> tuple[float, float]:
+    """Return mean and standard deviation of a regression's targets; 0 and 1 for classes.
+
+    The mean is 0 if the layer has no bias that could take it.
+    """
+    if problem.likelihood != Gaussian(None):
+        return 0.0, 1.0
+    targets = problem.train.targets.double()
+    std = float(targets.std(correction=0))
+    return float(targets.mean()) * shifts, std if std > 0 else 1.0
 
 
 def _layer(network: TorchNetwork) -> Linear:
@@ -126,7 +152,8 @@ class LastLayerPosterior:
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> Predictive:
         """Return the predictive distribution of each point."""
-        return self.of_layer.predict(self.features(inputs), rng)
+        prediction = self.of_layer.predict(self.features(inputs), rng)
+        return self.features.in_original_units(prediction)
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ def _parts(dates: pd.DatetimeIndex, parts: tuple[str, ...]) -> Float[np.ndarray,
     by_part = {
         "days": (dates - pd.Timestamp(0)) / DAY,
         "month": dates.month,
-        "weekday": dates.weekday,
+        "weekday": dates.day_of_week,
         "hour": (dates - dates.normalize()) / np.timedelta64(1, "h"),
     }
     values = np.column_stack([np.asarray(by_part[part], np.float64) for part in parts])
