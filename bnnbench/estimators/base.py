@@ -17,7 +17,7 @@ from bnnbench.datasets.base import Likelihood, Split
 from bnnbench.datasets.reading.tables import column_scaling
 from bnnbench.engine.declare.streams import stream
 from bnnbench.estimators.choice import method_of, tuned
-from bnnbench.estimators.inputs import inputs_of, inputs_of_training
+from bnnbench.estimators.inputs import inputs_of
 from bnnbench.methods.base import Method, Problem
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.predictions.base import CannotAnswer, Predictive
@@ -108,9 +108,6 @@ class BnnEstimator(BaseEstimator):
 
     def _stream(self, use: str) -> torch.Generator:
         return stream(use, self.seed_, device=self.device)
-
-    # The arguments of fit and predict, in one place for both kinds.
-    _inputs_of_training = inputs_of_training
 
 
 def _widths(hidden: int | Sequence[int]) -> list[int]:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical
 from bnnbench.estimators.base import BnnEstimator, answered, as_array
+from bnnbench.estimators.inputs import inputs_of_training
 from bnnbench.methods.predictions.base import HasProbabilities, require
 from bnnbench.methods.predictions.sampling import sampled
 
@@ -29,7 +30,7 @@ class BnnClassifier(ClassifierMixin, BnnEstimator):
         Raises ValueError for unusable rows, settings or problems (`Unsupported`), and
         `InferenceDiverged`.
         """
-        X, y = self._inputs_of_training(X, y)
+        X, y = inputs_of_training(self, X, y)
         check_classification_targets(y)
         self.classes_, numbers = np.unique(column_or_1d(y, warn=True), return_inverse=True)
         if len(self.classes_) < 2:

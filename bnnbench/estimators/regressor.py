@@ -14,6 +14,7 @@ from torch import Tensor
 from bnnbench.datasets.base import Gaussian
 from bnnbench.datasets.reading.scales import is_constant
 from bnnbench.estimators.base import BnnEstimator, answered, as_array
+from bnnbench.estimators.inputs import inputs_of_training
 from bnnbench.methods.predictions import inversion
 from bnnbench.methods.predictions.base import Predictive, require
 from bnnbench.methods.predictions.sampling import sampled
@@ -38,7 +39,7 @@ class BnnRegressor(RegressorMixin, BnnEstimator):
         Raises ValueError for unusable rows, settings or problems (`Unsupported`), and
         `InferenceDiverged`.
         """
-        X, y = self._inputs_of_training(X, y, y_numeric=True, multi_output=True)
+        X, y = inputs_of_training(self, X, y, y_numeric=True, multi_output=True)
         if y.ndim == 1 or y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         targets = np.asarray(y, np.float64).reshape(len(y), -1)

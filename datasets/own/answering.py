@@ -70,9 +70,10 @@ def require_classes(
         return
     few = [label for label, n in zip(answers.labels, counts, strict=True) if n < FEWEST_OF_A_CLASS]
     if few:
+        numbers = ", or use --task regression" if all(map(_is_whole, answers.labels)) else ""
         raise BadTable(
             f"these classes of {answers.name!r} have only one row: {quoted(few, 5)}; leave them "
-            "out, or merge them with others"
+            f"out, or merge them with others{numbers}"
         )
     least = math.ceil(len(counts) / TEST_SHARE)
     if folds == "stratified" and len(classes) < least:
@@ -81,6 +82,10 @@ def require_classes(
             f"least {least} are needed, so that a tenth can have one of each; merge rare classes, "
             "or give a split with --split"
         )
+
+
+def _is_whole(label: str) -> bool:
+    return label.removeprefix("-").isdecimal()
 
 
 def task_of(column: pd.Series, commas: Commas) -> Task:

@@ -25,7 +25,7 @@ PARTS: Mapping[str, str] = {
     "guarded_posterior": f"{HERE}.post_hoc.guarded:GuardedPosterior",
     "rescaled_posterior": f"{HERE}.post_hoc.rescaled:RescaledPosterior",
     "last_layer_posterior": f"{HERE}.post_hoc.on_last_layer:LastLayerPosterior",
-    "last_features": f"{HERE}.post_hoc.on_last_layer:LastFeatures",
+    "last_features": f"{HERE}.post_hoc.last_features:LastFeatures",
     "ensemble_posterior": f"{HERE}.ensemble:EnsemblePosterior",
     "mc_dropout_posterior": f"{HERE}.mc_dropout:McDropoutPosterior",
     "sampled_posterior": f"{HERE}.function_space.base:SampledPosterior",

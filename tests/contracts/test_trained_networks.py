@@ -12,6 +12,8 @@ import pytest
 from bnnbench.engine.store.store import Store
 from tests.warm import python
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 TEXT = (ROOT / "docs" / "trained_networks.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)

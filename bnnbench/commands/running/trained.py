@@ -101,22 +101,26 @@ def _checked(source: TrainedOn, width: int, needed: int, outputs: str) -> Traine
     return source
 
 
-def left_out(suites: Mapping[str, Suite], network: Trained) -> dict[str, Suite]:
-    """Return the profiles without treatments that the network does not allow, and say which."""
-    reasons = {
-        label: reason
-        for suite in suites.values()
-        for label, method in suite.methods.items()
-        if (reason := _refusal(method, network))
-    }
-    for label, reason in reasons.items():
-        print(f"left out: {label}: {reason}", flush=True)
+def applicable(suites: Mapping[str, Suite], network: Trained) -> dict[str, Suite]:
+    """Return the profiles without the treatments that the network does not allow."""
     return {
-        profile: replace(
-            suite, methods={n: m for n, m in suite.methods.items() if n not in reasons}
-        )
+        profile: replace(suite, methods=_allowed(suite, network))
         for profile, suite in suites.items()
     }
+
+
+def refusals(suite: Suite, network: Trained) -> dict[str, list[str]]:
+    """Return reason → labels of the treatments that the network does not allow."""
+    labels: dict[str, list[str]] = {}
+    for label, method in suite.methods.items():
+        if reason := _refusal(method, network):
+            labels.setdefault(reason, []).append(label)
+    return labels
+
+
+def _allowed(suite: Suite, network: Trained) -> dict[str, Method]:
+    methods = suite.methods.items()
+    return {label: method for label, method in methods if not _refusal(method, network)}
 
 
 def _refusal(method: Method, network: Trained) -> str:

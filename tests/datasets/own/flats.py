@@ -244,6 +244,29 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
         flats().replace("\n", ",\n"),
         Reading(PLAIN, ("left out, since it has no value in any row",), only=tuple(PLAIN)),
     ),
+    "a separator at the end of all lines but the names": (
+        flats().replace("\n", ",\n").replace(",\n", "\n", 1),
+        Reading(PLAIN, ("left out, since it has no value in any row",), only=tuple(PLAIN)),
+    ),
+    "names of rows without a name, as R writes them": (
+        "size price\n" + "".join(f"flat{k} {SIZES[k]} {PRICES[k]}\n" for k in PLACES),
+        Reading(
+            {"size": SIZES},
+            ("Unnamed: 0: left out, since it has a different text in every row",),
+            only=("size",),
+            targets=PRICES,
+        ),
+    ),
+    "counts in the first line, as scikit-learn has them": (
+        "24,4,flats\n"
+        + "".join(f"{SIZES[k]},{k % 5},{k % 7},{k % 3},{PRICES[k]}\n" for k in PLACES),
+        Reading(
+            {"x1": SIZES, "x3": [k % 7 for k in PLACES]},
+            ("a line above the names of the columns, left out", "called x1 to x5"),
+            only=("x1", "x2", "x3", "x4"),
+            target="x5",
+        ),
+    ),
     # targets
     "gaps in the target": (
         lines_of({"size": SIZES, "price": with_gaps(PRICES, "")}),
