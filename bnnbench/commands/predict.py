@@ -39,7 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> Parser:
     parser = Parser("bnnbench predict", description=__doc__)
     parser.add_argument("model", help="folder of a saved model, such as results/own/NAME/model")
-    parser.add_argument("rows", help="file with the columns of the table, as compare reads it")
+    parser.add_argument(
+        "rows", help="file with the columns of the table: csv, Excel, parquet or npz"
+    )
     parser.add_argument(
         "--out", type=Path, metavar="FILE.csv", help="file to write; default: the terminal"
     )

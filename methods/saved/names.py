@@ -16,7 +16,7 @@ PARTS: Mapping[str, str] = {
     "numbers_column": "bnnbench.datasets.own.columns.kinds:Numbers",
     "categories_column": "bnnbench.datasets.own.columns.kinds:Categories",
     "dates_column": "bnnbench.datasets.own.columns.dates:Dates",
-    "notation": "bnnbench.datasets.own.columns.notation:Notation",
+    "number_notation": "bnnbench.datasets.own.columns.notation:Notation",
     "table_model": f"{HERE}.saved.table_model:TableModel",
     "marginal_posterior": f"{HERE}.marginal:MarginalPosterior",
     "network_posterior": f"{HERE}.fitting.network_posterior:NetworkPosterior",

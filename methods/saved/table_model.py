@@ -56,7 +56,7 @@ class TableModel:
         given = inputs if len(inputs) else inputs.new_zeros(1, inputs.shape[1])
         parts = [self._columns(part, levels, seed) for part in given.split(ROWS_AT_ONCE)]
         frame = pd.concat([pd.DataFrame(dict(part)) for part in parts], ignore_index=True)
-        return frame[: len(inputs)].set_axis(table.index)
+        return frame.iloc[: len(inputs)].set_axis(table.index)
 
     def predictive(self, table: pd.DataFrame, *, seed: int = 0) -> Any:
         """Return the predictive distribution of all rows, on the target's own scale."""

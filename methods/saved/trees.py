@@ -28,5 +28,5 @@ def _inner_nodes(estimator: Any) -> Iterator[tuple[np.ndarray, np.ndarray, np.nd
     for stage in getattr(estimator, "_predictors", ()):
         for predictor in stage:
             nodes, is_leaf = predictor.nodes, predictor.nodes["is_leaf"].astype(bool)
-            sides = (np.where(is_leaf, -1, nodes[s].astype(np.int64)) for s in ("left", "right"))
-            yield *sides, nodes["feature_idx"]
+            left, right = (np.where(is_leaf, -1, nodes[side]) for side in ("left", "right"))
+            yield left, right, nodes["feature_idx"]
