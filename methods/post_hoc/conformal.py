@@ -126,7 +126,7 @@ class Conformal(Batched):
     def _threshold(
         self, problem: Problem, case: HeldOut, posterior: Posterior
     ) -> Float64[Tensor, " outputs"]:
-        draws = stream("conformal", checksum(problem.train))
+        draws = stream("conformal", checksum(problem.train), device=case.inputs.device)
         prediction = predicted(posterior, case, case.block.inputs, draws)
         targets = case.block.targets
         if isinstance(problem.likelihood, Categorical):

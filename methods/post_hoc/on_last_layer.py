@@ -70,12 +70,12 @@ class OnLastLayer(Batched):
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem; raises `Unsupported` without a trained network."""
-        features = [_features(problem) for problem in problems]
-        sound = [n for n, one in enumerate(features) if isinstance(one, LastFeatures)]
-        inner = [_of_layer(features[n], problems[n]) for n in sound]
+        tried = [_features(problem) for problem in problems]
+        sound = {n: one for n, one in enumerate(tried) if isinstance(one, LastFeatures)}
+        inner = [_of_layer(one, problems[n]) for n, one in sound.items()]
         fitted = fit_all([self.method] * len(inner), inner, [rngs[n] for n in sound]).results
         outcomes = dict(zip(sound, fitted, strict=True))
-        return [_posterior(one, outcomes.get(n)) for n, one in enumerate(features)]
+        return [_posterior(one, outcomes.get(n)) for n, one in enumerate(tried)]
 
 
 def _features(problem: Problem) -> LastFeatures | InferenceDiverged:
@@ -96,9 +96,8 @@ def _posterior(
     return LastLayerPosterior(features, of_layer)
 
 
-def _of_layer(features: LastFeatures | InferenceDiverged, problem: Problem) -> Problem:
+def _of_layer(features: LastFeatures, problem: Problem) -> Problem:
     """Return the problem of the last layer."""
-    assert isinstance(features, LastFeatures)
     return Problem(
         features.of_split(problem.train),
         problem.likelihood,

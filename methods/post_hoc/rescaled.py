@@ -109,7 +109,7 @@ def _rescaled(
         return InferenceDiverged(f"without a fifth of the rows: {partial}")
     if isinstance(whole, InferenceDiverged):
         return whole
-    draws = stream("factor", checksum(problem.train))
+    draws = stream("factor", checksum(problem.train), device=case.inputs.device)
     prediction = gaussian(case.in_original_units(partial.predict(case.inputs, draws)))
     squares = (case.block.targets - prediction.means[0]).square() / prediction.variances[0]
     return RescaledPosterior(whole, best_factor(squares))
