@@ -28,6 +28,7 @@ from bnnbench.methods.trajectory.sgld import Sgld
 from bnnbench.methods.trajectory.swa import Swa
 from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.methods.tuning.method import Tuned
+from bnnbench.methods.tuning.space import space_of
 
 GIVEN = "Given network"
 EVIDENCE = " (evidence)"
@@ -103,6 +104,6 @@ def _chosen(method: Method) -> Guarded:
 
     All have one number of trials, and further training has one length.
     """
-    lengths = (EPOCHS,) if method.space.length else ()
-    noise = "held_out" if method.space.learned_noise else "own"
+    lengths = (EPOCHS,) if space_of(method).length else ()
+    noise = "held_out" if space_of(method).learned_noise else "own"
     return Guarded(Tuned(method, TRIALS, lengths=lengths, noise=noise, halving=True))

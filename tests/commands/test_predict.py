@@ -100,6 +100,24 @@ def test_missing_columns_are_named(folder, new_rows, capsys):
     assert "'bmi', 'ward'" in capsys.readouterr().err
 
 
+def test_a_file_of_rows_is_read_like_the_file_of_the_table(tmp_path):
+    rng, rows = np.random.default_rng(0), 40
+    dates = pd.date_range("2024-01-05", periods=rows, freq="9D").strftime("%d.%m.%Y")
+    area = np.array(["01069", "80331"])[np.arange(rows) % 2]
+    size = rng.integers(40, 90, rows)
+    price = 3.0 * size + 50 * (area == "80331")
+    sizes = [f"{one},5" for one in size]  # decimal commas
+    table = pd.DataFrame({"since": dates, "area": area, "size": sizes, "price": price})
+    table.to_csv(tmp_path / "flats.csv", index=False, sep=";")
+    source = own_table(str(tmp_path / "flats.csv"), "price")
+    bnnbench.save(fitted(source, "Ridge", SklearnRidge(), mlp([5], 1)), tmp_path / "model")
+    model = bnnbench.load(tmp_path / "model")
+    table[["size", "area", "since"]].head(1).to_csv(tmp_path / "one.csv", index=False, sep=";")
+    found = model.predict(model.read(str(tmp_path / "one.csv")))
+    np.testing.assert_allclose(found["mean"], price[:1], rtol=0.02)
+    assert bnnbench.load(tmp_path / "model").preparation == source.preparation()
+
+
 def test_classes_have_names_and_probabilities(tmp_path):
     table = load_wine(as_frame=True).frame
     table["target"] = np.array(["red", "pink", "white"])[table["target"]]

@@ -95,6 +95,6 @@ def _usage(label: str, folder: Path, networks: Sequence[str]) -> Iterator[str]:
     yield f"{label} is saved in {folder}. To predict the rows of a file with the same columns:"
     yield f"    bnnbench predict {place} rows.csv --out predicted.csv"
     yield "or in Python:"
-    yield "    import bnnbench, pandas"
+    yield "    import bnnbench"
     yield f"    model = bnnbench.load({str(folder)!r}{given})"
-    yield '    print(model.predict(pandas.read_csv("rows.csv")))'
+    yield '    print(model.predict(model.read("rows.csv")))'

@@ -238,3 +238,10 @@ def test_arrays_are_read_by_numpy_alone(tmp_path):
     bnnbench.save(posterior(), tmp_path / "one")
     weights = np.load(Path(tmp_path, "one", ARRAYS))["at_mean.weights"]
     assert np.array_equal(weights, posterior().at_mean.weights.numpy())
+
+
+def test_a_file_of_the_first_format_loads():
+    saved = bnnbench.load(Path(__file__).parent / "format_1")
+    prediction = saved.predict(torch.tensor([[1.0, 3.0], [0.0, 0.0]]), stream(0))
+    assert prediction.mean[:, 0].tolist() == [2.0 * 1 - 3 + 0.5, 0.5]
+    assert prediction.variance[:, 0].tolist() == [0.25, 0.25]
