@@ -26,6 +26,8 @@ from bnnbench.datasets.reading.columns import BadTable, column_of
 from bnnbench.datasets.reading.third_party_text import shortened
 
 FEWEST_ROWS = 10
+MOST_LINES, LONGEST_LINE = 60, 400
+"""Maximum number of lines about a table, and of characters in one."""
 PART_OF_TARGETS = re.compile(rf"{TARGETS}_\d+")
 
 
@@ -160,7 +162,10 @@ class OwnTable:
 
     @cached(2)
     def _lines(self) -> tuple[str, ...]:
-        return (*self._contents().lines, *self._splits().lines)
+        lines = [shortened(line, LONGEST_LINE) for line in self._contents().lines]
+        lines = [*self._splits().lines, *lines]
+        more = [f"and {len(lines) - MOST_LINES} more such lines"] if len(lines) > MOST_LINES else []
+        return (*lines[:MOST_LINES], *more)
 
     def _splits(self) -> Splits:
         contents = self._contents()

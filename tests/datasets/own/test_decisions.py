@@ -135,3 +135,12 @@ def test_marks_beside_declared_classes_are_no_class(tmp_path):
     for task in (None, "classification"):
         source = own_table(saved(tmp_path, frame), "y", task)
         assert (source.labels, len(source.rows())) == (("0", "1"), 20)
+
+
+def test_lines_are_short_and_not_many(tmp_path):
+    columns = {f"{'long ' * 200}{k}": ["?", *range(29)] for k in range(70)}
+    frame = pd.DataFrame(columns).assign(y=np.random.default_rng(0).random(30))
+    lines = own_table(saved(tmp_path, frame), "y").lines
+    assert len(lines) == 61
+    assert lines[-1].startswith("and ")
+    assert max(map(len, lines)) < 500
