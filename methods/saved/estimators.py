@@ -19,7 +19,7 @@ from bnnbench.methods.saved.errors import NotLoaded, NotSaved
 from bnnbench.methods.saved.trees import require_trees
 
 GP, BOOSTING = "sklearn.gaussian_process", "sklearn.ensemble._hist_gradient_boosting"
-CURE = "pip install 'bnnbench[skops]'"
+CURE = "pip install skops"
 SCHEMA = "schema.json"
 LONGEST_SCHEMA = 2**28
 TYPES: Mapping[str, tuple[str, ...]] = {
