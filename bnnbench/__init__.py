@@ -21,6 +21,10 @@ A posterior becomes a folder that any process can load:
 The runs of a suite are a function call, in a script or a notebook:
 
     bnnbench.run("uci", methods=["adamw", "ivon"], datasets=["boston"], folds=5)
+
+Every method is an estimator of scikit-learn:
+
+    bnnbench.BnnRegressor("ivon", epochs=50).fit(X, y).predict(X, return_std=True)
 """
 
 import importlib
@@ -31,10 +35,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bnnbench.commands.running.function import run
     from bnnbench.engine.external.scoring import score
+    from bnnbench.estimators.classifier import BnnClassifier
+    from bnnbench.estimators.regressor import BnnRegressor
     from bnnbench.methods.saved.files import load, save
     from bnnbench.reports.read.frames import costs, results
 
-__all__ = ["costs", "load", "results", "run", "save", "score"]
+__all__ = ["BnnClassifier", "BnnRegressor", "costs", "load", "results", "run", "save", "score"]
 
 _HERE = Path(__file__).resolve().parent
 
@@ -42,6 +48,8 @@ if not (_HERE / "methods").is_dir():
     __path__.append(str(_HERE.parent))
 
 _FUNCTIONS: Mapping[str, str] = {
+    "BnnClassifier": "bnnbench.estimators.classifier",
+    "BnnRegressor": "bnnbench.estimators.regressor",
     "costs": "bnnbench.reports.read.frames",
     "load": "bnnbench.methods.saved.files",
     "results": "bnnbench.reports.read.frames",

@@ -36,9 +36,20 @@ class Given(Batched):
     prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space()
 
-    epochs: ClassVar[int] = 0
-    batch_size: ClassVar[int] = 128
-    schedule: ClassVar[Schedule] = "constant"
+    @property
+    def epochs(self) -> int:
+        """No epochs, for methods around a descent."""
+        return 0
+
+    @property
+    def batch_size(self) -> int:
+        """Rows of a batch, of which there is none."""
+        return 128
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule of no epochs."""
+        return "constant"
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
@@ -53,7 +64,7 @@ class Given(Batched):
 
 
 def _point(problem: Problem) -> NetworkPosterior:
-    require_output_per_target(problem, variances=True)
+    require_output_per_target(problem, continues=True)
     network = TorchNetwork(problem.architecture, problem.input_shape)
     start = start_of_problem(problem)
     require_weights_of(start, network)

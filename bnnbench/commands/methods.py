@@ -101,7 +101,8 @@ def _print_class(console: Console, name: str, kind: type) -> None:
 def _takes(name: str) -> str:
     if name not in METHODS:
         return f"unknown; `bnnbench check {name}` finds out"
-    return "; ".join(PROBLEMS[kind] for kind in card_of(name).problems)
+    kinds = "; ".join(PROBLEMS[kind] for kind in card_of(name).problems)
+    return kinds + "; all with a trained network" * card_of(name).trained
 
 
 def settings_of(kind: type) -> Iterator[tuple[str, str, str, str]]:

@@ -23,13 +23,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, and return the exit code."""
     # Unknown options are passed to the suite's parser, which names the nearest known one.
     options, rest = _parser().parse_known_args(arguments)
-    parse("posthoc", Entry("", PROFILES), rest)  # refuses a mistake before a file is read
+    of_suite = parse("posthoc", Entry("", PROFILES), rest)  # before a file is read
     # imported here because --help needs none of them
     from bnnbench.datasets.reading.columns import BadTable
     from bnnbench.datasets.reading.third_party_text import legible
 
     try:
-        suites = _suites(options)
+        suites = _suites(options, of_suite.profile)
     except (BadTable, UsageError) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return 2
@@ -38,9 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return command(suites, rest)
 
 
-def _suites(options: argparse.Namespace) -> "dict[str, Suite]":
-    """Return the profiles; prints which treatments cannot be applied."""
-    from bnnbench.commands.running.trained import Trained, left_out, trained
+def _suites(options: argparse.Namespace, profile: str) -> "dict[str, Suite]":
+    """Return the profiles; prints which treatments of the requested one cannot be applied."""
+    from bnnbench.commands.running.trained import Trained, applicable, refusals, trained
     from bnnbench.datasets.conditions.other_rows import OtherRows
     from bnnbench.datasets.own.trained import trained_on
     from bnnbench.suites.posthoc import suites_of
@@ -57,7 +57,9 @@ def _suites(options: argparse.Namespace) -> "dict[str, Suite]":
     network: Trained = trained(options.network, options.weights, options.outputs, source)
     other_rows = tuple(OtherRows.of(path, options.target) for path in options.ood)
     suites = suites_of(network.source, network.architecture, network.files, other_rows)
-    return left_out(suites, network)
+    for reason, labels in refusals(suites[profile], network).items():
+        print(f"left out: {'; '.join(labels)}: {reason}", flush=True)
+    return applicable(suites, network)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -39,7 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> Parser:
     parser = Parser("bnnbench predict", description=__doc__)
     parser.add_argument("model", help="folder of a saved model, such as results/own/NAME/model")
-    parser.add_argument("rows", help="csv, parquet or npz file with the columns of the table")
+    parser.add_argument(
+        "rows", help="file with the columns of the table: csv, Excel, parquet or npz"
+    )
     parser.add_argument(
         "--out", type=Path, metavar="FILE.csv", help="file to write; default: the terminal"
     )
@@ -61,7 +63,6 @@ def _parser() -> Parser:
 
 
 def _predicted(options: argparse.Namespace) -> "pd.DataFrame":
-    from bnnbench.datasets.own.reading import read
     from bnnbench.methods import own_files
     from bnnbench.methods.saved.errors import NotLoaded
     from bnnbench.methods.saved.files import load
@@ -75,7 +76,7 @@ def _predicted(options: argparse.Namespace) -> "pd.DataFrame":
             f"{options.model} is a {type(model).__name__} without the columns of a table: load it "
             "in Python, by bnnbench.load"
         )
-    return model.predict(read(options.rows), options.levels, seed=options.seed)
+    return model.predict(model.read(options.rows), options.levels, seed=options.seed)
 
 
 def _write(frame: "pd.DataFrame", out: Path | None) -> None:

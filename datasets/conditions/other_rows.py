@@ -12,7 +12,7 @@ from bnnbench.datasets.conditions.base import WithoutSources
 from bnnbench.datasets.conditions.out_of_distribution import shuffled
 from bnnbench.datasets.conditions.traits import Traits
 from bnnbench.datasets.own.reading import digest
-from bnnbench.datasets.own.trained import read_rows
+from bnnbench.datasets.own.trained_rows import read_rows
 from bnnbench.datasets.reading.cache import cached_per_dataset
 from bnnbench.datasets.reading.columns import BadTable
 

@@ -35,7 +35,7 @@ def answers_of(
     Raises `BadTable` for infinite numbers, and for texts among numbers unless `task` says that
     they are classes.
     """
-    numerals = None if task == "classification" else _numerals(column, commas)
+    numerals = _numerals(column, task, commas)
     notation = numerals.notation if numerals else Notation()
     has_target, notes = _filled(column, numerals, commas)
     known = column.iloc[np.flatnonzero(has_target)]
@@ -70,9 +70,10 @@ def require_classes(
         return
     few = [label for label, n in zip(answers.labels, counts, strict=True) if n < FEWEST_OF_A_CLASS]
     if few:
+        numbers = ", or use --task regression" if all(map(_is_whole, answers.labels)) else ""
         raise BadTable(
             f"these classes of {answers.name!r} have only one row: {quoted(few, 5)}; leave them "
-            "out, or merge them with others"
+            f"out, or merge them with others{numbers}"
         )
     least = math.ceil(len(counts) / TEST_SHARE)
     if folds == "stratified" and len(classes) < least:
@@ -83,16 +84,32 @@ def require_classes(
         )
 
 
-def _numerals(column: pd.Series, commas: Commas) -> Numerals | None:
-    """Return the notation of a target of texts; raises `BadTable` for texts among numbers."""
+def _is_whole(label: str) -> bool:
+    return label.removeprefix("-").isdecimal()
+
+
+def task_of(column: pd.Series, commas: Commas) -> Task:
+    """Return the task that a target suggests; raises `BadTable` like `answers_of`."""
+    return "classification" if answers_of(column, None, commas)[0].labels else "regression"
+
+
+def _numerals(column: pd.Series, task: Task | None, commas: Commas) -> Numerals | None:
+    """Return the notation of a target of texts.
+
+    Raises `BadTable` for texts among numbers unless they are classes.
+    """
     if is_numeric_dtype(column) or is_bool_dtype(column):
         return None
     try:
         numerals = numerals_of(column, commas)
     except BadTable as error:
+        if task == "classification":
+            return None
         raise BadTable(str(error).replace("column", "the target", 1)) from error
     if numerals is not None and not numerals.strangers:
         return numerals
+    if task == "classification":
+        return None
     if numerals or column.nunique() > MOST_CATEGORIES or mostly_numbers(column):
         cause = texts_among(column, "write numbers there, or leave these rows out")
         if cause:

@@ -69,8 +69,7 @@ def contents_of(
     Raises `BadTable` for a target or a column that cannot become numbers, and if `strict` for the
     first note.
     """
-    commas: Commas = "unknown" if sheet.separator in (";", "\t", "|") else "thousands"
-    column = column_of(sheet.frame, target)
+    commas, column = commas_of(sheet), column_of(sheet.frame, target)
     answers, has_target, notes = answers_of(column, task, commas)
     if strict:
         require_none([*sheet.notes, *notes])
@@ -82,6 +81,11 @@ def contents_of(
     notes = (*sheet.notes, *notes, *on_columns)
     names = tuple(features.columns)
     return Contents(rows, names, preparation, answers, targets, copies, notes)
+
+
+def commas_of(sheet: Sheet) -> Commas:
+    """Return what a comma before three digits means in a file, by its separator of columns."""
+    return "unknown" if sheet.separator in (";", "\t", "|") else "thousands"
 
 
 def in_words(contents: Contents) -> str:

@@ -49,7 +49,7 @@ def _majorities(kinds: Kinds, count: int, targets: Numbers) -> tuple[np.ndarray,
 def _are_few(errors: int, targets: Numbers) -> bool:
     """Return whether errors are few beside all rows, and beside those of the usual class."""
     others = len(targets) - np.bincount(targets.astype(int)).max()
-    return errors <= MOST_ERRORS * len(targets) and 5 * errors <= others > 0
+    return bool(errors <= MOST_ERRORS * len(targets) and 5 * errors <= others > 0)
 
 
 def _square(first: Numbers, second: Numbers) -> float:

@@ -12,8 +12,8 @@ import pandas as pd
 
 from bnnbench.datasets.base import Dataset, Table, check_fold
 from bnnbench.datasets.origins import Origin
-from bnnbench.datasets.own.answering import Task, require_classes
-from bnnbench.datasets.own.contents import Contents, contents_of, in_words
+from bnnbench.datasets.own.answering import Task, require_classes, task_of
+from bnnbench.datasets.own.contents import Contents, commas_of, contents_of, in_words
 from bnnbench.datasets.own.files.arrays import TARGETS
 from bnnbench.datasets.own.files.saved import SPLITS
 from bnnbench.datasets.own.notes import LONGEST
@@ -26,6 +26,8 @@ from bnnbench.datasets.reading.columns import BadTable, column_of
 from bnnbench.datasets.reading.third_party_text import shortened
 
 FEWEST_ROWS = 10
+MOST_LINES, LONGEST_LINE = 60, 400
+"""Maximum number of lines about a table, and of characters in one."""
 PART_OF_TARGETS = re.compile(rf"{TARGETS}_\d+")
 
 
@@ -128,6 +130,14 @@ class OwnTable:
         steps = [*self.lines, *cast(Sequence[str], dataset.facts["transforms"])]
         return replace(dataset, facts={**dataset.facts, "transforms": steps})
 
+    def require_classes(self) -> None:
+        """Raise `BadTable` if the folds cannot have rows of the classes."""
+        contents = self._contents()
+        if contents.answers.labels:
+            folds = "given" if self.split or self.groups else "stratified"
+            folds = "single" if self.has_few_rows else folds
+            require_classes(self.path, contents.answers, contents.targets, folds)
+
     def missing(self) -> tuple[str, ...]:
         """Return the file if it does not exist."""
         return () if Path(self.path).exists() else (self.path,)
@@ -152,7 +162,10 @@ class OwnTable:
 
     @cached(2)
     def _lines(self) -> tuple[str, ...]:
-        return (*self._contents().lines, *self._splits().lines)
+        lines = [shortened(line, LONGEST_LINE) for line in self._contents().lines]
+        lines = [*self._splits().lines, *lines]
+        more = [f"and {len(lines) - MOST_LINES} more such lines"] if len(lines) > MOST_LINES else []
+        return (*lines[:MOST_LINES], *more)
 
     def _splits(self) -> Splits:
         contents = self._contents()
@@ -191,14 +204,12 @@ def own_table(
     _check_roles(target, split, groups, drop)
     least = FEW_ROWS if strict else FEWEST_ROWS
     _check_rows(path, len(sheet.frame), least)
-    contents = contents_of(sheet, target, task, others, strict=strict)
-    _check_rows(path, len(contents.rows), least)
-    task = "classification" if contents.answers.labels else "regression"
+    if strict:
+        contents_of(sheet, target, task, others, strict=True)
+    task = task or task_of(column_of(sheet.frame, target), commas_of(sheet))
     source = OwnTable(full, target, task, digest(full), split, groups, tuple(drop))
-    if contents.answers.labels:
-        few = len(contents.rows) < FEW_ROWS
-        folds = "given" if split or groups else "single" if few else "stratified"
-        require_classes(path, contents.answers, contents.targets, folds)
+    _check_rows(path, len(source.rows()), least)
+    source.require_classes()
     source.table(0)
     return source
 

@@ -10,6 +10,8 @@ MOST_CATEGORIES = 50
 """A text column with more distinct values is rejected: it holds names or dates, not categories."""
 MOST_CLASSES = 20
 """Maximum number of distinct values for an integer target to count as classes."""
+FEWEST_NUMBERS = 10
+"""Minimum number of integers that are numbers if most occur once."""
 MISSING = "missing"
 MOST_NAMES = 8
 """Maximum number of columns listed in a sentence."""
@@ -121,8 +123,14 @@ def _is_number(text: str) -> bool:
 
 
 def is_classes(target: pd.Series) -> bool:
-    """Return whether a target holds classes: texts, booleans, or few distinct integers."""
+    """Return whether a target holds classes: texts, booleans, or few distinct integers.
+
+    Integers of ten rows or more are numbers if most of them occur once.
+    """
     if pd.api.types.is_bool_dtype(target) or not pd.api.types.is_numeric_dtype(target):
         return True
     values = target.dropna()
-    return bool((values == values.round()).all()) and values.nunique() <= MOST_CLASSES
+    counts = values.value_counts()
+    if len(values) >= FEWEST_NUMBERS and 2 * (counts == 1).sum() > len(values):
+        return False
+    return bool((values == values.round()).all()) and len(counts) <= MOST_CLASSES

@@ -59,7 +59,7 @@ def standardised(table: Table, target: tuple[str, str], origin: Origin, licence:
             f"all training targets ({name}) are {mean:.6g}: there is nothing to learn; "
             "use more rows"
         )
-    scaling = _column_scaling(table.train_inputs, table.ones)
+    scaling = column_scaling(table.train_inputs, table.ones)
 
     def split(inputs: np.ndarray, targets: np.ndarray) -> Split:
         scaled = single(scaling.apply(torch.from_numpy(inputs)), names)
@@ -79,7 +79,7 @@ def standardised(table: Table, target: tuple[str, str], origin: Origin, licence:
 
 
 def _labelled(table: Table, origin: Origin, licence: str) -> Dataset:
-    names, scaling = _names(table), _column_scaling(table.train_inputs, table.ones)
+    names, scaling = _names(table), column_scaling(table.train_inputs, table.ones)
 
     def split(inputs: np.ndarray, targets: np.ndarray) -> Split:
         scaled = single(scaling.apply(torch.from_numpy(inputs)), names)
@@ -92,7 +92,11 @@ def _labelled(table: Table, origin: Origin, licence: str) -> Dataset:
     return dataclasses.replace(dataset, facts=facts)
 
 
-def _column_scaling(inputs: np.ndarray, ones: Sequence[int]) -> Scaling:
+def column_scaling(inputs: np.ndarray, ones: Sequence[int] = ()) -> Scaling:
+    """Return the standardisation of each column; one that is constant keeps its scale.
+
+    A constant column becomes 0, or 1 if `ones` lists it.
+    """
     mean, std = inputs.mean(0), inputs.std(0)
     constant = is_constant(mean, std, len(inputs))
     level = np.where(np.isin(np.arange(inputs.shape[1]), ones), 1.0, 0.0)

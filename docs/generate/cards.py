@@ -49,7 +49,8 @@ def _card(name: str) -> Iterator[str]:
         yield f"Source: {known.source}\n"
     kinds = card_of(name).problems
     takes = "every kind of problem" if len(kinds) == len(PROBLEMS) else ""
-    yield f"Accepts {takes or joined([PROBLEMS[kind] for kind in kinds])}.\n"
+    trained = ", with a trained network and rows that it has not seen" * card_of(name).trained
+    yield f"Accepts {takes or joined([PROBLEMS[kind] for kind in kinds])}{trained}.\n"
     if rows := list(_settings(kind)):
         yield from _folded(f"Settings ({len(rows) - 2})", [*rows, "", _searched(name)])
     else:

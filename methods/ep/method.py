@@ -32,7 +32,10 @@ UNITS: Mapping[type[Layer], Unit] = {
     ReLU: torch.relu,
 }
 MOST_WORK = 5 * 10**8
-"""Most multiplications of an update, units * features³: a twentieth of a second on one core."""
+"""Most multiplications of an update, units * features³: a twentieth of a second on one core.
+
+50 units with 214 features take 7.6 s for the 128 updates of 20 rows, and with 400 features 92 s for
+all 300."""
 START_PRECISION = 10.0
 """Precision of the first sites of h, which are centred at sums of random weights."""
 

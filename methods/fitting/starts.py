@@ -95,9 +95,3 @@ def require_unseen(problem: Problem) -> None:
             "needed rows that the trained network has not seen, to choose by: give "
             "Problem(calibration=...)"
         )
-
-
-def refuse_start(problems: Sequence[Problem], method: object, reason: str) -> None:
-    """Raise `Unsupported`, with the reason, if a problem has a start that the method ignores."""
-    if any(problem.start is not None for problem in problems):
-        raise Unsupported(f"{type(method).__name__} cannot start from a trained network: {reason}")

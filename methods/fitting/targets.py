@@ -16,28 +16,40 @@ def require_classes(method: object, likelihood: Likelihood) -> None:
         raise Unsupported(f"{type(method).__name__} needed classes; got {likelihood}")
 
 
-def require_output_per_target(problem: Problem, variances: bool = False) -> None:
+def require_output_per_target(problem: Problem, *, continues: bool = False) -> None:
     """Raise `Unsupported` unless the network has one output per target or class.
 
-    With `variances`, a network may also output the mean and the variance of each target.
+    Only a method that `continues` from a trained network takes one, and takes a network that also
+    outputs the variance of each target. Starts do not matter for a single layer.
+
     Without this check, compiled loops would read out of bounds where shapes differ, and tensors of
     one column would broadcast.
     """
+    if not continues:
+        _refuse_training(problem)
     likelihood = problem.likelihood
     if isinstance(likelihood, Categorical):
         needed = likelihood.classes
     else:
         (needed,) = problem.train.targets.shape[1:]
-        stated = states_variance(problem.architecture)
-        needed *= 1 + (variances and stated)
-        if stated and not variances:
-            raise Unsupported(
-                "needed a network of one output per target; got one that also outputs log variances"
-            )
+        needed *= 1 + states_variance(problem.architecture)
     given = output_shape(problem.architecture, problem.input_shape)
     if given != (needed,):
         raise Unsupported(
             f"needed a network of {needed} outputs, one per target or class; got {given}"
+        )
+
+
+def _refuse_training(problem: Problem) -> None:
+    """Raise `Unsupported` for a trained network, and for outputs of variances."""
+    if problem.start is not None and len(problem.architecture) > 1:
+        raise Unsupported(
+            "this method cannot start from a trained network, as it does not descend from given "
+            "weights: leave the start out, or use it on the last layer by OnLastLayer(...)"
+        )
+    if states_variance(problem.architecture):
+        raise Unsupported(
+            "needed a network of one output per target; got one that also outputs log variances"
         )
 
 

@@ -86,7 +86,7 @@ class Stack:
         label_smoothing: float = 0.0,
     ) -> None:
         first = problems[0]
-        require_output_per_target(first, variances=True)
+        require_output_per_target(first, continues=True)
         self.rngs = tuple(rngs)
         self.streams = Streams(rngs)
         """Streams of the members that are still training."""

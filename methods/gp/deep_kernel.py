@@ -59,6 +59,8 @@ class DeepKernel:
             )
         network = TorchNetwork(tuple(body), problem.input_shape)
         weights = network.initial_weights([rng], dtype=torch.float64)
+        if problem.start is not None:
+            weights.copy_(problem.start.weights[: network.parameter_count])
         places = random_rows(problem, self.inducing, rng)
         gp = models.SparseGp(places, embedding=models.NetworkModule(network, weights))
         model = models.GpRegression(gp, noise_std)

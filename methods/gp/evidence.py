@@ -12,11 +12,14 @@ equation 5.9.
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float64
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.linalg import lapack as _lapack
 from scipy.spatial.distance import pdist, squareform
+
+lapack: Any = _lapack  # without stubs
 
 Condensed = Float64[np.ndarray, " pairs"]
 """A number for each pair of rows, as `scipy.spatial.distance.pdist` orders them."""
@@ -65,12 +68,12 @@ def evidence(
     k, g = correlation(pdist(z, "sqeuclidean"))
     signal = variance * squareform(k)
     np.fill_diagonal(signal, variance)
-    factor, failed = dpotrf(signal + noise * np.eye(len(z)), lower=True)
+    factor, failed = lapack.dpotrf(signal + noise * np.eye(len(z)), lower=True)
     if failed:
         return -math.inf, np.zeros(len(lengths) + 2)
-    lower = dpotri(factor, lower=True)[0]
+    lower = lapack.dpotri(factor, lower=True)[0]
     inverse = np.tril(lower) + np.tril(lower, -1).T
-    alpha = dpotrs(factor, targets, lower=True)[0]
+    alpha = lapack.dpotrs(factor, targets, lower=True)[0]
     value = -0.5 * targets @ alpha - np.log(factor.diagonal()).sum()
     value -= 0.5 * len(z) * math.log(2 * math.pi)
     weights = 0.5 * (np.outer(alpha, alpha) - inverse)

@@ -38,20 +38,21 @@ class _Regressor(gaussian_process.GaussianProcessRegressor):
     """Scikit-learn's regressor, with its factorisations counted and a faster gradient."""
 
     def log_marginal_likelihood(
-        self, theta: Any = None, eval_gradient: bool = False, **options: Any
+        self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True
     ) -> Any:
         if theta is not None:  # else scikit-learn returns the stored value
             work.count("factorisations", 1)
         if not eval_gradient:
-            return super().log_marginal_likelihood(theta, **options)
-        kernel: Any = self.kernel_.clone_with_theta(theta)
+            return super().log_marginal_likelihood(theta, clone_kernel=clone_kernel)
+        fitted: Any = self
+        kernel = fitted.kernel_.clone_with_theta(theta)
         variance, correlation, noise = kernel.k1.k1, kernel.k1.k2, kernel.k2
         value, gradient = evidence(
             CORRELATIONS[_name_of(correlation)],
-            *(self.X_train_, self.y_train_),
+            *(fitted.X_train_, fitted.y_train_),
             *(variance.constant_value, np.atleast_1d(correlation.length_scale), noise.noise_level),
         )
-        return value, gradient[: len(theta)]  # a known noise is the last, and no setting
+        return value, gradient[: len(kernel.theta)]  # a known noise is the last, and no setting
 
     def fit(self, X: Any, y: Any) -> Any:
         work.count("factorisations", 1)

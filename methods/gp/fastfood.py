@@ -28,7 +28,8 @@ BOUNDS = {"length": (-5.0, 7.0), "signal_std": (-4.0, 4.0), "noise_std": (-7.0, 
 targets."""
 POINTS_AT_ONCE = 4096
 MOST_FEATURES = 256
-"""A block has a frequency for each feature; the search factorises the precision of all of them."""
+"""A block has a frequency for each feature, rounded up to a power of two; the search factorises the
+precision of all of them. 256 features take 4 s for 20 rows, and 257 to 512 features 26 s."""
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,6 @@ from bnnbench.methods.fitting.settings import (
     require_count,
     require_positive,
 )
-from bnnbench.methods.fitting.starts import refuse_start
 from bnnbench.methods.fitting.targets import require_output_per_target
 from bnnbench.methods.hmc.adaptation import Mass, Warmup
 from bnnbench.methods.hmc.chains import Chains
@@ -52,10 +51,6 @@ from bnnbench.methods.hmc.scaled_perceptron import ScaledPerceptron
 from bnnbench.methods.tuning.space import Space
 
 Backend = Literal["compiled", "torch"]
-REFUSAL = (
-    "its chains begin with draws from the prior; use OnLastLayer(Hmc()), since where they begin "
-    "does not matter for a single layer"
-)
 
 
 @dataclass(frozen=True)
@@ -126,8 +121,6 @@ class Hmc(Stacked):
         """Return the posterior of each problem."""
         first = problems[0]
         require_unaugmented(problems, self)
-        if len(first.architecture) > 1:
-            refuse_start(problems, self, REFUSAL)
         network = scaled_network(first, self.backend)
         prior, noise = self._priors(first)
         iterations = self.warmup + self.draws // self.chains * self.thinning

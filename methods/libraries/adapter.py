@@ -13,6 +13,7 @@ from torch import Tensor
 from bnnbench.datasets.base import Categorical, Gaussian, Likelihood
 from bnnbench.methods import environments
 from bnnbench.methods.base import PackageMissing, Problem, Unsupported
+from bnnbench.methods.fitting.starts import require_weights_of
 from bnnbench.methods.fitting.targets import require_output_per_target
 from bnnbench.methods.libraries.process import INSIDE, LibraryFailed, LibraryProcess
 from bnnbench.methods.networks.architectures import (
@@ -29,6 +30,7 @@ from bnnbench.methods.networks.architectures import (
     Tanh,
     to_json,
 )
+from bnnbench.methods.networks.heteroscedastic import states_variance
 from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.methods.predictions.base import Predictive
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
@@ -147,8 +149,11 @@ def drawn_seed(rng: torch.Generator) -> int:
 
 def initial_weights(problem: Problem, rng: torch.Generator) -> Float[Tensor, " parameters"]:
     """Return our methods' initial weights, for a network of one output per target."""
-    require_output_per_target(problem)
+    require_output_per_target(problem, continues=not states_variance(problem.architecture))
     network = TorchNetwork(problem.architecture, problem.input_shape)
+    if problem.start is not None:
+        require_weights_of(problem.start, network)
+        return problem.start.weights.to(problem.train.inputs)
     return network.initial_weights([rng], dtype=problem.train.inputs.dtype)[0]
 
 

@@ -60,7 +60,7 @@ class LaplaceTorch(OfLibrary):
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
         """Return the posterior; raises `PackageMissing` without the library."""
         require_layers(problem, self, SEQUENTIAL)
-        require_output_per_target(problem)
+        require_output_per_target(problem, continues=True)
         (mode,) = self.training.fit_many([problem], [rng])
         if isinstance(mode, Exception):
             raise mode

@@ -249,7 +249,8 @@ class MessagePassing(Stacked):
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        require_output_per_target(problems[0])
+        informed = isinstance(self.prior, InformedPrior)  # by a method that may be given
+        require_output_per_target(problems[0], continues=informed)
         require_unaugmented(problems, self)
         if self.noise_stds and problems[0].likelihood == Gaussian(None):
             return self._with_chosen_noise(problems, rngs)

@@ -57,7 +57,7 @@ class ConformalPosterior:
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> IntervalPredictive | SetPredictive:
         """Return an interval per point and output, or a set of classes per point."""
-        prediction = predicted(self.posterior, self.case, inputs, rng)
+        prediction = self.uncorrected(inputs, rng)
         level = self.method.level
         if isinstance(prediction, HasProbabilities):
             return SetPredictive(
@@ -65,6 +65,12 @@ class ConformalPosterior:
             )
         ends = scores.interval(self.method.intervals, prediction, level, self.threshold)
         return IntervalPredictive(level, *ends)
+
+    def uncorrected(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Predictive:
+        """Return the distributions that the sets or intervals correct."""
+        return predicted(self.posterior, self.case, inputs, rng)
 
 
 @dataclass(frozen=True)
@@ -120,7 +126,7 @@ class Conformal(Batched):
     def _threshold(
         self, problem: Problem, case: HeldOut, posterior: Posterior
     ) -> Float64[Tensor, " outputs"]:
-        draws = stream("conformal", checksum(problem.train))
+        draws = stream("conformal", checksum(problem.train), device=case.inputs.device)
         prediction = predicted(posterior, case, case.block.inputs, draws)
         targets = case.block.targets
         if isinstance(problem.likelihood, Categorical):

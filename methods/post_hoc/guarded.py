@@ -112,7 +112,9 @@ def _better(
 
 def _score(posterior: Posterior, rows: Split, name: str) -> float:
     """Return the mean log likelihood of rows; raises `Unsupported` if there is none."""
-    prediction: Any = posterior.predict(rows.inputs, stream("guarded", name))
+    prediction: Any = posterior.predict(
+        rows.inputs, stream("guarded", name, device=rows.inputs.device)
+    )
     if not isinstance(prediction, HasLogProb):
         raise Unsupported(
             f"Guarded chooses by log likelihood, which {type(prediction).__name__} lacks"

@@ -1,113 +1,26 @@
 """Any method on the last layer of a trained network, whose other layers are fixed features.
 
-The features are standardised by the training rows, and the method sees a network of one linear
-layer that starts at the trained one. Its cost does not depend on the layers before.
+The features, and a regression's targets, are standardised by the training rows, and the method sees
+a network of one linear layer that starts at the trained one. Its cost does not depend on the layers
+before.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bnnbench.datasets.base import Split
 from bnnbench.methods.base import InferenceDiverged, Method, Posterior, PriorUse, Problem, prior_use
 from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.batched import Batched
-from bnnbench.methods.fitting.starts import require_weights_of, start_of_problem
 from bnnbench.methods.given import Given
-from bnnbench.methods.laplace.layer_recorder import LayerRecorder
-from bnnbench.methods.networks.architectures import Linear
-from bnnbench.methods.networks.start import Start
-from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.post_hoc.last_features import LastFeatures
 from bnnbench.methods.predictions.base import Predictive
 from bnnbench.methods.tuning.fits import fit_all
 from bnnbench.methods.tuning.space import Space, compose, space_of
-
-POINTS_AT_ONCE = 500
-NEGLIGIBLE = 1e-6
-"""Standard deviation of a feature, relative to the largest, below which it counts as constant."""
-
-
-@dataclass(frozen=True)
-class LastFeatures:
-    """The standardised inputs of a trained network's last linear layer."""
-
-    network: TorchNetwork
-    start: Start
-    mean: Float[Tensor, " features"]
-    std: Float[Tensor, " features"]
-
-    @classmethod
-    def of(cls, problem: Problem) -> "LastFeatures":
-        """Return the features of a problem's trained network.
-
-        Raises `Unsupported` without one, and for a network that does not end in a linear layer, and
-        `InferenceDiverged` if features are not finite.
-        """
-        network, start = (
-            TorchNetwork(problem.architecture, problem.input_shape),
-            start_of_problem(problem),
-        )
-        require_weights_of(start, network)
-        inputs = problem.train.inputs
-        start = replace(start, weights=start.weights.to(inputs), buffers=start.buffers.to(inputs))
-        rows = inputs_of_last_layer(network, start, inputs)
-        if not rows.isfinite().all():
-            raise InferenceDiverged("the features are not finite")
-        std = rows.std(0, correction=0)
-        std = torch.where(std > NEGLIGIBLE * std.max(), std, 1.0)
-        mean = rows.mean(0) if _layer(network).bias else torch.zeros_like(std)
-        return cls(network, start, mean, std)
-
-    def __call__(
-        self, inputs: Float[Tensor, "points *features"]
-    ) -> Float[Tensor, "points features"]:
-        """Return the features of each point."""
-        rows = inputs_of_last_layer(self.network, self.start, inputs)
-        return (rows - self.mean) / self.std
-
-    @property
-    def layer(self) -> Linear:
-        """The last layer."""
-        return _layer(self.network)
-
-    @property
-    def start_of_layer(self) -> Start:
-        """The trained last layer, as a function of these features."""
-        block = LayerRecorder(self.network, last_only=True).blocks[0]
-        vector = self.start.weights[block.start : block.stop]
-        matrix, bias = vector.split([block.units * len(self.std), self.layer.bias * block.units])
-        matrix = matrix.view(block.units, -1)
-        bias = bias + (matrix @ self.mean)[: len(bias)]
-        weights = torch.cat([(matrix * self.std).flatten(), bias])
-        return Start(weights, weights[:0], self.start.noise_variance)
-
-    def of_split(self, split: Split) -> Split:
-        """Return the rows with features as inputs."""
-        return Split(self(split.inputs), split.targets)
-
-
-@torch.no_grad()
-def inputs_of_last_layer(
-    network: TorchNetwork, start: Start, inputs: Float[Tensor, "points *features"]
-) -> Float[Tensor, "points features"]:
-    """Return what a network's last linear layer receives at each point."""
-    recorder = LayerRecorder(network, last_only=True)
-    weights, buffers = start.weights[None], start.buffers[None]
-    rows = [
-        recorder.last_inputs(weights, buffers, points).detach()
-        for points in inputs.split(POINTS_AT_ONCE)
-    ]
-    return torch.cat(rows)
-
-
-def _layer(network: TorchNetwork) -> Linear:
-    layer = LayerRecorder(network, last_only=True).blocks[0].layer
-    assert isinstance(layer, Linear)
-    return layer
 
 
 @dataclass(frozen=True)
@@ -126,7 +39,8 @@ class LastLayerPosterior:
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> Predictive:
         """Return the predictive distribution of each point."""
-        return self.of_layer.predict(self.features(inputs), rng)
+        prediction = self.of_layer.predict(self.features(inputs), rng)
+        return self.features.in_original_units(prediction)
 
 
 @dataclass(frozen=True)
@@ -156,12 +70,12 @@ class OnLastLayer(Batched):
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem; raises `Unsupported` without a trained network."""
-        features = [_features(problem) for problem in problems]
-        sound = [n for n, one in enumerate(features) if isinstance(one, LastFeatures)]
-        inner = [_of_layer(features[n], problems[n]) for n in sound]
+        tried = [_features(problem) for problem in problems]
+        sound = {n: one for n, one in enumerate(tried) if isinstance(one, LastFeatures)}
+        inner = [_of_layer(one, problems[n]) for n, one in sound.items()]
         fitted = fit_all([self.method] * len(inner), inner, [rngs[n] for n in sound]).results
         outcomes = dict(zip(sound, fitted, strict=True))
-        return [_posterior(one, outcomes.get(n)) for n, one in enumerate(features)]
+        return [_posterior(one, outcomes.get(n)) for n, one in enumerate(tried)]
 
 
 def _features(problem: Problem) -> LastFeatures | InferenceDiverged:
@@ -182,9 +96,8 @@ def _posterior(
     return LastLayerPosterior(features, of_layer)
 
 
-def _of_layer(features: LastFeatures | InferenceDiverged, problem: Problem) -> Problem:
+def _of_layer(features: LastFeatures, problem: Problem) -> Problem:
     """Return the problem of the last layer."""
-    assert isinstance(features, LastFeatures)
     return Problem(
         features.of_split(problem.train),
         problem.likelihood,

@@ -9,7 +9,7 @@ et al. (2022), "Evaluating and Calibrating Uncertainty Prediction in Regression 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float
@@ -109,7 +109,7 @@ def _rescaled(
         return InferenceDiverged(f"without a fifth of the rows: {partial}")
     if isinstance(whole, InferenceDiverged):
         return whole
-    draws = stream("factor", checksum(problem.train))
+    draws = stream("factor", checksum(problem.train), device=case.inputs.device)
     prediction = gaussian(case.in_original_units(partial.predict(case.inputs, draws)))
     squares = (case.block.targets - prediction.means[0]).square() / prediction.variances[0]
     return RescaledPosterior(whole, best_factor(squares))
@@ -138,4 +138,5 @@ def best_factor(squares: Float[Tensor, "rows outputs"]) -> float:
         return 0.125 * PRIOR_PRECISION * log_factor**2 - likelihood
 
     widest = 2 * math.log(WIDEST)
-    return math.exp(float(minimize_scalar(loss, bounds=(-widest, widest), method="bounded").x))
+    optimum: Any = minimize_scalar(loss, bounds=(-widest, widest), method="bounded")
+    return math.exp(float(optimum.x))

@@ -82,7 +82,7 @@ class Tempered(Batched):
             elif isinstance(posterior, InferenceDiverged):
                 fitted.append(posterior)
             else:
-                draws = stream("temperature", checksum(problem.train))
+                draws = stream("temperature", checksum(problem.train), device=case.inputs.device)
                 log_probs = mixture_log_probs(trained, case.inputs, draws)
                 temperature = best_temperature(log_probs, case.block.targets)
                 fitted.append(TemperedPosterior(posterior, temperature))

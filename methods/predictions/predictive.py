@@ -147,8 +147,8 @@ class ClassPredictive(Predictive, HasProbabilities, Protocol):
 class RealPredictive(Predictive, HasMoments, HasLogProb, HasCdf, Protocol):
     """A distribution of any shape over real targets; outputs are independent."""
 
-    def rescaled(self, mean: float, std: float) -> "RealPredictive":
-        """Return the distribution of mean + std * y."""
+    def rescaled(self, mean: float | Tensor, std: float | Tensor) -> "RealPredictive":
+        """Return the distribution of mean + std * y, numbers or one of each output."""
         ...
 
 
@@ -205,8 +205,8 @@ class GaussianPredictive(Packed):
             yield rows.double(), means.double(), variances.double()
             position += len(rows)
 
-    def rescaled(self, mean: float, std: float) -> "GaussianPredictive":
-        """Return the distribution of mean + std * y."""
+    def rescaled(self, mean: float | Tensor, std: float | Tensor) -> "GaussianPredictive":
+        """Return the distribution of mean + std * y, numbers or one of each output."""
         return type(self)(mean + std * self.means.double(), std**2 * self.variances.double())
 
 

@@ -64,6 +64,8 @@ class QuantilePredictive(Packed):
             )
         return self.values[..., nearest].double()
 
-    def rescaled(self, mean: float, std: float) -> "QuantilePredictive":
-        """Return the quantiles of mean + std * y; std is positive."""
-        return QuantilePredictive(self.levels, torch.add(mean, std * self.values.double()))
+    def rescaled(self, mean: float | Tensor, std: float | Tensor) -> "QuantilePredictive":
+        """Return the quantiles of mean + std * y, numbers or one of each output; std > 0."""
+        values = self.values.double()
+        level, unit = (torch.as_tensor(n).to(values)[..., None] for n in (mean, std))
+        return QuantilePredictive(self.levels, level + unit * values)

@@ -46,6 +46,6 @@ class SamplePredictive(Packed):
         rank = ceil_of(level, len(self.samples))
         return in_chunks(lambda x: x.double().sort(0).values[max(rank, 1) - 1], self.samples)
 
-    def rescaled(self, mean: float, std: float) -> "SamplePredictive":
-        """Return the samples of mean + std * y; std is positive."""
+    def rescaled(self, mean: float | Tensor, std: float | Tensor) -> "SamplePredictive":
+        """Return the samples of mean + std * y, numbers or one of each output; std > 0."""
         return SamplePredictive(torch.add(mean, std * self.samples.double()))

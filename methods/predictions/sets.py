@@ -59,8 +59,8 @@ class IntervalPredictive:
             raise CannotAnswer(f"it states only intervals of {self.level:.6g}, not of {mass:.6g}")
         return self.low.double(), self.high.double()
 
-    def rescaled(self, mean: float, std: float) -> "IntervalPredictive":
-        """Return the intervals of mean + std * y; std is positive."""
+    def rescaled(self, mean: float | Tensor, std: float | Tensor) -> "IntervalPredictive":
+        """Return the intervals of mean + std * y, numbers or one of each output; std > 0."""
         low, high = (torch.add(mean, std * end.double()) for end in (self.low, self.high))
         return IntervalPredictive(self.level, low, high)
 

@@ -49,8 +49,8 @@ class StudentPredictive(Packed):
         """Return P(y ≤ target) of each output."""
         return in_chunks(_cdf, self.locations, self.scales, self.degrees, target[None])
 
-    def rescaled(self, mean: float, std: float) -> "StudentPredictive":
-        """Return the distribution of mean + std * y."""
+    def rescaled(self, mean: float | Tensor, std: float | Tensor) -> "StudentPredictive":
+        """Return the distribution of mean + std * y, numbers or one of each output."""
         return StudentPredictive(
             mean + std * self.locations.double(), std * self.scales.double(), self.degrees
         )

@@ -83,7 +83,7 @@ class Decoder:
         if kind is TorchModule:
             checks.require_permitted(values["factory"], self.networks)
         made = _made(name, kind, values) if is_registered(name) else _bare(kind, values)
-        checks.require_shapes(name, made)
+        _made(name, checks.require_shapes, {"name": name, "value": made})
         return made
 
     def _built(self, name: str, kind: Any, node: dict[str, Node]) -> Any:
@@ -93,9 +93,11 @@ class Decoder:
             raise NotLoaded(f"{name} has {len(values)} arguments; needed {len(parameters)}")
         arguments = dict(zip(parameters, values, strict=False))
         _require_fitting(name, arguments, kind)
+        numbers = sum(array.size for array in self.arrays.values())
+        checks.require_room(name, arguments, numbers)
         made = _made(name, kind, arguments)
         if isinstance(made, TorchNetwork):
-            checks.require_weights(made, sum(array.size for array in self.arrays.values()))
+            checks.require_weights(made, numbers)
         if isinstance(made, nn.Module):
             state = {key: self.value(one) for key, one in _dict(node, "state").items()}
             _made(name, made.load_state_dict, {"state_dict": state})

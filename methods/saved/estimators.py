@@ -16,9 +16,10 @@ from numpy.lib import format as npy
 
 from bnnbench.datasets.reading.bounded import TooLarge, limit_of, require_size
 from bnnbench.methods.saved.errors import NotLoaded, NotSaved
+from bnnbench.methods.saved.trees import require_trees
 
 GP, BOOSTING = "sklearn.gaussian_process", "sklearn.ensemble._hist_gradient_boosting"
-CURE = "pip install 'bnnbench[skops]'"
+CURE = "pip install skops"
 SCHEMA = "schema.json"
 LONGEST_SCHEMA = 2**28
 TYPES: Mapping[str, tuple[str, ...]] = {
@@ -72,7 +73,9 @@ def unpacked(content: bytes, title: str) -> Any:
         raise NotLoaded(f"loading {title}, an estimator, needs skops: {CURE}") from error
     try:
         _check(content)
-        return skops.loads(content, trusted=sorted(ALLOWED))
+        estimator = skops.loads(content, trusted=sorted(ALLOWED))
+        require_trees(estimator)
+        return estimator
     except NotLoaded:
         raise
     except Exception as error:  # a file that fits no format fails in its own way

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Scaling, Target
 from bnnbench.datasets.own.preparation import Answers, Preparation
+from bnnbench.datasets.own.reading import read
 from bnnbench.datasets.reading.scales import single
 from bnnbench.methods.base import Posterior
 from bnnbench.methods.predictions import base
@@ -55,11 +56,15 @@ class TableModel:
         given = inputs if len(inputs) else inputs.new_zeros(1, inputs.shape[1])
         parts = [self._columns(part, levels, seed) for part in given.split(ROWS_AT_ONCE)]
         frame = pd.concat([pd.DataFrame(dict(part)) for part in parts], ignore_index=True)
-        return frame[: len(inputs)].set_axis(table.index)
+        return frame.iloc[: len(inputs)].set_axis(table.index)
 
     def predictive(self, table: pd.DataFrame, *, seed: int = 0) -> Any:
         """Return the predictive distribution of all rows, on the target's own scale."""
         return self._predictive(self.inputs(table), seed)
+
+    def read(self, path: str) -> pd.DataFrame:
+        """Return the rows of a file, read like the file of the table; raises `BadTable`."""
+        return read(path, self.preparation.texts)
 
     def inputs(self, table: pd.DataFrame) -> Float[Tensor, "rows features"]:
         """Return the standardised features of the rows; raises `BadTable` like `predict`."""

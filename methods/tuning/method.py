@@ -6,7 +6,7 @@ refitted to all rows.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import torch
@@ -19,6 +19,7 @@ from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.settings import require_between, require_choice, require_count
+from bnnbench.methods.networks.heteroscedastic import states_variance
 from bnnbench.methods.tuning import trials
 from bnnbench.methods.tuning.fits import fit_all, fits_as_one_call
 from bnnbench.methods.tuning.plan import Plan, lengths
@@ -90,6 +91,8 @@ class Tuned(Batched):
             continues=first.start is not None,
             calibrated=first.calibration is not None,
         )
+        if states_variance(first.architecture):
+            plan = replace(plan, held_out_noise=False)
         distinct = {rows_of(problem): problem for problem in problems}
         searches = dict(zip(distinct, searched(plan, list(distinct.values())), strict=True))
         search_of_each = [searches[rows_of(problem)] for problem in problems]

@@ -83,10 +83,10 @@ def held_out(problem: Problem, blocks: int) -> list[HeldOut]:
     return [_without(problem, block) for block in _blocks(problem.train)[:blocks]]
 
 
-def stream(*names: object) -> torch.Generator:
-    """Return the stream determined by these names, on the CPU."""
+def stream(*names: object, device: torch.device | str = "cpu") -> torch.Generator:
+    """Return the stream determined by these names."""
     digest = hashlib.sha256(":".join(map(str, ("tuning", *names))).encode()).digest()
-    return torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
+    return torch.Generator(device).manual_seed(int.from_bytes(digest[:7], "big"))
 
 
 def checksum(train: Split) -> str:

@@ -8,6 +8,7 @@ and Deep Ensembles").
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -87,5 +88,5 @@ def best_temperature(
         return 0.5 * PRIOR_PRECISION * log_temperature**2 - float(likelihood)
 
     widest = math.log(WIDEST)
-    optimum = minimize_scalar(loss, bounds=(-widest, widest), method="bounded")
+    optimum: Any = minimize_scalar(loss, bounds=(-widest, widest), method="bounded")
     return math.exp(float(optimum.x)) if loss(float(optimum.x)) < loss(0.0) else 1.0

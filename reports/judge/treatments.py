@@ -2,8 +2,8 @@
 
 It is the treatment that is cheapest in prediction among those that the tests do not tell apart from
 the best; of several that cost about as much, it is the best. One whose prior precision maximises
-the evidence is never named: the evidence of a network that fits its training rows closely is
-misleading, and settings chosen by other rows are better.
+the evidence is not named if one that was chosen by calibration rows is better: the evidence of a
+network that fits its training rows closely is misleading.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,11 +38,7 @@ def treatment_decision(result: Judged) -> str:
     if given is None or given not in result.cells:
         return ""
     states = {m: result.decision.standings[m].state for m in result.cells}
-    rivals = [
-        method
-        for method in result.cells
-        if states[method] not in EXCLUDED and chosen_by(benchmark, method) != EVIDENCE
-    ]
+    rivals = [m for m in result.cells if states[m] not in EXCLUDED and not _outdone(result, m)]
     if given in rivals or not rivals:
         return f"Leave the network as it is: no treatment is better by {result.name}."
     least = min(predict_seconds(benchmark, method) for method in rivals)
@@ -104,6 +100,14 @@ def _sentence(result: Judged, named: str, given: str) -> str:
         f"network, for a fit of {duration(fit)} and predictions that take {times:.2g} times as "
         "long."
     )
+
+
+def _outdone(result: Judged, method: str) -> bool:
+    """Return whether the evidence chose a treatment, and one chosen by other rows is better."""
+    choices = {m: chosen_by(result.benchmark, m) for m in result.cells}
+    chosen = [m for m, by in choices.items() if by not in ("", EVIDENCE)]
+    better = any(_merit(result, m) > _merit(result, method) for m in chosen)
+    return choices[method] == EVIDENCE and better
 
 
 def _merit(result: Judged, method: str) -> float:

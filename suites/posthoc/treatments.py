@@ -14,6 +14,7 @@ from bnnbench.methods.laplace.structures import Diagonal, Full, Subnetwork
 from bnnbench.methods.mc_dropout import McDropout
 from bnnbench.methods.mfvi import Mfvi
 from bnnbench.methods.networks.architectures import Architecture
+from bnnbench.methods.networks.heteroscedastic import states_variance
 from bnnbench.methods.neural_linear import NeuralLinear
 from bnnbench.methods.post_hoc.checkpoints import Checkpoints
 from bnnbench.methods.post_hoc.conformal import Conformal
@@ -27,7 +28,8 @@ from bnnbench.methods.trajectory.schedules import HighThenLow
 from bnnbench.methods.trajectory.sgld import Sgld
 from bnnbench.methods.trajectory.swa import Swa
 from bnnbench.methods.trajectory.swag import Swag
-from bnnbench.methods.tuning.method import Tuned
+from bnnbench.methods.tuning.method import Noise, Tuned
+from bnnbench.methods.tuning.space import space_of
 
 GIVEN = "Given network"
 EVIDENCE = " (evidence)"
@@ -39,14 +41,20 @@ DESCENT = Descent(schedule=HighThenLow(), heteroscedastic=False, start=0.34)
 QUICK = (
     *(GIVEN, "Temperature", "Variance factor", "Conformal"),
     *("Laplace last layer (evidence)", "Laplace last layer", "Neural linear", "HMC last layer"),
-    *("MC dropout, untrained", "MC dropout", "AdamW, continued", "SWAG", "IVON", "MFVI", "SGLD"),
-    *("Ensemble", "Ensemble, corrected"),
+    *("MC dropout untrained", "MC dropout", "AdamW continued", "SWAG", "IVON", "MFVI", "SGLD"),
+    *("Ensemble", "Ensemble corrected"),
 )
 
 
 def treatments(task: Task, network: Architecture) -> Mapping[str, Method]:
-    """Return label → treatment."""
-    return dict([*_by_calibration(task), *_laplace(), *_last_layer(task), *_continued()])
+    """Return label → treatment.
+
+    Further training chooses a regression's noise by calibration rows, unless the network gives
+    variances; it chooses no temperature, which is a treatment of its own.
+    """
+    one_noise = task == "regression" and not states_variance(network)
+    noise: Noise = "held_out" if one_noise else "own"
+    return dict([*_by_calibration(task), *_laplace(), *_last_layer(task), *_continued(noise)])
 
 
 def ensembles(task: Task, checkpoints: tuple[str, ...]) -> dict[str, Method]:
@@ -55,7 +63,7 @@ def ensembles(task: Task, checkpoints: tuple[str, ...]) -> dict[str, Method]:
         return {}
     mixture = Checkpoints(checkpoints)
     corrected = Tempered(mixture) if task == "classification" else Rescaled(mixture)
-    return {"Ensemble": mixture, "Ensemble, corrected": corrected}
+    return {"Ensemble": mixture, "Ensemble corrected": corrected}
 
 
 def _by_calibration(task: Task) -> Iterator[tuple[str, Method]]:
@@ -86,23 +94,26 @@ def _last_layer(task: Task) -> Iterator[tuple[str, Method]]:
     yield "HMC last layer", Guarded(OnLastLayer(Hmc(warmup=200, draws=200)))
 
 
-def _continued() -> Iterator[tuple[str, Method]]:
-    yield "MC dropout, untrained", McDropout(training=Given(), draws=DRAWS)
-    yield "MC dropout", _chosen(McDropout(draws=DRAWS))
-    yield "AdamW, continued", _chosen(AdamW())
-    yield "SWA", _chosen(Swa(DESCENT))
-    yield "SWAG", _chosen(Swag(DESCENT, draws=DRAWS))
-    yield "SGLD", _chosen(Sgld(heteroscedastic=False, draws=DRAWS))
-    yield "Cyclical SGLD", _chosen(CyclicalSgld(cycles=2, draws_per_cycle=8, heteroscedastic=False))
-    yield "IVON", _chosen(Ivon(draws=DRAWS))
-    yield "MFVI", _chosen(Mfvi(draws=DRAWS))
+def _continued(noise: Noise) -> Iterator[tuple[str, Method]]:
+    methods: dict[str, Method] = {
+        "MC dropout": McDropout(draws=DRAWS),
+        "AdamW continued": AdamW(),
+        "SWA": Swa(DESCENT),
+        "SWAG": Swag(DESCENT, draws=DRAWS),
+        "SGLD": Sgld(heteroscedastic=False, draws=DRAWS),
+        "Cyclical SGLD": CyclicalSgld(cycles=2, draws_per_cycle=8, heteroscedastic=False),
+        "IVON": Ivon(draws=DRAWS),
+        "MFVI": Mfvi(draws=DRAWS),
+    }
+    yield "MC dropout untrained", McDropout(training=Given(), draws=DRAWS)
+    for label, method in methods.items():
+        yield label, _chosen(method, noise)
 
 
-def _chosen(method: Method) -> Guarded:
+def _chosen(method: Method, noise: Noise) -> Guarded:
     """Return the treatment with settings by the calibration rows, or the network if it is better.
 
     All have one number of trials, and further training has one length.
     """
-    lengths = (EPOCHS,) if method.space.length else ()
-    noise = "held_out" if method.space.learned_noise else "own"
+    lengths = (EPOCHS,) if space_of(method).length else ()
     return Guarded(Tuned(method, TRIALS, lengths=lengths, noise=noise, halving=True))

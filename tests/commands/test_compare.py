@@ -177,6 +177,7 @@ def test_a_dry_run_estimates_by_a_pilot_and_keeps_nothing(folder, few, pilots, c
     told = capfd.readouterr().out
     assert "Estimated time with 1 worker: about 113 s" in told
     assert "unknown" not in told
+    assert "Only the pilot was run, nothing was written (--dry-run)." in told
     assert not (folder / "results").exists()
     assert main([*few, "--dry-run", "--minutes", "1"]) == 0
     told = capfd.readouterr().out

@@ -1,6 +1,7 @@
 """`bnnbench posthoc` from a state dictionary to a report, with torch's own scores."""
 
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +64,17 @@ def folder(tmp_path, monkeypatch, warm_reports):
     np.savez("train.npz", inputs=images[:400], targets=labels[:400])
     np.savez("test.npz", inputs=images[400:800], targets=labels[400:800])
     np.savez("upside_down.npz", inputs=images[800:900, :, ::-1])
-    torch.manual_seed(0)
-    torch.save(fitted(network(), images[:400], labels[:400]).state_dict(), "w.pt")
+    torch.save(trained_state(), "w.pt")
     yield tmp_path
     sys.modules.pop("nets", None)
+
+
+@cache
+def trained_state():
+    """Return the state of a network after a few epochs on the first 400 digits."""
+    torch.manual_seed(0)
+    images, labels = digits()
+    return fitted(network(), images[:400], labels[:400]).state_dict()
 
 
 def network():

@@ -1,5 +1,10 @@
 """Predictions of new rows by a saved model, beside scikit-learn's on the same features."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,6 +24,7 @@ from bnnbench.methods.libraries.sklearn_ridge import SklearnRidge
 from bnnbench.methods.marginal import Marginal
 from bnnbench.methods.networks.catalogue import mlp
 
+ROOT = Path(__file__).resolve().parents[2]
 FEATURES = ["age", "bmi", "bp", "s1"]
 
 
@@ -100,6 +106,24 @@ def test_missing_columns_are_named(folder, new_rows, capsys):
     assert "'bmi', 'ward'" in capsys.readouterr().err
 
 
+def test_a_file_of_rows_is_read_like_the_file_of_the_table(tmp_path):
+    rng, rows = np.random.default_rng(0), 40
+    dates = pd.date_range("2024-01-05", periods=rows, freq="9D").strftime("%d.%m.%Y")
+    area = np.array(["01069", "80331"])[np.arange(rows) % 2]
+    size = rng.integers(40, 90, rows)
+    price = 3.0 * size + 50 * (area == "80331")
+    sizes = [f"{one},5" for one in size]  # decimal commas
+    table = pd.DataFrame({"since": dates, "area": area, "size": sizes, "price": price})
+    table.to_csv(tmp_path / "flats.csv", index=False, sep=";")
+    source = own_table(str(tmp_path / "flats.csv"), "price")
+    bnnbench.save(fitted(source, "Ridge", SklearnRidge(), mlp([5], 1)), tmp_path / "model")
+    model = bnnbench.load(tmp_path / "model")
+    table[["size", "area", "since"]].head(1).to_csv(tmp_path / "one.csv", index=False, sep=";")
+    found = model.predict(model.read(str(tmp_path / "one.csv")))
+    np.testing.assert_allclose(found["mean"], price[:1], rtol=0.02)
+    assert bnnbench.load(tmp_path / "model").preparation == source.preparation()
+
+
 def test_classes_have_names_and_probabilities(tmp_path):
     table = load_wine(as_frame=True).frame
     table["target"] = np.array(["red", "pink", "white"])[table["target"]]
@@ -122,3 +146,30 @@ def test_what_is_no_model_of_a_table_says_so(tmp_path, folder, capsys):
     assert "there is no file posterior.json" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main([str(folder / "model"), str(folder / "patients.csv"), "--levels", "90"])
+
+
+@pytest.mark.long
+def test_a_model_of_the_users_network_is_loaded_with_permission(patients, tmp_path):
+    (tmp_path / "own_net.py").write_text(
+        "from torch import nn\n\n\n"
+        "def net(inputs, outputs):\n    return nn.Sequential(nn.Linear(inputs, outputs))\n"
+    )
+    patients.head(60).to_csv(tmp_path / "few.csv", index=False)
+    short = ["--methods", "AdamW(trials=1; blocks=1; lengths=(4,))", "--folds", "1", "--no-report"]
+    compared = run(
+        tmp_path, "compare", "few.csv", "--target", "target", "--network", "own_net.py:net", *short
+    )
+    (command,) = (line for line in compared.stdout.splitlines() if "bnnbench predict" in line)
+    arguments = command.replace("rows.csv", "few.csv").split()[1:]
+    assert run(tmp_path, *arguments).returncode == 0
+    assert len(pd.read_csv(tmp_path / "predicted.csv")) == 60
+    refused = run(tmp_path, *(one for one in arguments if "--network" not in one))
+    assert refused.returncode == 2
+    assert "networks=[net]" in refused.stderr
+
+
+def run(folder, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "bnnbench", *arguments],
+        cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+    )  # fmt: skip

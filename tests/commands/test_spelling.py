@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bnnbench.commands.running import spelling
-from bnnbench.engine.method_settings.spelling import check_methods, settings_of
+from bnnbench.commands.running.suite_labels import SuiteLabels
+from bnnbench.engine.method_settings.spelling import check_methods, requests_in, settings_of
 from bnnbench.wording import UsageError
 from tests.contracts.test_light_imports import CODE
 
@@ -46,7 +46,7 @@ def test_a_command_refuses_without_torch(command):
 def test_a_misspelt_name_is_refused_with_the_nearest(request_):
     for check in (
         lambda: check_methods([request_]),
-        lambda: spelling.check_methods("uci", [request_]),
+        lambda: check_methods([request_], SuiteLabels("uci")),
     ):
         with pytest.raises(UsageError) as refusal:
             check()
@@ -62,14 +62,14 @@ def test_a_misspelt_name_is_refused_with_the_nearest(request_):
     ],
 )
 def test_what_a_suite_may_know_passes(request_):
-    spelling.check_methods("uci", [request_])
+    check_methods([request_], SuiteLabels("uci"))
 
 
 def test_a_settings_file_is_checked_too(tmp_path):
     file = tmp_path / "settings.toml"
     file.write_text("[ivon]\nepoch = 3\n")
     with pytest.raises(UsageError, match="did you mean 'epochs'"):
-        spelling.check_methods("uci", (), file)
+        check_methods(requests_in(file), SuiteLabels("uci"))
 
 
 def test_a_class_with_a_base_elsewhere_is_left_open(tmp_path, monkeypatch):

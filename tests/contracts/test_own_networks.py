@@ -28,7 +28,7 @@ def folder(tmp_path, monkeypatch):
 
 def test_its_code_runs_from_top_to_bottom(folder):
     blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     page = folder / "page.py"
     page.write_text("\n".join(blocks))
     finished = subprocess.run(
@@ -41,9 +41,18 @@ def test_its_code_runs_from_top_to_bottom(folder):
 
 def test_its_commands_run(folder):
     load_diabetes(as_frame=True).frame.rename(columns={"target": "price"}).to_csv("mine.csv")
-    commands = re.search(r"```sh\n(.*?)```", TEXT, re.DOTALL)[1].strip().splitlines()
+    arrays = next(b for b in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL) if "savez" in b)
+    exec(arrays, {})
+    blocks = re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)
+    commands = "".join(blocks).strip().splitlines()
     shorter = ["--folds", "1", "--seeds", "1", "--no-report"]
-    extras = ["--data", "stand-in"], ["--dry-run"]
+    few = [
+        "--executor",
+        "serial",
+        "--methods",
+        "Class frequency,AdamW(trials=1; blocks=1; lengths=(20,))",
+    ]
+    extras = ["--data", "stand-in"], ["--dry-run"], few
     for command, extra in zip(commands, extras, strict=True):
         name, *arguments = shlex.split(command)
         assert name == "bnnbench"
@@ -54,3 +63,8 @@ def test_its_commands_run(folder):
         assert finished.returncode == 0, finished.stdout + finished.stderr
     labels = {record.method for record in Store(folder / "results" / "uci").records()}
     assert labels == {"AdamW", "Ensemble", "MC dropout", "IVON"}
+    records = [*Store(folder / "results" / "own").records()]
+    facts = [record.circumstances.facts for record in records]
+    assert {(f["train_rows"], f["test_rows"], f["features"]) for f in facts} == {(1600, 400, 128)}
+    losses = {record.method: record.outcome.scores["clean"]["nll"] for record in records}
+    assert losses.pop("Class frequency") > 1.03 * min(losses.values())

@@ -5,8 +5,8 @@ import importlib
 
 import pytest
 
-from bnnbench.commands.running.spelling import check_methods
-from bnnbench.engine.method_settings.spelling import settings_of
+from bnnbench.commands.running.suite_labels import SuiteLabels
+from bnnbench.engine.method_settings.spelling import check_methods, settings_of
 from bnnbench.methods import METHODS, method_type
 from bnnbench.methods.names import LAYERS, SETTINGS
 from bnnbench.methods.tuning.method import Tuned
@@ -32,4 +32,4 @@ def test_every_label_and_setting_of_a_suite_passes(name):
         for label, method in suite.methods.items()
         for field in dataclasses.fields(method.method if isinstance(method, Tuned) else method)
     }
-    check_methods(name, requests)
+    check_methods(requests, SuiteLabels(name))

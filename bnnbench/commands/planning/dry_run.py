@@ -87,7 +87,9 @@ def _conclude(
             f"({estimate.largest.name}); {workers}: up to "
             f"{memory.in_words(settings.workers * (estimate.bytes + base))}"
         )
-    lines.append("Nothing was run or written (--dry-run).")
+    piloted = any(cost and cost.basis == "pilot" for cost in costs)
+    done = "Only the pilot was run, nothing was" if piloted else "Nothing was run or"
+    lines.append(f"{done} written (--dry-run).")
     for line in lines:
         console.print(legible(line), markup=False, highlight=False, soft_wrap=True)
 

@@ -52,7 +52,7 @@ def keep(path: Path, plan: KeptPlan) -> None:
     write_whole(path, json.dumps(content, indent=1).encode())
 
 
-def kept(path: Path, likelihood: Likelihood) -> KeptPlan | None:
+def plan_in(path: Path, likelihood: Likelihood) -> KeptPlan | None:
     """Return the plan in a file; None without one. Raises ValueError for any other content."""
     try:
         content = json.loads(read_regular(path))

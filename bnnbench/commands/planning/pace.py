@@ -11,7 +11,7 @@ from bnnbench.engine.declare.grid import Run, Suite
 from bnnbench.methods.base import BatchedMethod
 
 SECONDS_BESIDES = 30.0
-"""Seconds of a command besides its fits: loading libraries, the pilot, tables and the report."""
+"""Seconds of a command besides its fits and the pilot's: loading libraries, tables, the report."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ class Pace:
         """Return the first cut after which a suite takes as long as it may."""
         if self.minutes is None:
             return Cut()
-        return cut_to(suite, self.limit, lambda rest: self.seconds(rest, pilot), fixed)
+        limit = self.limit - pilot.taken / self.workers
+        return cut_to(suite, limit, lambda rest: self.seconds(rest, pilot), fixed)
 
     def seconds(self, suite: Suite, pilot: Pilot) -> float:
         """Return the wall-clock seconds of a suite's fits, the longest task first."""

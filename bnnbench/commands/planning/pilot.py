@@ -57,6 +57,8 @@ class Pilot:
     rates: Mapping[str, Rates]
     """By label; without methods whose pilot failed."""
     likelihood: Likelihood
+    taken: float = 0.0
+    """Seconds of all its fits; 0 of a pilot that was read from a file."""
 
     def seconds(self, label: str, method: Method, rows: int, together: int) -> float:
         """Return the seconds of a run, one of several that are fitted together.
@@ -88,6 +90,7 @@ def pilot(suite: Suite, device: str, executor: Executor) -> Pilot:
     return Pilot(
         {label: _rates(pairs) for label, pairs in done.items() if pairs},
         data.likelihood,
+        sum(_seconds(r) for pairs in done.values() for _, records in pairs for r in records),
     )
 
 

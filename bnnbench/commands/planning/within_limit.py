@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bnnbench.commands.planning.budget import Piloted, in_words
 from bnnbench.commands.planning.cuts import Cut, Fixed
-from bnnbench.commands.planning.kept_plan import KeptPlan, keep, kept, place
+from bnnbench.commands.planning.kept_plan import KeptPlan, keep, place, plan_in
 from bnnbench.commands.planning.pace import Pace, costs
 from bnnbench.commands.planning.pilot import ROWS, pilot
 from bnnbench.commands.running.arguments import Options
@@ -36,7 +36,7 @@ def within_limit(
     pace = Pace(rows[case.name], options.placement(len(suite.methods))[1].workers, minutes)
     fixed = _fixed(suite, declared, options)
     path = place(folder, suite, minutes, fixed)
-    plan = _kept(path, suite, say)
+    plan = _earlier_plan(path, suite, say)
     if plan is None:
         plan = _new(suite, fixed, pace, options, say)
         if not options.dry_run:
@@ -53,11 +53,11 @@ def _fixed(suite: Suite, declared: Suite, options: Options) -> Fixed:
     return Fixed(asks, options.folds is not None, frozenset(changed))
 
 
-def _kept(path: Path, suite: Suite, say: Say) -> KeptPlan | None:
+def _earlier_plan(path: Path, suite: Suite, say: Say) -> KeptPlan | None:
     """Return the plan of an equal command; None if there was none or it cannot be used."""
     (case,) = suite.cases
     try:
-        plan = kept(path, case.source.load(0).likelihood)
+        plan = plan_in(path, case.source.load(0).likelihood)
     except ValueError as error:
         say(f"{path} is damaged ({error}): planning anew")
         return None
@@ -68,14 +68,14 @@ def _kept(path: Path, suite: Suite, say: Say) -> KeptPlan | None:
 
 def _new(suite: Suite, fixed: Fixed, pace: Pace, options: Options, say: Say) -> KeptPlan:
     say(f"Pilot of {counted(len(suite.methods), 'method')} on at most {ROWS} rows")
-    found = pilot(suite, options.device, executor(*options.placement(len(suite.methods))))
-    return KeptPlan(pace.cut(suite, found, fixed), found)
+    measured = pilot(suite, options.device, executor(*options.placement(len(suite.methods))))
+    return KeptPlan(pace.cut(suite, measured, fixed), measured)
 
 
 def _sentence(suite: Suite, cut: Cut, minutes: float | None) -> str:
     """Return what was cut; "" if nothing was."""
-    words = cut.in_words(suite)
-    return words and f"Shortened to take {minutes:g} min (--minutes): {words}"
+    rest = cut.in_words(suite)
+    return rest and f"Shortened to take {minutes:g} min (--minutes): {rest}"
 
 
 def _tell(suite: Suite, plan: KeptPlan, pace: Pace, say: Say) -> None:

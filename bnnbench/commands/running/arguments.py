@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from bnnbench.commands.running import clusters, sandboxing, spelling, values
+from bnnbench.commands.running import clusters, sandboxing, values
+from bnnbench.commands.running.suite_labels import SuiteLabels
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets import Policy
 from bnnbench.datasets.reading.third_party_text import legible, shortened
+from bnnbench.engine.method_settings.spelling import check_methods, requests_in
 from bnnbench.engine.run.devices import AUTO, NoSuchDevice, decided, gpus_here
 from bnnbench.engine.run.sandbox import sandbox
 from bnnbench.engine.workers import (
@@ -290,7 +292,7 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
         parser.error(reason)
     try:
         named = [method for method in options.methods or () if isinstance(method, str)]
-        spelling.check_methods(name, named, options.settings)
+        check_methods([*named, *requests_in(options.settings)], SuiteLabels(name))
     except UsageError as error:
         parser.exit(2, f"error: {options.flags_of_methods}: {legible(error)}\n")
     try:

@@ -1,7 +1,9 @@
 """The first method of a comparison on a table, refitted to all rows and saved."""
 
+import os
 import shlex
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +13,11 @@ from bnnbench.datasets.reading import tables
 from bnnbench.datasets.reading.columns import column_of
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Suite
-from bnnbench.engine.declare.names import names_in
 from bnnbench.engine.declare.streams import stream
 from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_run
 from bnnbench.engine.store.store import Store
+from bnnbench.methods import own_files
 from bnnbench.methods.base import Method, Posterior, Problem
 from bnnbench.methods.networks.architectures import Architecture, modules_in
 from bnnbench.methods.saved.errors import NotSaved
@@ -40,14 +42,15 @@ def saved_model(source: OwnTable, suite: Suite, out: Path) -> Iterator[str]:
         return
     folder = store.folder / source.name / MODEL
     try:
-        run = rebuilt_run(first, [name.partition(":")[0] for name in names_in(first.run)])
+        run = rebuilt_run(first, [*_packages(first.run)])
         yield f"Fitting {run.label} to all {len(source.rows())} rows of {source.name}"
         folder.parent.mkdir(parents=True, exist_ok=True)
         save(fitted(source, run.label, run.method, run.architecture), folder)
     except (NotRepeatable, NotSaved) as error:
         yield f"{first.method} is not saved: {error}"
         return
-    yield from _usage(run.label, folder, [str(m.factory) for m in modules_in(run.architecture)])
+    factories = [str(module.factory) for module in modules_in(run.architecture)]
+    yield from _usage(run.label, folder, list(map(_with_file, factories)))
 
 
 def first_record(records: list[Record]) -> Record | None:
@@ -85,8 +88,25 @@ def _without_others(posterior: Posterior) -> Posterior:
     return replace(posterior, trials={}) if isinstance(posterior, TunedPosterior) else posterior
 
 
+def _packages(described: object) -> Iterator[str]:
+    """Yield the packages of all classes and networks in the description of a run made here."""
+    if isinstance(described, Mapping):
+        names = (described.get(key) for key in ("type", "factory"))
+        yield from (str(name).partition(":")[0].partition(".")[0] for name in names if name)
+        described = tuple(described.values())
+    for part in described if isinstance(described, list | tuple) else ():
+        yield from _packages(part)
+
+
 def _is_about(record: Record, source: OwnTable, suite: Suite) -> bool:
     return belongs(record, suite, {case.name: describe(source) for case in suite.cases})
+
+
+def _with_file(factory: str) -> str:
+    """Return "file.py:function" for a factory in a file of the user's."""
+    place, _, name = factory.partition(":")
+    file = Path(getattr(sys.modules.get(place), "__file__", None) or "")
+    return f"{os.path.relpath(file)}:{name}" if str(file.parent) in own_files.folders() else factory
 
 
 def _usage(label: str, folder: Path, networks: Sequence[str]) -> Iterator[str]:
@@ -95,6 +115,6 @@ def _usage(label: str, folder: Path, networks: Sequence[str]) -> Iterator[str]:
     yield f"{label} is saved in {folder}. To predict the rows of a file with the same columns:"
     yield f"    bnnbench predict {place} rows.csv --out predicted.csv"
     yield "or in Python:"
-    yield "    import bnnbench, pandas"
+    yield "    import bnnbench"
     yield f"    model = bnnbench.load({str(folder)!r}{given})"
-    yield '    print(model.predict(pandas.read_csv("rows.csv")))'
+    yield '    print(model.predict(model.read("rows.csv")))'

@@ -14,7 +14,7 @@ from bnnbench.engine.declare.grid import Suite
 from bnnbench.methods.base import Method, Unsupported
 from bnnbench.methods.laplace.layer_recorder import LayerRecorder
 from bnnbench.methods.laplace.method import Laplace
-from bnnbench.methods.mc_dropout import McDropout, dropout_refusal, has_dropout
+from bnnbench.methods.mc_dropout import McDropout, has_dropout
 from bnnbench.methods.networks.architectures import Architecture, MeanAndLogVariance, TorchModule
 from bnnbench.methods.networks.heteroscedastic import states_variance
 from bnnbench.methods.networks.modules.building import built
@@ -75,7 +75,7 @@ def _named(factory: str, inputs: torch.Tensor, outputs: int) -> tuple[str, dict[
     if isinstance(made, nn.Module):
         raise UsageError(f"{factory} is itself a network: give a function that returns it")
     shape = tuple(inputs.shape[1:])
-    facts = {"inputs": shape if len(shape) > 1 else shape[0], "outputs": outputs}
+    facts = {"inputs": shape if len(shape) > 1 else inputs.shape[1], "outputs": outputs}
     return name, {key: value for key, value in facts.items() if key in asked}
 
 
@@ -101,29 +101,33 @@ def _checked(source: TrainedOn, width: int, needed: int, outputs: str) -> Traine
     return source
 
 
-def left_out(suites: Mapping[str, Suite], network: Trained) -> dict[str, Suite]:
-    """Return the profiles without treatments that the network does not allow, and say which."""
-    reasons = {
-        label: reason
-        for suite in suites.values()
-        for label, method in suite.methods.items()
-        if (reason := _refusal(method, network))
-    }
-    for label, reason in reasons.items():
-        print(f"left out: {label}: {reason}", flush=True)
+def applicable(suites: Mapping[str, Suite], network: Trained) -> dict[str, Suite]:
+    """Return the profiles without the treatments that the network does not allow."""
     return {
-        profile: replace(
-            suite, methods={n: m for n, m in suite.methods.items() if n not in reasons}
-        )
+        profile: replace(suite, methods=_allowed(suite, network))
         for profile, suite in suites.items()
     }
+
+
+def refusals(suite: Suite, network: Trained) -> dict[str, list[str]]:
+    """Return reason → labels of the treatments that the network does not allow."""
+    labels: dict[str, list[str]] = {}
+    for label, method in suite.methods.items():
+        if reason := _refusal(method, network):
+            labels.setdefault(reason, []).append(label)
+    return labels
+
+
+def _allowed(suite: Suite, network: Trained) -> dict[str, Method]:
+    methods = suite.methods.items()
+    return {label: method for label, method in methods if not _refusal(method, network)}
 
 
 def _refusal(method: Method, network: Trained) -> str:
     """Return why a treatment cannot be applied to a network; "" if it can."""
     inner = getattr(method, "method", None)
     if isinstance(method, McDropout) and not has_dropout(network.architecture):
-        return dropout_refusal(network.architecture, method.where)
+        return "the network has no layer of nn.Dropout with a rate above 0"
     if states_variance(network.architecture) and isinstance(method, Laplace | OnLastLayer):
         return "needed one output per target, and a single noise variance; got log variances too"
     whole = TorchNetwork(network.architecture, network.input_shape)

@@ -7,21 +7,61 @@ checked when the method is constructed.
 import ast
 import functools
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from bnnbench.engine.method_settings.expressions import Spelled, parsed
-from bnnbench.engine.method_settings.registry import class_path, registered
+from bnnbench.engine.method_settings.files import read
+from bnnbench.engine.method_settings.registry import class_path, known_methods, registered
 from bnnbench.methods.source_code.files import file_of, is_ours, origin_of
-from bnnbench.wording import UsageError, did_you_mean, listed
+from bnnbench.wording import UnknownMethod, UsageError, did_you_mean, listed
 
 WITHOUT_FIELDS = ("abc", "builtins", "typing")
 """Modules whose classes add no settings to those that inherit from them."""
 
 
-def check_methods(requests: Iterable[str | Spelled]) -> None:
-    """Raise UsageError for a request of a method or setting that does not exist."""
+@runtime_checkable
+class Labels(Protocol):
+    """Labels of methods, such as those of a suite."""
+
+    @property
+    def names(self) -> Sequence[str]: ...
+
+    @property
+    def further_settings(self) -> Sequence[str]:
+        """Settings that every method has in addition to its own."""
+        ...
+
+    def may_have(self, name: str) -> bool: ...
+
+    def mean_class(self, name: str) -> bool:
+        """Return whether a name stands for its registered class, also where it is a label."""
+        ...
+
+
+def check_methods(requests: Iterable[str | Spelled], labels: Labels | None = None) -> None:
+    """Raise UsageError for a request of a method or setting that does not exist.
+
+    A method may also be named by one of the `labels`; whether it has the settings is left open.
+    """
     for request in requests:
+        if labels and isinstance(request, str) and labels.may_have(request):
+            continue
         spelled = parsed(request) if isinstance(request, str) else request
-        check_settings(spelled, class_path(spelled.name))
+        known = registered(spelled.name) or ":" in spelled.name
+        if labels and not known and not labels.may_have(spelled.name):
+            raise UnknownMethod(spelled.name, [*labels.names, *known_methods()])
+        if labels is None or (known and labels.mean_class(spelled.name)):
+            further = labels.further_settings if labels else ()
+            check_settings(spelled, class_path(spelled.name), further)
+
+
+def requests_in(file: Path | None) -> Sequence[Spelled]:
+    """Return the methods of a settings file; none if it cannot be read, which the suite reports."""
+    try:
+        return read(file) if file else ()
+    except (UsageError, OSError):
+        return ()
 
 
 def check_settings(spelled: Spelled, path: str, others: Sequence[str] = ()) -> None:

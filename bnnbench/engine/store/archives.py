@@ -67,10 +67,16 @@ def members(source: Source, largest: int, most: int) -> Iterator[Member]:
 
 
 def _header(block: bytes) -> tarfile.TarInfo | None:
-    """Return a member's header; None for the block of zeros after the last member."""
+    """Return a member's header; None for the block of zeros after the last member.
+
+    Raises tarfile.TarError.
+    """
     if not any(block):
         return None
-    return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+    try:
+        return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+    except tarfile.HeaderError as error:
+        raise tarfile.ReadError(f"a member's header is damaged: {error}") from error
 
 
 def _require_harmless(extension: bytes) -> None:

@@ -57,7 +57,8 @@ def started(
     """
     line, theirs = socket.socketpair()
     with theirs:
-        child = (_forked if sys.platform == "linux" else Interpreter)(line, theirs, target)
+        on_linux = sys.platform == "linux"
+        child = _forked(line, theirs, target) if on_linux else Interpreter(line, theirs)
     where = Surroundings(_search_path(), os.getcwd(), dict(environment or os.environ))
     with suppress(OSError):  # the process has ended, as its exit code says
         send_call(line, where, target, arguments)
@@ -74,7 +75,7 @@ def send_signal(child: Child, number: int) -> None:
 class Interpreter:
     """A process that is an interpreter of its own."""
 
-    def __init__(self, line: socket.socket, theirs: socket.socket, target: object = None) -> None:
+    def __init__(self, line: socket.socket, theirs: socket.socket) -> None:
         self._line = line
         self._process = _interpreter("call", theirs)
         self.pid = self._process.pid

@@ -23,7 +23,16 @@ DAYS = (
         "%m/%d/%y",
         "%d/%m/%y",
     ),
-    *("%m-%d-%Y", "%d-%m-%Y", "%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d %B %Y", "%b %d, %Y"),
+    *(
+        "%m-%d-%Y",
+        "%d-%m-%Y",
+        "%d-%b-%Y",
+        "%d-%b-%y",
+        "%b-%d-%Y",
+        "%d %b %Y",
+        "%d %B %Y",
+        "%b %d, %Y",
+    ),
     *("%B %d, %Y", "%b %Y", "%B %Y", "%b-%Y", "%d%b%Y"),
 )
 TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
@@ -126,7 +135,7 @@ def _parts(dates: pd.DatetimeIndex, parts: tuple[str, ...]) -> Float[np.ndarray,
     by_part = {
         "days": (dates - pd.Timestamp(0)) / DAY,
         "month": dates.month,
-        "weekday": dates.weekday,
+        "weekday": dates.day_of_week,
         "hour": (dates - dates.normalize()) / np.timedelta64(1, "h"),
     }
     values = np.column_stack([np.asarray(by_part[part], np.float64) for part in parts])

@@ -73,8 +73,7 @@ def _decided(column: pd.Series, commas: Commas, is_decimal: bool) -> Decision:
 
 
 def _of_numbers(name: str, numbers: np.ndarray) -> Decision:
-    steps = np.diff(numbers)
-    if UNNAMED.fullmatch(name) and len(steps) and (steps == 1).all():
+    if UNNAMED.fullmatch(name) and (np.diff(numbers) > 0).all() and not (numbers % 1).any():
         return _left_out(name, "has no name and counts the rows")
     return Numbers(name, 0.0, bool(np.isnan(numbers).any())), None
 

@@ -15,7 +15,7 @@ GAPS = (
     *("missing", "unknown", "not available", "undefined", "tba", "#value!", "#div/0!", "#ref!"),
 )
 """Texts that stand for a missing number, in lower case."""
-SPACES = "[ \u00a0\u202f\u2009]"
+SPACES = " \u00a0\u202f\u2009"
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Notation:
 
     decimal: str = "."
     thousands: str = ""
-    """A regular expression of the separator of thousands; "" without one."""
+    """Characters that separate thousands; "" without any."""
     unit: str = ""
     """A currency, or the sign of percent, left out before or after the number."""
     gaps: tuple[str, ...] = ()
@@ -52,23 +52,18 @@ class Notation:
         point = re.escape(self.decimal)
         whole = r"\d+"
         if self.thousands:
-            whole = rf"[1-9]\d{{0,2}}(?:(?:{self.thousands})\d{{3}})+|\d+"
+            whole = rf"[1-9]\d{{0,2}}(?:[{re.escape(self.thousands)}]\d{{3}})+|\d+"
         number = rf"(?:(?:{whole})(?:{point}\d*)?|{point}\d+)(?:[eE][-+]?\d+)?"
         if not self.unit:
             return rf"[-+]?{number}"
-        unit = rf"(?:{re.escape(self.unit)})?{SPACES}*"
-        return rf"{unit}[-+]?{unit}{number}{SPACES}*{unit}"
+        unit = rf"(?:{re.escape(self.unit)})?[{SPACES}]*"
+        return rf"{unit}[-+]?{unit}{number}[{SPACES}]*{unit}"
 
     def bare(self, texts: pd.Series) -> pd.Series:
         """Return texts as Python writes numbers."""
-        for pattern, text in (
-            (re.escape(self.unit), ""),
-            (self.thousands, ""),
-            (SPACES if self.unit else "", ""),
-            ("" if self.decimal == "." else re.escape(self.decimal), "."),
-        ):
-            texts = texts.str.replace(pattern, text, regex=True) if pattern else texts
-        return texts
+        ignored = self.thousands + (SPACES if self.unit else "")
+        marks = str.maketrans({**dict.fromkeys(ignored, ""), self.decimal: "."})
+        return texts.str.replace(self.unit, "", regex=False).str.translate(marks)
 
 
 def stripped(column: pd.Series) -> pd.Series:

@@ -21,8 +21,8 @@ MOST_STRANGERS = 0.05
 
 PLAIN, THOUSANDS, DECIMALS = Notation(), Notation(".", ","), Notation(",")
 NOTATIONS = (
-    *(PLAIN, THOUSANDS, DECIMALS, Notation(",", r"\.")),
-    *(Notation(point, mark) for point in ".," for mark in (SPACES, "['\u2019]")),
+    *(PLAIN, THOUSANDS, DECIMALS, Notation(",", ".")),
+    *(Notation(point, mark) for point in ".," for mark in (SPACES, "'\u2019")),
 )
 """The notations, in the order in which they are tried."""
 
@@ -59,6 +59,8 @@ def numerals_of(column: pd.Series, commas: Commas = "thousands") -> Numerals | N
     values, rows = texts.mask(is_gap).dropna(), counts.to_numpy()
     if not len(values) or rows[is_gap].sum() > MOST_GAPS * rows.sum():
         return None
+    if 2 * values.str.contains(r"\d").sum() < len(values):
+        return None  # the usual case of texts, at less cost
     best, misread = _best(values, rows[~is_gap], _unit(values), commas)
     strange = int(rows[~is_gap][misread].sum())
     if strange > MOST_STRANGERS * rows.sum() or (strange and len(values) <= MOST_CLASSES):

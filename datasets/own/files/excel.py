@@ -63,9 +63,8 @@ def _require_plain(content: bytes, file: Path) -> None:
         require_size(sum(member.file_size for member in members), limit_of(len(content)), "it")
         for member in members:
             if member.filename.endswith((".xml", ".rels", ".vml")) and _is_odd(archive, member):
-                raise BadTable(
-                    f"{file} has XML with definitions, which is not read: save it as csv"
-                )
+                cause = "XML with definitions or in another encoding, which is not read"
+                raise BadTable(f"{file} has {cause}: save it as csv")
 
 
 def _is_odd(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:

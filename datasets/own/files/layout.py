@@ -61,8 +61,10 @@ def layout_of(head: str, title: str) -> Layout:
     skipped = above + (records[titles - 1].end if titles else 0)
     fields = [record.fields for record in records[titles:]]
     names, notes = _names(fields, comments, separator, title)
+    if not names and len(fields[0]) == _width(records) - 1:
+        names, skipped = _completed(fields), above + records[titles].end
     # A comment that gives the names is not left out.
-    if left_out := len(comments) + titles - (bool(names) and notes[0] == from_comment(title)):
+    if left_out := len(comments) + titles - (from_comment(title) in notes):
         notes = (on_lines(left_out, title), *notes)
     return Layout(separator, skipped, names, notes)
 
@@ -140,9 +142,22 @@ def _widest(text: str) -> str:
 
 def _titles(records: Sequence[_Record]) -> int:
     """Return how many records above the names are titles, with one field in place of several."""
-    width = Counter(len(record.fields) for record in records).most_common(1)[0][0]
+    width = _width(records)
     if width < 2:
         return 0
-    return next(
-        (k for k, r in enumerate(records) if r.filled > 1 or len(r.fields) == width == 2), 0
-    )
+    fitting = (k for k, record in enumerate(records) if len(record.fields) >= max(2, width - 1))
+    return next((k for k in fitting if records[k].filled > 1 or width == 2), 0)
+
+
+def _width(records: Sequence[_Record]) -> int:
+    """Return the usual number of fields."""
+    return Counter(len(record.fields) for record in records).most_common(1)[0][0]
+
+
+def _completed(fields: Sequence[Fields]) -> tuple[str, ...]:
+    """Return names of which one is lacking: the last if it has no values, or that of row names."""
+    first, *below = fields
+    last = [record[len(first)] for record in below if len(record) > len(first)]
+    place = 0 if any(last) else len(first)
+    names = [*first[:place], f"Unnamed: {place}", *first[place:]]
+    return tuple(name or f"Unnamed: {k}" for k, name in enumerate(names))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bnnbench.commands.planning.cuts import Cut, Fixed
-from bnnbench.commands.planning.kept_plan import KeptPlan, keep, kept, place
+from bnnbench.commands.planning.kept_plan import KeptPlan, keep, place, plan_in
 from bnnbench.commands.planning.pilot import Pilot, Rates
 from bnnbench.datasets.base import Gaussian
 from tests.commands.planning.test_cuts import SUITE
@@ -17,9 +17,9 @@ PLAN = KeptPlan(Cut(8, None, ("MFVI",)), Pilot({"AdamW": Rates((1e-6, 2.0, 0.0),
 
 def test_a_plan_is_read_as_it_was_kept(tmp_path):
     path = place(tmp_path, SUITE, 3.0, Fixed())
-    assert kept(path, LIKELIHOOD) is None
+    assert plan_in(path, LIKELIHOOD) is None
     keep(path, PLAN)
-    assert kept(path, LIKELIHOOD) == PLAN
+    assert plan_in(path, LIKELIHOOD) == PLAN
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,10 @@ def test_what_is_no_plan_is_an_error(tmp_path, spoil):
     spoil(plan)
     path.write_text(json.dumps(plan))
     with pytest.raises(ValueError, match="not a plan"):
-        kept(path, LIKELIHOOD)
+        plan_in(path, LIKELIHOOD)
     path.write_text("{")
     with pytest.raises(ValueError, match="Expecting property name"):
-        kept(path, LIKELIHOOD)
+        plan_in(path, LIKELIHOOD)
 
 
 def test_other_limits_methods_and_splits_have_other_plans(tmp_path):

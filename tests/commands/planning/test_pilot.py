@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from bnnbench.commands.planning.cuts import Cut, Fixed
 from bnnbench.commands.planning.pace import Pace
 from bnnbench.commands.planning.pilot import ROWS, pilot
 from bnnbench.commands.planning.search_work import work_of
@@ -113,3 +114,6 @@ def test_the_time_of_a_suite_is_that_of_its_tasks_on_its_workers(suite):
     assert pace.seconds(suite, found) == pytest.approx(expected, rel=0.05)
     assert pace.seconds(replace(suite, folds=3), found) < pace.seconds(suite, found)
     assert pace.limit == 150
+    assert pace.cut(suite, found, Fixed()) == Cut()
+    late = replace(found, taken=2 * 150.0)  # the pilot took all the time of both workers
+    assert pace.cut(suite, late, Fixed()).splits == 3

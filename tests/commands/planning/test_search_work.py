@@ -1,8 +1,10 @@
 """The work of searches, beside sums by hand and the work that fits count themselves."""
 
+import numpy as np
 import pytest
 
 from bnnbench.commands.planning.search_work import work_of
+from bnnbench.commands.planning.shipped_costs import shipped_costs
 from bnnbench.datasets.base import Gaussian
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import Method
@@ -54,3 +56,19 @@ def test_gradient_rows_of_a_search_are_the_row_visits_of_its_fits(halving):
     refits = 2 if not halving else 1  # without halving, all trials are fitted again, for curves
     expected = visits(tuned, 30)[0] + (refits - 1) * 30 * 2
     assert tally.counts["gradient_rows"] == expected
+
+
+FIXED_EPOCHS = (("uci", "large"), ("uci", "paper"), ("uci", "paper_002"), ("truth", "full"))
+"""Profiles without searches, on sets of very different sizes."""
+
+
+def test_stored_runs_took_time_in_proportion_to_their_row_visits():
+    runs = {}
+    for (suite, profile, _, label), cost in shipped_costs().items():
+        if (suite, profile) in FIXED_EPOCHS and cost.epochs:
+            visits = cost.rows * cost.epochs
+            runs.setdefault((suite, profile, label), []).append((visits, cost.seconds))
+    logs = [np.log(np.array(pairs)).T for pairs in runs.values() if len(pairs) > 3]
+    powers = [np.polyfit(visits, seconds, 1)[0] for visits, seconds in logs]
+    assert len(powers) > 20
+    assert np.median(powers) == pytest.approx(1.0, abs=0.1)

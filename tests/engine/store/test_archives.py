@@ -98,6 +98,10 @@ def test_an_altered_header_never_ends_an_archive_early(tmp_path):
         (tmp_path / bundles.NAME).write_bytes(lzma.compress(altered))
         with pytest.raises(CorruptRecord, match=bundles.COPY_AGAIN):
             bundles.read(tmp_path)
+    flipped = packed[: second + 130] + bytes([packed[second + 130] ^ 1]) + packed[second + 131 :]
+    (tmp_path / bundles.NAME).write_bytes(lzma.compress(flipped))
+    with pytest.raises(CorruptRecord, match="a member's header is damaged"):
+        bundles.read(tmp_path)
 
 
 def test_bundles_submissions_and_archives_of_predictions_refuse_bombs(tmp_path, monkeypatch):

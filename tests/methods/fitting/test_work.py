@@ -126,7 +126,7 @@ def test_a_gaussian_process_counts_factorisations_of_covariances(monkeypatch):
         return factorise
 
     monkeypatch.setattr(_gpr, "cholesky", watched(_gpr.cholesky))
-    monkeypatch.setattr(evidence, "dpotrf", watched(evidence.dpotrf))
+    monkeypatch.setattr(evidence.lapack, "dpotrf", watched(evidence.lapack.dpotrf))
     counts = counted(GaussianProcess(restarts=1), [regression(rows=ROWS)])
     assert set(calls) == {(ROWS, ROWS)}
     assert counts == {"factorisations": len(calls)}

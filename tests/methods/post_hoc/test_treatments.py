@@ -81,8 +81,15 @@ def test_the_neural_linear_model_is_one_of_the_last_layers():
     split = Split(torch.randn(50, 4, generator=stream(0)), targets)
     start = start_of((module,), (4,), Mlp().state_dict())
     given = Problem(split, Gaussian(), (module,), start=start)
-    posterior = OnLastLayer(NeuralLinear(Given())).fit(given, stream(0))
-    assert posterior.predict(split.inputs, stream(1)).mean.shape == (50, 1)  # pyright: ignore
+    method = OnLastLayer(NeuralLinear(Given()))
+    mean = method.fit(given, stream(0)).predict(split.inputs, stream(1)).mean  # pyright: ignore
+    moved = replace(given, train=replace(split, targets=100 + 40 * targets))
+    again = method.fit(moved, stream(0)).predict(split.inputs, stream(1)).mean  # pyright: ignore
+    torch.testing.assert_close(again, 100 + 40 * mean, rtol=1e-4, atol=1e-3)
+    unchanged = OnLastLayer(Given()).fit(moved, stream(0)).predict(split.inputs, stream(1))
+    own = Given().fit(moved, stream(0)).predict(split.inputs, stream(1))
+    torch.testing.assert_close(unchanged.mean, own.mean, rtol=1e-4, atol=1e-4)  # pyright: ignore
+    torch.testing.assert_close(unchanged.variance, own.variance, rtol=1e-3, atol=1e-4)  # pyright: ignore
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ FEW = [
     ("mc_dropout", "mlp regression"),
     ("laplace", "mlp classification"),
     ("neural_linear", "mlp regression"),
-    ("sklearn_ridge", "mlp regression"),
 ]
 ALL = [
     (name, kind) for name in [*METHODS, *VARIANTS] if name not in MISSING for kind in covered(name)

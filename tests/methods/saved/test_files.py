@@ -21,14 +21,18 @@ from bnnbench.datasets.base import Categorical
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import Problem
 from bnnbench.methods.fitting.network_posterior import DiagonalGaussianPosterior
+from bnnbench.methods.hmc.scaled_perceptron import ScaledPerceptron
 from bnnbench.methods.networks.architectures import Linear, ReLU
+from bnnbench.methods.networks.perceptron import Perceptron
 from bnnbench.methods.networks.torch_module import TorchModule
 from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.pbp.state import Layout
 from bnnbench.methods.predictions.predictive import CategoricalPredictive
 from bnnbench.methods.saved import documents
 from bnnbench.methods.saved.errors import NotLoaded, NotSaved
 from bnnbench.methods.saved.files import ARRAYS, DESCRIPTION, files_of, loaded
 from bnnbench.suites.check.problems import classification, stream
+from tests.contracts.test_every_method import fits_of
 
 INPUTS = torch.randn(9, 4, generator=stream(5))
 
@@ -143,8 +147,27 @@ def test_weights_of_another_network_are_refused():
     other = TorchNetwork((Linear(7), ReLU(), Linear(5)), (4,))
     mode = dataclasses.replace(posterior().at_mean, network=other)
     files = files_of(dataclasses.replace(posterior(), at_mean=mode))
-    with pytest.raises(NotLoaded, match=r"network_posterior needs \(75, 0\) weights .* \(59, 0\)"):
+    with pytest.raises(NotLoaded, match=r"needs arrays of size \(75, 0\); got \(59, 0\)"):
         load(files)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("laplace_diagonal", {"widths": np.array([4, 10**6, 1])}, "needs arrays of size"),
+        ("pbp", {"state.layout": Layout((4, 70, 1))}, "needs arrays of size"),
+        ("hmc", {"network": ScaledPerceptron(Perceptron((4, 500, 1), ReLU()), INPUTS)}, "only"),
+        ("message_passing", {"architecture": (Linear(9), ReLU(), Linear(1))}, "needs arrays"),
+    ],
+)
+@pytest.mark.long
+def test_sizes_that_compiled_code_would_follow_are_refused(name, change, message):
+    one = fits_of(name, "mlp regression").posterior
+    ((path, value),) = change.items()
+    outer, _, inner = path.rpartition(".")
+    part = dataclasses.replace(getattr(one, outer), **{inner: value}) if outer else value
+    with pytest.raises(NotLoaded, match=message):
+        load(files_of(dataclasses.replace(one, **{outer or inner: part})))
 
 
 def test_a_newer_format_is_refused_by_a_sentence():
@@ -238,3 +261,10 @@ def test_arrays_are_read_by_numpy_alone(tmp_path):
     bnnbench.save(posterior(), tmp_path / "one")
     weights = np.load(Path(tmp_path, "one", ARRAYS))["at_mean.weights"]
     assert np.array_equal(weights, posterior().at_mean.weights.numpy())
+
+
+def test_a_file_of_the_first_format_loads():
+    saved = bnnbench.load(Path(__file__).parent / "format_1")
+    prediction = saved.predict(torch.tensor([[1.0, 3.0], [0.0, 0.0]]), stream(0))
+    assert prediction.mean[:, 0].tolist() == [2.0 * 1 - 3 + 0.5, 0.5]
+    assert prediction.variance[:, 0].tolist() == [0.25, 0.25]

@@ -15,7 +15,6 @@ from bnnbench.methods.saved.decoding import Decoder
 from bnnbench.methods.saved.encoding import Encoder
 from bnnbench.methods.saved.errors import NotLoaded
 from bnnbench.methods.saved.hints import fits
-from bnnbench.methods.saved.registry import TABLES
 from tests.contracts.toy_method import NearestNeighbours
 
 
@@ -102,8 +101,3 @@ def test_a_value_fits_its_annotation_or_does_not(value, hint, expected):
 def test_a_protocol_fits_what_has_its_members():
     assert fits(NearestNeighbours(), NearestNeighbours)
     assert not fits(NearestNeighbours(), Posterior)
-
-
-def test_no_name_stands_for_two_classes():
-    names = [name for table in TABLES for name in table]
-    assert len(names) == len(set(names))

@@ -7,12 +7,12 @@ import torch
 
 from bnnbench.engine.declare.description import canonical_json, describe
 from bnnbench.engine.method_settings.search_spaces import searched
-from bnnbench.methods import METHODS
+from bnnbench.methods import METHODS, method_type
 from bnnbench.methods.base import PackageMissing
 from bnnbench.methods.card import card_of
 from bnnbench.reports.pages.methods.about import about
 from bnnbench.reports.pages.methods.snippets import snippet
-from bnnbench.suites.check.problems import PROBLEMS
+from bnnbench.suites.check.problems import problems_of
 from bnnbench.suites.check.small import small
 from docs.generate import finished_runs
 
@@ -63,7 +63,7 @@ def test_many_numbers_fill_their_lines():
 @pytest.mark.parametrize("name", METHODS)
 def test_the_lines_fit_and_predict(name):
     kind = card_of(name).problems[0]
-    problem = PROBLEMS[kind]()
+    problem = problems_of(method_type(METHODS[name])())[kind]()
     found = [d for d in descriptions().values() if about(d).name == name and len(d) > 1]
     shortest = min(found, key=lambda d: len(canonical_json(d)), default={"type": name})
     code = snippet(shortest)

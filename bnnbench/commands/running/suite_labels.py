@@ -1,65 +1,49 @@
-"""Misspelt methods and settings of a suite's command line, found before the suite is imported."""
+"""Labels of methods in the sources of a suite, which are parsed but not imported."""
 
 import ast
 import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeGuard
 
-from bnnbench.engine.method_settings import spelling
-from bnnbench.engine.method_settings.expressions import Spelled, parsed
-from bnnbench.engine.method_settings.files import read
-from bnnbench.engine.method_settings.registry import class_path, known_methods, registered
+from bnnbench.engine.method_settings.registry import class_path
+from bnnbench.engine.method_settings.spelling import settings_of
 from bnnbench.methods.source_code.files import file_of, origin_of
-from bnnbench.wording import UnknownMethod, UsageError
 
 SUITES = "bnnbench.suites"
 
-
-def check_methods(suite: str, methods: Iterable[str], file: Path | None = None) -> None:
-    """Raise UsageError for a method or setting that does not exist.
-
-    What the sources of the suite leave open passes: the suite itself checks all names again.
-    """
-    for request in (*methods, *_in(file)):
-        if isinstance(request, str) and _may_be_label(request, suite):
-            continue
-        spelled = parsed(request) if isinstance(request, str) else request
-        known = registered(spelled.name) or ":" in spelled.name
-        if not known and not _may_be_label(spelled.name, suite):
-            raise UnknownMethod(spelled.name, [*_labels(suite), *known_methods()])
-        if known and _is_class(spelled.name, suite):
-            spelling.check_settings(spelled, class_path(spelled.name), _of_search())
+SEARCH = "bnnbench.methods.tuning.method:Tuned"
 
 
-def _of_search() -> Sequence[str]:
-    """Return the settings of a search, which profiles that search allow for every method."""
-    return spelling.settings_of("bnnbench.methods.tuning.method:Tuned") or ()
+@dataclass(frozen=True)
+class SuiteLabels:
+    """Labels of a suite, as far as its sources state them; what they leave open is possible."""
 
+    suite: str
 
-def _is_class(name: str, suite: str) -> bool:
-    """Return whether a name stands for its registered class, also where it is a suite's label."""
-    alike = [
-        kinds for label, kinds in _labels(suite).items() if label.casefold() == name.casefold()
-    ]
-    if not alike:
-        return not _sources(f"{SUITES}.{suite}") or not _may_be_label(name, suite)
-    return set().union(*alike) == {class_path(name).rpartition(":")[2]}
+    @property
+    def names(self) -> Sequence[str]:
+        """The labels that the sources state."""
+        return list(_labels(self.suite))
 
+    @property
+    def further_settings(self) -> Sequence[str]:
+        """The settings of a search, which profiles that search allow for every method."""
+        return settings_of(SEARCH) or ()
 
-def _in(file: Path | None) -> Sequence[Spelled]:
-    """Return the methods of a settings file; none if it cannot be read, which the suite reports."""
-    try:
-        return read(file) if file else ()
-    except (UsageError, OSError):
-        return ()
+    def may_have(self, name: str) -> bool:
+        """Return whether a text of the sources may be this label."""
+        known = _texts(self.suite)
+        return not known or any(re.fullmatch(text, name, re.IGNORECASE) for text in known)
 
-
-def _may_be_label(name: str, suite: str) -> bool:
-    """Return whether a text of the suite's sources may be the label of a method."""
-    known = _texts(suite)
-    return not known or any(re.fullmatch(text, name, re.IGNORECASE) for text in known)
+    def mean_class(self, name: str) -> bool:
+        """Return whether a name stands for its registered class, also where it is a label."""
+        labels = _labels(self.suite).items()
+        alike = [kinds for label, kinds in labels if label.casefold() == name.casefold()]
+        if not alike:
+            return not _sources(f"{SUITES}.{self.suite}") or not self.may_have(name)
+        return set().union(*alike) == {class_path(name).rpartition(":")[2]}
 
 
 @functools.cache

@@ -1,0 +1,1 @@
+"""The methods as estimators with the conventions of scikit-learn."""
