@@ -50,7 +50,10 @@ SUITES: Mapping[str, Entry] = {
         "CIFAR under corruption and attack: inference in function space and in weight space",
         ("quick", "paper", "neighbour", "cifar100"),
     ),
-    "features": Entry("Frozen features of CIFAR-10: any head by any method", ("quick",)),
+    "features": Entry(
+        "A trained network with a new head: CIFAR-10, features of a convolutional network",
+        ("quick", "tuned_quick"),
+    ),
     "few_samples": Entry(
         "Number of draws for a posterior predictive, by Monte Carlo and by integrals over a box",
         ("quick",),

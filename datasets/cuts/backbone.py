@@ -47,10 +47,12 @@ def layers() -> nn.Sequential:
     )
 
 
-def features_of(images: UInt8[np.ndarray, "points 32 32 3"]) -> Float[np.ndarray, "points 128"]:
-    """Return the features of images, from the data folder's cache if they were computed before.
+def features_of(
+    images: UInt8[np.ndarray, "points height width channels"],
+) -> Float[np.ndarray, "points 128"]:
+    """Return the features of colour images of 32 x 32 pixels.
 
-    Raises ValueError for images of another shape.
+    They are kept in the data folder. Raises ValueError for images of another shape.
     """
     if images.shape[1:] != SHAPE:
         got = " x ".join(map(str, images.shape[1:]))
