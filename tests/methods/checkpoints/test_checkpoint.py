@@ -11,7 +11,9 @@ from bnnbench.methods.card import card_of
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.pbp.method import Pbp
+from bnnbench.methods.post_hoc.on_last_layer import OnLastLayer
 from bnnbench.suites.check.fits import require_identical
+from bnnbench.suites.check.problems import problems_of
 from bnnbench.suites.check.small import SMALL, small
 from tests.contracts.test_every_method import VARIANTS, covered
 from tests.methods.killing import counted, kept, killed_in
@@ -20,21 +22,25 @@ from tests.methods.problems import classification, images, regression, stream, s
 KEPT = [
     name
     for name, path in METHODS.items()
-    if ".libraries." not in path and not card_of(name).restarts
+    if ".libraries." not in path and not card_of(name).restarts and not card_of(name).trained
 ]
-"""Methods whose interrupted fit continues; a fit inside a library starts again."""
+"""Methods whose interrupted fit continues; a fit inside a library starts again, and a trained
+network is read again."""
+
+ON_TRAINED = {"on_last_layer": OnLastLayer(AdamW())}
 
 
-@pytest.fixture(params=[*KEPT, *VARIANTS])
+@pytest.fixture(params=[*KEPT, *VARIANTS, *ON_TRAINED])
 def case(request, monkeypatch) -> tuple[Method, Problem]:
     """A method, and a problem of few rows that it covers."""
     longer = {"epochs": 4, "iterations": (1, 1, 2, 2), "warmup": 30}
     for name, value in longer.items():
         monkeypatch.setitem(SMALL, name, value)
     name = request.param
-    method = small(VARIANTS[name] if name in VARIANTS else method_type(METHODS[name])())
-    make = regression if "mlp regression" in covered(name) else classification
-    return method, make(rows=16)
+    given = {**VARIANTS, **ON_TRAINED}
+    method = small(given[name] if name in given else method_type(METHODS[name])())
+    kind = "mlp regression" if "mlp regression" in covered(name) else "mlp classification"
+    return method, problems_of(method)[kind](rows=16)
 
 
 def test_every_method_goes_on_bit_for_bit(case, tmp_path):
