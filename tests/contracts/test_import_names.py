@@ -116,7 +116,8 @@ def test_a_wheel_brings_one_name_with_everything_in_it(tmp_path):
     assert built.returncode == 0, built.stderr
     (library,) = (tmp_path / "build").glob("lib*")
     assert [path.name for path in library.iterdir()] == ["bnnbench"]
-    data = {".c", ".h", ".cu", ".cuh", ".csv", ".toml", ".html", ".css", ".js", ".py", ".typed"}
+    data = {".c", ".h", ".cu", ".cuh", ".csv", ".npz", ".toml"}
+    data |= {".html", ".css", ".js", ".py", ".typed"}
     for folder in FOLDERS:
         ours = {
             p.relative_to(ROOT / folder) for p in (ROOT / folder).rglob("*") if p.suffix in data
