@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -18,6 +19,8 @@ SHORT = ["--methods", "AdamW(trials=1; blocks=1; lengths=(4,))", "--folds", "1",
 
 def test_the_page_runs_from_top_to_bottom(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)  # before folders that earlier tests have left
+    monkeypatch.delitem(sys.modules, "nets", raising=False)
     table = load_diabetes(as_frame=True).frame.rename(columns={"target": "price"}).head(60)
     table.to_csv("mine.csv", index=False)
     table.drop(columns="price").head(5).to_csv("rows.csv", index=False)
