@@ -2,6 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -52,7 +53,7 @@ class OutOfDistribution:
         """Return the other source."""
         return (self.source,)
 
-    def with_sources(self, resolve: Resolve) -> "OutOfDistribution":
+    def with_sources(self, resolve: Resolve) -> Self:
         """Return the condition with the other source resolved."""
         return dataclasses.replace(self, source=resolve(self.source))
 
