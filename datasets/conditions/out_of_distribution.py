@@ -2,7 +2,6 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Self
 
 import torch
 from torch import Tensor
@@ -53,7 +52,7 @@ class OutOfDistribution:
         """Return the other source."""
         return (self.source,)
 
-    def with_sources(self, resolve: Resolve) -> Self:
+    def with_sources(self, resolve: Resolve) -> "OutOfDistribution":
         """Return the condition with the other source resolved."""
         return dataclasses.replace(self, source=resolve(self.source))
 
@@ -84,6 +83,10 @@ class OutOfDistribution:
 @dataclass(frozen=True)
 class FeaturesOutOfDistribution(OutOfDistribution):
     """The same for `cuts.features.Features`: features of both sources' images."""
+
+    def with_sources(self, resolve: Resolve) -> "FeaturesOutOfDistribution":
+        """Return the condition with the other source resolved."""
+        return dataclasses.replace(self, source=resolve(self.source))
 
     def _foreign(self, dataset: Dataset) -> Tensor:
         features = torch.from_numpy(backbone.features_of(self.source.images("test")[0]))

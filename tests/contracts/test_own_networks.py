@@ -39,6 +39,7 @@ def test_its_code_runs_from_top_to_bottom(folder):
     assert "torch.Size([100, 200, 10])" in finished.stdout
 
 
+@pytest.mark.long
 def test_its_commands_run(folder):
     load_diabetes(as_frame=True).frame.rename(columns={"target": "price"}).to_csv("mine.csv")
     arrays = next(b for b in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL) if "savez" in b)
