@@ -1,4 +1,4 @@
-"""What regressor and classifier have in common: settings, scaling, the fit and its predictions."""
+"""The common part of regressor and classifier: settings, scaling, the fit and its predictions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

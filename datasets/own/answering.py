@@ -1,4 +1,4 @@
-"""What the target of a table is: numbers or classes, and the rows that have one."""
+"""The target of a table: numbers or classes, and the rows that have one."""
 
 import math
 from typing import Literal

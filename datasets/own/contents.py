@@ -38,11 +38,11 @@ class Contents:
     copies: Int[np.ndarray, " rows"] | None
     """The number of each row among the different ones; None if no row repeats another."""
     notes: tuple[Note, ...]
-    """What was decided about the file, its rows and its columns."""
+    """Decisions about the file, its rows and its columns."""
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What was decided, and what may spoil a comparison; a sentence for each."""
+        """A sentence for each decision, and for each doubt about a comparison on this table."""
         fitted = self.preparation.fitted(self.rows)
         table = cast(pd.DataFrame, self.rows[list(self.features)])
         doubts = doubts_about(table, fitted, self.targets, self.answers.labels)

@@ -1,4 +1,4 @@
-"""What may spoil a comparison on a table: sentences that name the column and the cure."""
+"""Warnings about columns that may spoil a comparison; each names the column and the cure."""
 
 import re
 from collections.abc import Iterator

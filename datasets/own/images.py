@@ -13,6 +13,7 @@ import numpy as np
 
 from bnnbench.datasets.base import Dataset
 from bnnbench.datasets.origins import Origin, Part
+from bnnbench.datasets.own.local import Local
 from bnnbench.datasets.own.reading import digest
 from bnnbench.datasets.reading import images, tables
 from bnnbench.datasets.reading.cache import cached
@@ -36,7 +37,7 @@ class _Rows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OwnImages:
+class OwnImages(Local):
     """A folder's pictures, scaled to 32 x 32; sub-folders name the classes.
 
     If the folder has no parts, a tenth of each class is for testing. `sha256` covers all files:
@@ -86,17 +87,6 @@ class OwnImages:
             (pixels[for_training], numbers[for_training]),
             (pixels[for_testing], numbers[for_testing]),
         )
-
-    def missing(self, part: Part | None = None) -> tuple[str, ...]:
-        """Return the folder if it does not exist."""
-        return () if Path(self.path).is_dir() else (self.path,)
-
-    def fetch(self, part: Part | None = None) -> None:
-        """Do nothing: the user's data are not downloaded."""
-
-    def fallbacks(self, part: Part | None = None) -> "tuple[OwnImages, ...]":
-        """Return no fallbacks: nothing replaces the user's data."""
-        return ()
 
 
 def has_pictures(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""What was decided about a table without a question, to be told or refused."""
+"""Decisions about a table that are reported, or refused with `--strict`."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

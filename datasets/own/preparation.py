@@ -26,7 +26,7 @@ class Preparation:
 
     columns: tuple[Column, ...]
     lines: tuple[str, ...] = ()
-    """What was done to columns that are not plain numbers or categories; a sentence for each."""
+    """A sentence for each column that is neither plain numbers nor categories, on its treatment."""
 
     @property
     def names(self) -> tuple[str, ...]:

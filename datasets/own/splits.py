@@ -26,7 +26,7 @@ Cut = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Splits:
-    """What a table's rows are split by."""
+    """The facts about a table's rows by which they are split."""
 
     rows: int
     classes: np.ndarray | None = None
@@ -49,7 +49,7 @@ class Splits:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What is to be known about the splits; a sentence for each."""
+        """Sentences on unusual splits."""
         if self.split is not None:
             parts = _parts(self.split)
             count = 0 if parts is None else np.count_nonzero(parts == "validation")

@@ -16,6 +16,7 @@ from bnnbench.datasets.own.answering import Task, require_classes, task_of
 from bnnbench.datasets.own.contents import Contents, commas_of, contents_of, in_words
 from bnnbench.datasets.own.files.arrays import TARGETS
 from bnnbench.datasets.own.files.saved import SPLITS
+from bnnbench.datasets.own.local import Local
 from bnnbench.datasets.own.notes import LONGEST
 from bnnbench.datasets.own.preparation import Answers, Preparation
 from bnnbench.datasets.own.reading import digest, has_parts, sheet_of
@@ -32,7 +33,7 @@ PART_OF_TARGETS = re.compile(rf"{TARGETS}_\d+")
 
 
 @dataclass(frozen=True)
-class OwnTable:
+class OwnTable(Local):
     """Rows of a file whose column `target_column` is to be predicted from the others.
 
     `sha256` is the file's: changed content makes another source with new runs. All readers of the
@@ -96,7 +97,7 @@ class OwnTable:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What was decided about the file, and what may spoil a comparison; a sentence for each."""
+        """A sentence for each decision about the file, and for each doubt about a comparison."""
         return self._lines()
 
     def table(self, fold: int) -> Table:
@@ -137,17 +138,6 @@ class OwnTable:
             folds = "given" if self.split or self.groups else "stratified"
             folds = "single" if self.has_few_rows else folds
             require_classes(self.path, contents.answers, contents.targets, folds)
-
-    def missing(self) -> tuple[str, ...]:
-        """Return the file if it does not exist."""
-        return () if Path(self.path).exists() else (self.path,)
-
-    def fetch(self) -> None:
-        """Do nothing: the user's data are not downloaded."""
-
-    def fallbacks(self) -> "tuple[OwnTable, ...]":
-        """Return no fallbacks: nothing replaces the user's data."""
-        return ()
 
     @cached(2)
     def _contents(self) -> Contents:

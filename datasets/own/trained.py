@@ -22,6 +22,7 @@ from bnnbench.datasets.base import (
 )
 from bnnbench.datasets.facts import facts_of
 from bnnbench.datasets.origins import Origin
+from bnnbench.datasets.own.local import Local
 from bnnbench.datasets.own.reading import digest
 from bnnbench.datasets.own.table import Task
 from bnnbench.datasets.own.trained_rows import TARGETS, Rows, check_alike, read_rows
@@ -35,7 +36,7 @@ FEWEST_ROWS = 20
 
 
 @dataclass(frozen=True)
-class TrainedOn:
+class TrainedOn(Local):
     """Training rows of a network, and test rows that it has not seen.
 
     Calibration rows are those of a file; "train" for the training rows; or "" for half of the test
@@ -114,17 +115,6 @@ class TrainedOn:
 
     def _split(self, rows: Rows) -> Split:
         return Split(torch.from_numpy(rows.inputs), torch.from_numpy(rows.targets))
-
-    def missing(self) -> tuple[str, ...]:
-        """Return the files that do not exist."""
-        return tuple(file for file in self.files if not Path(file).exists())
-
-    def fetch(self) -> None:
-        """Do nothing: the user's data are not downloaded."""
-
-    def fallbacks(self) -> "tuple[TrainedOn, ...]":
-        """Return no fallbacks: nothing replaces the user's data."""
-        return ()
 
 
 def trained_on(

@@ -110,7 +110,7 @@ def _write(body: nn.Module) -> None:
         name: (value.half() if value.ndim > 1 else value).numpy()
         for name, value in body.state_dict().items()
     }
-    np.savez(content, **arrays)
+    np.savez_compressed(content, **arrays)
     write_whole(backbone.WEIGHTS, content.getvalue())
 
 

@@ -12,23 +12,20 @@ from bnnbench.methods.base import (
     InferenceDiverged,
     Method,
     Posterior,
-    PriorUse,
     Problem,
-    prior_use,
 )
 from bnnbench.methods.card import Card
 from bnnbench.methods.ensemble import mixture_or_failure
-from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.randomness import spawn
 from bnnbench.methods.fitting.starts import start_of_problem
 from bnnbench.methods.given import Given
 from bnnbench.methods.networks.modules.trained import start_of_file
+from bnnbench.methods.post_hoc.around import Around
 from bnnbench.methods.tuning.fits import fit_all
-from bnnbench.methods.tuning.space import Space, compose, space_of
 
 
 @dataclass(frozen=True)
-class Checkpoints(Batched):
+class Checkpoints(Around):
     """The equal-weight mixture of a method's posteriors around each file's weights."""
 
     card: ClassVar[Card] = Card(
@@ -51,16 +48,6 @@ class Checkpoints(Batched):
         if self.sha256 and self.sha256 != sums:
             raise ValueError(f"Checkpoints: a file has changed: needed {self.sha256}; got {sums}")
         object.__setattr__(self, "sha256", sums)
-
-    @property
-    def prior_use(self) -> PriorUse | None:
-        """The prior use of the inner method."""
-        return prior_use(self.method)
-
-    @property
-    def space(self) -> Space:
-        """The search space of the inner method."""
-        return compose("method", space_of(self.method))
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

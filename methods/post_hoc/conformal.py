@@ -22,20 +22,17 @@ from bnnbench.methods.base import (
     InferenceDiverged,
     Method,
     Posterior,
-    PriorUse,
     Problem,
-    prior_use,
 )
 from bnnbench.methods.card import Card
-from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.settings import require_between, require_choice, require_positive
 from bnnbench.methods.post_hoc import scores
+from bnnbench.methods.post_hoc.around import Around
 from bnnbench.methods.predictions.base import HasProbabilities, Predictive
 from bnnbench.methods.predictions.levels import ceil_of
 from bnnbench.methods.predictions.sets import IntervalPredictive, SetPredictive
 from bnnbench.methods.tuning.fits import fit_all
 from bnnbench.methods.tuning.rows import HeldOut, checksum, held_out, stream
-from bnnbench.methods.tuning.space import Space, compose, space_of
 
 
 @dataclass(frozen=True)
@@ -74,7 +71,7 @@ class ConformalPosterior:
 
 
 @dataclass(frozen=True)
-class Conformal(Batched):
+class Conformal(Around):
     """A method whose sets or intervals contain a share `level` of targets."""
 
     card: ClassVar[Card] = Card(
@@ -98,16 +95,6 @@ class Conformal(Batched):
         require_positive(self, "level")
         require_choice(self, "classes", scores.CLASS_SCORES)
         require_choice(self, "intervals", scores.INTERVAL_SCORES)
-
-    @property
-    def prior_use(self) -> PriorUse | None:
-        """The prior use of the inner method."""
-        return prior_use(self.method)
-
-    @property
-    def space(self) -> Space:
-        """The search space of the inner method."""
-        return compose("method", space_of(self.method))
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

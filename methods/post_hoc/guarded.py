@@ -17,19 +17,16 @@ from bnnbench.methods.base import (
     InferenceDiverged,
     Method,
     Posterior,
-    PriorUse,
     Problem,
     Unsupported,
     differentiable,
-    prior_use,
 )
 from bnnbench.methods.card import Card
-from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.given import Given
+from bnnbench.methods.post_hoc.around import Around
 from bnnbench.methods.predictions.base import HasLogProb, Predictive
 from bnnbench.methods.tuning.fits import fit_all
 from bnnbench.methods.tuning.rows import checksum, stream
-from bnnbench.methods.tuning.space import Space, compose, space_of
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ class GuardedPosterior:
 
 
 @dataclass(frozen=True)
-class Guarded(Batched):
+class Guarded(Around):
     """A treatment of a trained network, or the network itself if that predicts better.
 
     A treatment that diverges leaves the network as it is.
@@ -74,16 +71,6 @@ class Guarded(Batched):
 
     method: Method = field(default_factory=Given)
     """The treatment and its settings."""
-
-    @property
-    def prior_use(self) -> PriorUse | None:
-        """The prior use of the treatment."""
-        return prior_use(self.method)
-
-    @property
-    def space(self) -> Space:
-        """The search space of the treatment."""
-        return compose("method", space_of(self.method))
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

@@ -1,4 +1,4 @@
-"""What the last linear layer of a trained network receives, standardised, and the layer itself."""
+"""The last linear layer of a trained network, and its standardised inputs."""
 
 from dataclasses import dataclass, replace
 from typing import cast

@@ -13,14 +13,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bnnbench.methods.base import InferenceDiverged, Method, Posterior, PriorUse, Problem, prior_use
+from bnnbench.methods.base import InferenceDiverged, Method, Posterior, Problem
 from bnnbench.methods.card import Card
-from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.given import Given
+from bnnbench.methods.post_hoc.around import Around
 from bnnbench.methods.post_hoc.last_features import LastFeatures
 from bnnbench.methods.predictions.base import Predictive
 from bnnbench.methods.tuning.fits import fit_all
-from bnnbench.methods.tuning.space import Space, compose, space_of
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class LastLayerPosterior:
 
 
 @dataclass(frozen=True)
-class OnLastLayer(Batched):
+class OnLastLayer(Around):
     """A method on the last layer of the problem's trained network."""
 
     card: ClassVar[Card] = Card(
@@ -55,16 +54,6 @@ class OnLastLayer(Batched):
 
     method: Method = field(default_factory=Given)
     """The method, for a network of one linear layer."""
-
-    @property
-    def prior_use(self) -> PriorUse | None:
-        """The prior use of the inner method."""
-        return prior_use(self.method)
-
-    @property
-    def space(self) -> Space:
-        """The search space of the inner method."""
-        return compose("method", space_of(self.method))
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

@@ -21,18 +21,13 @@ from bnnbench.methods.base import (
     InferenceDiverged,
     Method,
     Posterior,
-    PriorUse,
     Problem,
     Unsupported,
-    prior_use,
 )
 from bnnbench.methods.card import Card
-from bnnbench.methods.fitting import progress
-from bnnbench.methods.fitting.batched import Batched
+from bnnbench.methods.post_hoc.around import Around, TwoFits, fit_twice
 from bnnbench.methods.predictions.predictive import GaussianPredictive
-from bnnbench.methods.tuning.fits import fit_all
-from bnnbench.methods.tuning.rows import HeldOut, checksum, held_out, stream
-from bnnbench.methods.tuning.space import Space, compose, space_of
+from bnnbench.methods.tuning.rows import checksum, stream
 from bnnbench.methods.tuning.temperature import PRIOR_PRECISION, WIDEST
 
 
@@ -57,7 +52,7 @@ class RescaledPosterior:
 
 
 @dataclass(frozen=True)
-class Rescaled(Batched):
+class Rescaled(Around):
     """A regression with one number that widens or narrows its predictive distribution.
 
     It is chosen by a fifth of the training rows, predicted by a fit to the other rows, or by the
@@ -73,46 +68,26 @@ class Rescaled(Batched):
     method: Method = field(default_factory=AdamW)
     """The regression and its settings."""
 
-    @property
-    def prior_use(self) -> PriorUse | None:
-        """The prior use of the inner method."""
-        return prior_use(self.method)
-
-    @property
-    def space(self) -> Space:
-        """The search space of the inner method."""
-        return compose("method", space_of(self.method))
-
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem; raises `Unsupported` for classes."""
         if isinstance(problems[0].likelihood, Categorical):
             raise Unsupported("Rescaled needed real targets; got classes: use Tempered")
-        cases = [held_out(problem, 1)[0] for problem in problems]
-        methods = [self.method] * len(problems)
-        with progress.part(0, 2):
-            partial = fit_all(methods, [case.problem for case in cases], rngs).results
-        with progress.part(1, 2):
-            known = problems[0].calibration is not None  # the first fits have seen all rows
-            whole = partial if known else fit_all(methods, problems, rngs).results
-        return [_rescaled(*fits) for fits in zip(problems, cases, partial, whole, strict=True)]
+        fits = fit_twice(self.method, problems, rngs)
+        return [_rescaled(*pair) for pair in zip(problems, fits, strict=True)]
 
 
 def _rescaled(
-    problem: Problem,
-    case: HeldOut,
-    partial: Posterior | InferenceDiverged,
-    whole: Posterior | InferenceDiverged,
-) -> Posterior | InferenceDiverged:
-    if isinstance(partial, InferenceDiverged):
-        return InferenceDiverged(f"without a fifth of the rows: {partial}")
-    if isinstance(whole, InferenceDiverged):
-        return whole
+    problem: Problem, fits: TwoFits | InferenceDiverged
+) -> RescaledPosterior | InferenceDiverged:
+    if isinstance(fits, InferenceDiverged):
+        return fits
+    case = fits.case
     draws = stream("factor", checksum(problem.train), device=case.inputs.device)
-    prediction = gaussian(case.in_original_units(partial.predict(case.inputs, draws)))
+    prediction = gaussian(case.in_original_units(fits.partial.predict(case.inputs, draws)))
     squares = (case.block.targets - prediction.means[0]).square() / prediction.variances[0]
-    return RescaledPosterior(whole, best_factor(squares))
+    return RescaledPosterior(fits.whole, best_factor(squares))
 
 
 def gaussian(prediction: object) -> GaussianPredictive:

@@ -15,17 +15,12 @@ from bnnbench.methods.base import (
     InferenceDiverged,
     Method,
     Posterior,
-    PriorUse,
     Problem,
     Unsupported,
-    prior_use,
 )
 from bnnbench.methods.card import Card
-from bnnbench.methods.fitting import progress
-from bnnbench.methods.fitting.batched import Batched
-from bnnbench.methods.tuning.fits import fit_all
-from bnnbench.methods.tuning.rows import checksum, held_out, stream
-from bnnbench.methods.tuning.space import Space, compose, space_of
+from bnnbench.methods.post_hoc.around import Around, TwoFits, fit_twice
+from bnnbench.methods.tuning.rows import checksum, stream
 from bnnbench.methods.tuning.temperature import (
     TemperedPosterior,
     best_temperature,
@@ -34,7 +29,7 @@ from bnnbench.methods.tuning.temperature import (
 
 
 @dataclass(frozen=True)
-class Tempered(Batched):
+class Tempered(Around):
     """A classifier with one number that sharpens or flattens its probabilities.
 
     The temperature minimises the log loss on a fifth of the training rows, predicted by a fit to
@@ -51,16 +46,6 @@ class Tempered(Batched):
     method: Method = field(default_factory=AdamW)
     """The classifier and its settings."""
 
-    @property
-    def prior_use(self) -> PriorUse | None:
-        """The prior use of the inner method."""
-        return prior_use(self.method)
-
-    @property
-    def space(self) -> Space:
-        """The search space of the inner method."""
-        return compose("method", space_of(self.method))
-
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
@@ -68,22 +53,16 @@ class Tempered(Batched):
         for problem in problems:
             if not isinstance(problem.likelihood, Categorical):
                 raise Unsupported(f"Tempered needed classes; got {problem.likelihood}")
-        cases = [held_out(problem, 1)[0] for problem in problems]
-        methods = [self.method] * len(problems)
-        with progress.part(0, 2):
-            partial = fit_all(methods, [case.problem for case in cases], rngs).results
-        with progress.part(1, 2):
-            known = problems[0].calibration is not None  # the first fits have seen all rows
-            whole = partial if known else fit_all(methods, problems, rngs).results
-        fitted: list[Posterior | InferenceDiverged] = []
-        for problem, case, trained, posterior in zip(problems, cases, partial, whole, strict=True):
-            if isinstance(trained, InferenceDiverged):
-                fitted.append(InferenceDiverged(f"without a fifth of the rows: {trained}"))
-            elif isinstance(posterior, InferenceDiverged):
-                fitted.append(posterior)
-            else:
-                draws = stream("temperature", checksum(problem.train), device=case.inputs.device)
-                log_probs = mixture_log_probs(trained, case.inputs, draws)
-                temperature = best_temperature(log_probs, case.block.targets)
-                fitted.append(TemperedPosterior(posterior, temperature))
-        return fitted
+        fits = fit_twice(self.method, problems, rngs)
+        return [_tempered(*pair) for pair in zip(problems, fits, strict=True)]
+
+
+def _tempered(
+    problem: Problem, fits: TwoFits | InferenceDiverged
+) -> TemperedPosterior | InferenceDiverged:
+    if isinstance(fits, InferenceDiverged):
+        return fits
+    case = fits.case
+    draws = stream("temperature", checksum(problem.train), device=case.inputs.device)
+    log_probs = mixture_log_probs(fits.partial, case.inputs, draws)
+    return TemperedPosterior(fits.whole, best_temperature(log_probs, case.block.targets))

@@ -1,4 +1,4 @@
-"""What a description may not say although each of its values is of the right kind.
+"""Checks of a description as a whole, each of whose values is of the right kind.
 
 Compiled code follows sizes and shapes without looking at arrays, and a network's size is memory.
 """

@@ -1,4 +1,4 @@
-"""What can go wrong with saved posteriors, in one sentence each."""
+"""Errors of saving and loading; each message is one sentence."""
 
 
 class NotSaved(TypeError):

@@ -104,7 +104,7 @@ class Table:
     in_process: tuple[str, ...] = ()
     """Methods with runs in a process that third-party methods could change."""
     shortened: tuple[str, ...] = ()
-    """What was cut from the suite to keep a time limit, a sentence for each benchmark."""
+    """A sentence for each benchmark from which parts were cut to keep a time limit."""
 
     @property
     def benchmark(self) -> tuple[str, ...]:

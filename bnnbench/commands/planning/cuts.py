@@ -20,7 +20,7 @@ Seconds = Callable[[Suite], float]
 
 @dataclass(frozen=True)
 class Fixed:
-    """What the command line asks for, which is not cut."""
+    """Parts of a suite that the command line asks for, which are never cut."""
 
     methods: bool = False
     splits: bool = False
@@ -30,7 +30,7 @@ class Fixed:
 
 @dataclass(frozen=True)
 class Cut:
-    """What is cut from a suite; nothing by default."""
+    """The parts that are cut from a suite; none by default."""
 
     trials: int | None = None
     """Maximum number of trials of a search."""

@@ -21,7 +21,7 @@ FOLDER = ".plans"
 
 @dataclass(frozen=True)
 class KeptPlan:
-    """What was cut, and what the pilot took."""
+    """The cut, and the pilot on which it was decided."""
 
     cut: Cut
     pilot: Pilot

@@ -42,7 +42,7 @@ OF_IMAGES: Sequence[Shape] = ((1, 4, 1), (1, 12, 1), (2, 4, 1))
 
 @dataclass(frozen=True)
 class Rates:
-    """What a method takes per unit of its work."""
+    """The time and memory of a method per unit of its work."""
 
     seconds: tuple[float, ...]
     """Processor seconds per unit of each component of `Work`; on a GPU, seconds of the clock."""
@@ -52,7 +52,7 @@ class Rates:
 
 @dataclass(frozen=True)
 class Pilot:
-    """What the methods of a suite took on a few rows."""
+    """Rates of the methods of a suite, measured by fits to a few rows."""
 
     rates: Mapping[str, Rates]
     """By label; without methods whose pilot failed."""

@@ -178,7 +178,8 @@ class Suite:
     probes: tuple[Probe, ...] = ()
     """Measurements of every posterior after its last fit, in addition to `evaluations`."""
     shortened: str = ""
-    """What was cut from the declared suite to keep a time limit, as a sentence, for display."""
+    """A sentence that names the parts cut from the declared suite to keep a time limit; display
+    only."""
 
     def __post_init__(self) -> None:
         self._check_acquisitions()

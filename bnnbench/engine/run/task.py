@@ -28,7 +28,7 @@ class Task:
     """Checkpoint folder; may be absent on this machine."""
     code: Code = field(default_factory=Code)
     shortened: str = ""
-    """What was cut from the suite to keep a time limit."""
+    """A sentence that names the parts cut from the suite to keep a time limit, for the records."""
     in_process: bool = False
     """True if third-party methods share the process, which the records then say."""
     sandbox: Sandbox | None = None

@@ -17,7 +17,7 @@ from multiprocessing.connection import wait
 from typing import Any, Protocol, runtime_checkable
 
 from bnnbench.engine.workers.channel import Channel
-from bnnbench.engine.workers.interpreter import NUMBER, Surroundings, send_call
+from bnnbench.engine.workers.interpreter import NUMBER, Context, send_call
 
 LOOKED_UP = "bnnbench.engine.workers.forked"
 
@@ -59,7 +59,7 @@ def started(
     with theirs:
         on_linux = sys.platform == "linux"
         child = _forked(line, theirs, target) if on_linux else Interpreter(line, theirs)
-    where = Surroundings(_search_path(), os.getcwd(), dict(environment or os.environ))
+    where = Context(_search_path(), os.getcwd(), dict(environment or os.environ))
     with suppress(OSError):  # the process has ended, as its exit code says
         send_call(line, where, target, arguments)
     return child

@@ -31,8 +31,8 @@ MOST_SOCKETS = 16
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What a worker has in common with its driver."""
+class Context:
+    """Search path, working folder and environment, which a worker shares with its driver."""
 
     path: list[str]
     """Python's search path."""
@@ -40,7 +40,7 @@ class Surroundings:
     environment: Mapping[str, str]
 
     def adopt(self) -> None:
-        """Replace this process's surroundings, which are older."""
+        """Replace the context of this process, which is older."""
         sys.path[:] = self.path
         with suppress(OSError):  # it may have been removed
             os.chdir(self.folder)
@@ -57,7 +57,7 @@ class Passed:
 
 def send_call(
     line: socket.socket,
-    where: Surroundings,
+    where: Context,
     target: Callable[..., None],
     arguments: tuple[Any, ...],
 ) -> None:

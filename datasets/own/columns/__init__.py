@@ -1,1 +1,1 @@
-"""What the columns of a user's table are, and how they become numbers."""
+"""The kinds of columns of a user's table, and how they become numbers."""

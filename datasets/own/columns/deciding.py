@@ -1,4 +1,4 @@
-"""What each column of a table is: numbers, dates, categories, or of no use."""
+"""The kind of each column of a table: numbers, dates, categories, or of no use."""
 
 import re
 

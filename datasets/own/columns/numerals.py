@@ -27,7 +27,7 @@ NOTATIONS = (
 """The notations, in the order in which they are tried."""
 
 Commas = Literal["thousands", "decimals", "unknown"]
-"""What a comma before three digits means where a column does not say."""
+"""The meaning of a comma before three digits, if nothing else in the column decides it."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ MOST_MEMBERS = 10_000
 MOST_CELLS = 2**26
 """Maximum number of cells, empty ones before a filled one included."""
 DECLARATIONS = re.compile(rb"<!DOCTYPE|<!ENTITY|\0")
-"""What no XML in a workbook needs: definitions that expand, and encodings that could hide them."""
+"""Text that no workbook needs: definitions that expand, and encodings that could hide them."""
 
 Row = tuple[object, ...]
 

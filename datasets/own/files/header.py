@@ -21,7 +21,8 @@ def holds_values(first: Fields, below: Sequence[Fields]) -> bool:
     if not below or len(first) < 2 or filled in places or 2 * len(filled) < len(first):
         return False
     columns = itertools.zip_longest(*below, fillvalue="")
-    return all(_is_like(field, values) for field, values in zip(first, columns) if field)  # noqa: B905
+    pairs = zip(first, columns, strict=False)  # a record below may be shorter or longer
+    return all(_is_like(field, values) for field, values in pairs if field)
 
 
 def numbered(first: Fields, title: str) -> tuple[tuple[str, ...], Note]:

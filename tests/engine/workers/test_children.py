@@ -52,7 +52,7 @@ def is_open(number):
     return True
 
 
-def test_it_has_the_surroundings_of_its_driver_and_nothing_else(way, tmp_path, monkeypatch):
+def test_it_has_the_context_of_its_driver_and_nothing_else(way, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path / "mine"))
     ours, theirs = Channel.pair()

@@ -28,7 +28,7 @@ class SandboxUnavailable(RuntimeError):
 
 @dataclass(frozen=True)
 class Sandbox:
-    """What processes that run third-party code may read and write."""
+    """The files that processes with third-party code may read and write."""
 
     hidden: tuple[str, ...] = ()
     """Absolute paths of data and results, unreadable even if they are next to the method's file."""
