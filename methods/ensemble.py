@@ -20,6 +20,7 @@ from bnnbench.methods.base import (
     Posterior,
     PriorUse,
     Problem,
+    Unsupported,
     differentiable,
     prior_use,
 )
@@ -108,6 +109,11 @@ class Ensemble(Batched):
 
         Members of all variants train side by side as far as their method allows.
         """
+        if any(problem.start is not None for problem in problems):
+            raise Unsupported(
+                "all members of an ensemble would start from the one trained network: use "
+                "Checkpoints(files) with several trained networks"
+            )
         size = variants[0].size
         children = {id(rng): spawn(rng, size) for rng in {id(r): r for r in rngs}.values()}
         fitted = fit_all(

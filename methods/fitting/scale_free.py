@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bnnbench.datasets.base import Gaussian, Likelihood
+from bnnbench.datasets.base import Gaussian, Likelihood, Split
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
 from bnnbench.methods.fitting.targets import target_units
 from bnnbench.methods.predictions.base import Predictive, require
@@ -76,7 +76,12 @@ def _rescaled(
 
 
 def _extreme_units(problem: Problem) -> tuple[float, float] | None:
-    """Return mean and deviation of a single target if the latter is extreme."""
+    """Return mean and deviation of a single target if the latter is extreme.
+
+    A trained network answers in the units of its targets, which stay as they are.
+    """
+    if problem.start is not None:
+        return None
     mean, std = target_units(problem)
     low, high = ORDINARY
     if len(std) != 1 or low <= float(std) <= high:
@@ -87,8 +92,13 @@ def _extreme_units(problem: Problem) -> tuple[float, float] | None:
 def _standardised(problem: Problem, units: tuple[float, float] | None) -> Problem:
     if units is None:
         return problem
+
+    def scaled(rows: Split) -> Split:
+        targets = ((rows.targets.double() - mean) / std).to(rows.targets)
+        return replace(rows, targets=targets)
+
     mean, std = units
-    targets = ((problem.train.targets.double() - mean) / std).to(problem.train.targets)
+    train, calibration = scaled(problem.train), problem.calibration and scaled(problem.calibration)
     known = cast(Gaussian, problem.likelihood).noise_std
     likelihood = Gaussian(None if known is None else known / std)
-    return replace(problem, train=replace(problem.train, targets=targets), likelihood=likelihood)
+    return replace(problem, train=train, calibration=calibration, likelihood=likelihood)

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Likelihood
 from bnnbench.methods.base import Problem, Unsupported
+from bnnbench.methods.networks.architectures import Linear
 from bnnbench.methods.networks.heteroscedastic import states_variance
 from bnnbench.methods.networks.shapes import output_shape
 
@@ -42,7 +43,8 @@ def require_output_per_target(problem: Problem, *, continues: bool = False) -> N
 
 def _refuse_training(problem: Problem) -> None:
     """Raise `Unsupported` for a trained network, and for outputs of variances."""
-    if problem.start is not None and len(problem.architecture) > 1:
+    is_linear = len(problem.architecture) == 1 and isinstance(problem.architecture[0], Linear)
+    if problem.start is not None and not is_linear:
         raise Unsupported(
             "this method cannot start from a trained network, as it does not descend from given "
             "weights: leave the start out, or use it on the last layer by OnLastLayer(...)"

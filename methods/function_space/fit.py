@@ -49,6 +49,11 @@ def fit_model(
     require_descent(model, training)
     if not isinstance(first.likelihood, Categorical):
         raise Unsupported("needed a classifier, for class probabilities; got a regression")
+    if model.networks > 1 and first.start is not None:
+        raise Unsupported(
+            f"needed one network for a trained one to start; got {model.networks}: use "
+            "Checkpoints(files) around one network"
+        )
     architecture = model.architecture(first.architecture)
     stack = Stack(problems, rngs, training.batch_size, architecture, model.rules)
     network, last = stack.network, stack.weights.new_zeros(len(problems), 1).double()

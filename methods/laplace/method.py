@@ -115,8 +115,8 @@ class Laplace(Batched):
         """Return the posterior of each problem; point estimates are trained side by side."""
         first = problems[0]
         self.structure.recorder(TorchNetwork(first.architecture, first.input_shape))
-        choices = self._choices(problems, rngs)
-        modes = self.training.fit_many(problems, rngs)
+        choices, modes = self._choices(problems, rngs)
+        modes = modes or self.training.fit_many(problems, rngs)
         return [
             _outcome(self._posterior, *arguments)
             for arguments in zip(modes, choices, problems, rngs, strict=True)
@@ -124,22 +124,28 @@ class Laplace(Batched):
 
     def _choices(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
-    ) -> "list[float | InferenceDiverged | None]":
-        """Return the prior precision of each problem, None if the evidence chooses it."""
+    ) -> "tuple[list[float | InferenceDiverged | None], list[Posterior | InferenceDiverged]]":
+        """Return the prior precision of each problem, None if the evidence chooses it.
+
+        If calibration rows choose it, the point estimates by all training rows are returned, too;
+        otherwise their list is empty.
+        """
         if self._scales(problems[0]) is not None:
-            return [1.0] * len(problems)
+            return [1.0] * len(problems), []
         if len(self.prior_precisions) < 2:
-            return [next(iter(self.prior_precisions), None)] * len(problems)
+            return [next(iter(self.prior_precisions), None)] * len(problems), []
         parts = [
             set_aside(problem, self.validation_share, rng)
             for problem, rng in zip(problems, rngs, strict=True)
         ]
         rest = [problem for problem, _ in parts]
         modes = self.training.fit_many(rest, rngs)
-        return [
+        choices = [
             _outcome(self._validated, mode, problem, validation, rng)
             for mode, problem, (_, validation), rng in zip(modes, rest, parts, rngs, strict=True)
         ]
+        calibrated = all(problem.calibration is not None for problem in problems)
+        return choices, modes if calibrated else []
 
     def _scales(self, problem: Problem) -> Tensor | None:
         """Return the given prior's standard deviation of every weight."""

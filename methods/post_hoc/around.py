@@ -57,7 +57,7 @@ def fit_twice(
     with progress.part(0, 2):
         partial = fit_all(methods, [case.problem for case in cases], rngs).results
     with progress.part(1, 2):
-        calibrated = problems[0].calibration is not None
+        calibrated = all(problem.calibration is not None for problem in problems)
         whole = partial if calibrated else fit_all(methods, problems, rngs).results
     return [_both(*fits) for fits in zip(cases, partial, whole, strict=True)]
 
@@ -65,6 +65,9 @@ def fit_twice(
 def _both(
     case: HeldOut, partial: Posterior | InferenceDiverged, whole: Posterior | InferenceDiverged
 ) -> TwoFits | InferenceDiverged:
-    if isinstance(partial, InferenceDiverged):
+    if isinstance(partial, InferenceDiverged) and partial is not whole:
         return InferenceDiverged(f"without a fifth of the rows: {partial}")
-    return whole if isinstance(whole, InferenceDiverged) else TwoFits(case, partial, whole)
+    if isinstance(whole, InferenceDiverged):
+        return whole
+    assert not isinstance(partial, InferenceDiverged)
+    return TwoFits(case, partial, whole)

@@ -36,7 +36,10 @@ class GuardedPosterior:
     chosen: Posterior
     untreated: bool
     gain: float
-    """Mean log likelihood of a calibration row, treated minus untreated, in nats."""
+    """Mean log likelihood of a calibration row, treated minus untreated, in nats.
+
+    If the treatment's settings were chosen by the same rows, it favours the treatment.
+    """
 
     @property
     def diagnostics(self) -> Mapping[str, float]:
@@ -76,6 +79,8 @@ class Guarded(Around):
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the better posterior; raises `Unsupported` without calibration rows."""
+        if any(problem.calibration is None for problem in problems):
+            raise Unsupported("Guarded needed rows to choose by: give Problem(calibration=...)")
         untreated = Given().fit_many(problems, rngs)
         treated = fit_all([self.method] * len(problems), problems, rngs).results
         return [
@@ -87,9 +92,9 @@ class Guarded(Around):
 def _better(
     before: Posterior | InferenceDiverged, after: Posterior | InferenceDiverged, problem: Problem
 ) -> Posterior | InferenceDiverged:
-    if problem.calibration is None:
-        raise Unsupported("Guarded needed rows to choose by: give Problem(calibration=...)")
-    assert not isinstance(before, InferenceDiverged)
+    assert problem.calibration is not None
+    if isinstance(before, InferenceDiverged):
+        return before
     if isinstance(after, InferenceDiverged):
         return GuardedPosterior(before, True, float("-inf"))
     draws = checksum(problem.calibration)

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bnnbench.methods.base import InferenceDiverged, Method, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Method, Posterior, Problem, Unsupported
 from bnnbench.methods.card import Card
 from bnnbench.methods.given import Given
 from bnnbench.methods.post_hoc.around import Around
@@ -86,7 +86,12 @@ def _posterior(
 
 
 def _of_layer(features: LastFeatures, problem: Problem) -> Problem:
-    """Return the problem of the last layer."""
+    """Return the problem of the last layer; raises `Unsupported` for a stated prior."""
+    if problem.prior is not None:
+        raise Unsupported(
+            "needed a problem without a stated prior, since the inputs of the last layer are "
+            "standardised: state the prior of the method instead"
+        )
     return Problem(
         features.of_split(problem.train),
         problem.likelihood,

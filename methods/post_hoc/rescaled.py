@@ -87,6 +87,10 @@ def _rescaled(
     draws = stream("factor", checksum(problem.train), device=case.inputs.device)
     prediction = gaussian(case.in_original_units(fits.partial.predict(case.inputs, draws)))
     squares = (case.block.targets - prediction.means[0]).square() / prediction.variances[0]
+    if not squares.isfinite().all():
+        return InferenceDiverged(
+            "errors of held-out rows in units of their deviation are not finite"
+        )
     return RescaledPosterior(fits.whole, best_factor(squares))
 
 

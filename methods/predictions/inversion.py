@@ -99,20 +99,23 @@ def half_mass(
 
 def root_of_cdf(
     cdf: Cdf,
-    level: float,
+    level: float | Float64[Tensor, "points outputs"],
     centre: Float64[Tensor, "points outputs"],
     scale: Float64[Tensor, "points outputs"],
 ) -> Float64[Tensor, "points outputs"]:
     """Return the quantile by bisection, or by inverse quadratic interpolation if that is safe.
 
+    `level` is one for all points and outputs, or one for each.
+
     For a mean and a standard deviation, Cantelli's inequality gives the bracket; where the cdf
     contradicts it, the bracket grows. NaN where the cdf is.
     Source: Chandrupatla (1997), "A new hybrid quadratic/bisection algorithm".
     """
-    below, above = math.sqrt((1 - level) / level), math.sqrt(level / (1 - level))
+    level = torch.as_tensor(level, dtype=torch.float64, device=centre.device).expand_as(centre)
+    below, above = ((1 - level) / level).sqrt(), (level / (1 - level)).sqrt()
     newest = _moved_out(centre, -1.01 * scale * below, lambda x: cdf(x) > level)
     other = _moved_out(centre, 1.01 * scale * above, lambda x: cdf(x) < level)
-    excess, other_excess = torch.full_like(centre, -level), torch.full_like(centre, 1 - level)
+    excess, other_excess = -level, 1 - level
     share = torch.full_like(centre, 0.5)
     for _ in range(MOST_STEPS):
         middle = newest + share * (other - newest)

@@ -8,7 +8,7 @@ from jaxtyping import Float64, Int
 from torch import Tensor
 
 from bnnbench.methods.predictions.base import HasProbabilities, require
-from bnnbench.methods.predictions.inversion import quantile
+from bnnbench.methods.predictions.inversion import centre_and_scale, root_of_cdf
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 from bnnbench.methods.predictions.samples import SamplePredictive
 from bnnbench.methods.predictions.student import StudentPredictive
@@ -71,9 +71,9 @@ def _of_student(prediction: StudentPredictive, count: int, rng: torch.Generator)
 
 
 def _by_quantiles(prediction: Any, count: int, rng: torch.Generator) -> Tensor:
-    """Return quantiles at random levels, in another order at every point."""
-    require(prediction, "cdf")
-    levels = torch.rand(count, generator=rng, dtype=torch.float64).clamp(1e-12, 1 - 1e-12)
-    values = torch.stack([quantile(prediction, level) for level in levels.tolist()])
-    order = torch.rand(values.shape, generator=rng).argsort(0).to(values.device)
-    return values.gather(0, order)
+    """Return quantiles at levels drawn apart for every sample, point and output."""
+    require(prediction, "cdf", "mean")
+    centre, scale = centre_and_scale(prediction, prediction.mean)
+    levels = torch.rand(count, *centre.shape, generator=rng, dtype=torch.float64)
+    levels = levels.clamp(1e-12, 1 - 1e-12).to(centre.device)
+    return torch.stack([root_of_cdf(prediction.cdf, level, centre, scale) for level in levels])

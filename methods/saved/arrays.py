@@ -39,7 +39,9 @@ class Collected:
         if array.dtype.hasobject:
             raise NotSaved(f"{path} is an array of Python objects, which cannot be saved")
         content = hashlib.sha256(array.tobytes()).digest()
-        name = self._names.setdefault((array.shape, array.dtype.str, content), path)
+        taken = path in self.arrays or path == "file"  # the name of an argument of np.savez
+        new = f"{path}.{len(self.arrays)}" if taken else path
+        name = self._names.setdefault((array.shape, array.dtype.str, content), new)
         self.arrays[name] = array
         return name
 

@@ -158,7 +158,7 @@ def _chosen(value: Any, choices: Sequence[str]) -> str:
 
 
 def _dtype(name: Any) -> torch.dtype:
-    kind = getattr(torch, name, None) if isinstance(name, str) else None
+    kind = vars(torch).get(name) if isinstance(name, str) else None
     if not isinstance(kind, torch.dtype):
         raise NotLoaded(f"there is no type of numbers {name!r}")
     return kind

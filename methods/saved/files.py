@@ -38,9 +38,13 @@ def save(posterior: Any, path: str | os.PathLike[str], *, method: Any = None) ->
     files = files_of(posterior, method)
     made = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
     made.mkdir(parents=True)
-    for name, content in files.items():
-        (made / name).write_bytes(content)
-    _replace(folder, made)
+    try:
+        for name, content in files.items():
+            (made / name).write_bytes(content)
+        _replace(folder, made)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
 
 
 def load(path: str | os.PathLike[str], *, networks: Iterable[str | Callable[..., Any]] = ()) -> Any:
@@ -93,6 +97,10 @@ def loaded(
         raise NotLoaded(f"{error}{_other_versions(content.get('versions'))}") from error
     except (ValueError, TooLarge) as error:
         raise NotLoaded(f"{ARRAYS}: {error}") from error
+    except TypeError as error:
+        raise NotLoaded(
+            f"{DESCRIPTION}: a part is of another kind than its place needs: {error}"
+        ) from error
     except RecursionError as error:
         raise NotLoaded("its parts are nested too deeply") from error
 
@@ -125,7 +133,12 @@ def _replace(folder: Path, made: Path) -> None:
     old = made.with_name(f"{made.name}.old")
     if folder.exists():
         folder.rename(old)
-    made.rename(folder)
+    try:
+        made.rename(folder)
+    except BaseException:
+        if old.exists():
+            old.rename(folder)
+        raise
     shutil.rmtree(old, ignore_errors=True)
 
 

@@ -29,7 +29,7 @@ def kind_of(name: str) -> type:
         raise NotLoaded(f"there is no part called {name!r}: a newer bnnbench may know it")
     value: Any = sys.modules.get(module)
     for part in kind.split("."):
-        value = getattr(value, part, None)
+        value = vars(value).get(part) if hasattr(value, "__dict__") else None  # imports nothing
     if not isinstance(value, type) or not dataclasses.is_dataclass(value):
         raise NotLoaded(
             f"it has parts of the class {name}, and loading imports no code that a file names: "

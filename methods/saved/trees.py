@@ -21,12 +21,18 @@ def require_trees(estimator: Any) -> None:
 
 
 def _inner_nodes(estimator: Any) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield the children and the feature of all nodes, tree by tree; -1 for those of leaves."""
+    """Yield the children and the feature of all nodes, tree by tree; -1 for those of leaves.
+
+    Raises `NotLoaded` for splits by categories, which no method here makes.
+    """
+    if (tree := getattr(estimator, "tree_", None)) is not None:
+        yield tree.children_left, tree.children_right, tree.feature
     for one in getattr(estimator, "estimators_", ()):
-        if (tree := getattr(one, "tree_", None)) is not None:
-            yield tree.children_left, tree.children_right, tree.feature
+        yield from _inner_nodes(one)
     for stage in getattr(estimator, "_predictors", ()):
         for predictor in stage:
+            if predictor.nodes["is_categorical"].any():
+                raise NotLoaded("a decision tree splits by categories, which no method makes")
             nodes, is_leaf = predictor.nodes, predictor.nodes["is_leaf"].astype(bool)
             left, right = (
                 np.where(is_leaf, -1, nodes[side].astype(np.int64)) for side in ("left", "right")

@@ -95,8 +95,9 @@ def checksum(train: Split) -> str:
 
 
 def rows_of(problem: Problem) -> tuple[str, ...]:
-    """Return digests of the training rows and of the calibration rows, if there are any."""
-    return tuple(checksum(s) for s in (problem.train, problem.calibration) if s is not None)
+    """Return digests of the training rows, the calibration rows and the trained network, if any."""
+    rows = tuple(checksum(s) for s in (problem.train, problem.calibration) if s is not None)
+    return (*rows, content(problem.start.weights, problem.start.buffers)) if problem.start else rows
 
 
 def _blocks(train: Split) -> list[Tensor]:

@@ -1,4 +1,8 @@
-"""Treatments of the user's trained network, with one budget of trials on calibration rows."""
+"""Treatments of the user's trained network.
+
+Calibration rows choose among four settings of further training, or among eight precisions of
+Laplace's prior, all around one fit. Treatments by evidence and draws choose nothing by them.
+"""
 
 from collections.abc import Mapping
 

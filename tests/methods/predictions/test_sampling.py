@@ -63,6 +63,13 @@ def test_other_predictions_are_inverted_at_every_point_apart():
     assert abs(stats.spearmanr(samples[:, 0], samples[:, 1]).statistic) < 0.3
 
 
+def test_points_that_are_inverted_do_not_share_their_levels():
+    one = sampled(ByCdf(), 1, rng())[0, :, 0]
+    assert len(one.unique()) == 3
+    many = sampled(ByCdf(), 20, rng())[..., 0]
+    assert len(many.mean(0).unique()) == 3
+
+
 @pytest.mark.parametrize("summary", [False, True])
 def test_samples_of_classes_have_their_frequencies(summary):
     probs = torch.tensor([[[0.8, 0.2]], [[0.4, 0.6]]])
