@@ -63,6 +63,11 @@ class TorchUncertaintyEnsemble(_Trained):
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
         """Return the posterior; raises `PackageMissing` without the library."""
         require_layers(problem, self, SEQUENTIAL)
+        if problem.start is not None:
+            raise Unsupported(
+                "all members of an ensemble would start from the one trained network: use "
+                "Checkpoints(files) with several trained networks"
+            )
         starts = [initial_weights(problem, each) for each in spawn(rng, self.size)]
         return fitted(self, problem, rng, {"starts": torch.stack(starts)})
 

@@ -32,7 +32,7 @@ from bnnbench.methods.predictions.base import HasProbabilities, Predictive
 from bnnbench.methods.predictions.levels import ceil_of
 from bnnbench.methods.predictions.sets import IntervalPredictive, SetPredictive
 from bnnbench.methods.tuning.fits import fit_all
-from bnnbench.methods.tuning.rows import HeldOut, checksum, held_out, stream
+from bnnbench.methods.tuning.rows import HeldOut, Units, checksum, held_out, stream
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,10 @@ class ConformalPosterior:
     """A posterior, and the maximum score of targets in a set or interval."""
 
     posterior: Posterior
-    case: HeldOut
-    method: "Conformal"
+    units: Units
+    level: float
+    classes: scores.ClassScore
+    intervals: scores.IntervalScore
     threshold: Float64[Tensor, " outputs"]
     """A single number for classes."""
 
@@ -55,19 +57,17 @@ class ConformalPosterior:
     ) -> IntervalPredictive | SetPredictive:
         """Return an interval per point and output, or a set of classes per point."""
         prediction = self.uncorrected(inputs, rng)
-        level = self.method.level
         if isinstance(prediction, HasProbabilities):
-            return SetPredictive(
-                level, scores.of_classes(self.method.classes, prediction) <= self.threshold
-            )
-        ends = scores.interval(self.method.intervals, prediction, level, self.threshold)
-        return IntervalPredictive(level, *ends)
+            chosen = scores.of_classes(self.classes, prediction) <= self.threshold
+            return SetPredictive(self.level, chosen)
+        ends = scores.interval(self.intervals, prediction, self.level, self.threshold)
+        return IntervalPredictive(self.level, *ends)
 
     def uncorrected(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> Predictive:
         """Return the distributions that the sets or intervals correct."""
-        return predicted(self.posterior, self.case, inputs, rng)
+        return predicted(self.posterior, self.units, inputs, rng)
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,14 @@ class Conformal(Around):
         methods = [self.method] * len(problems)
         fitted = fit_all(methods, [case.problem for case in cases], rngs).results
         return [
-            result
-            if isinstance(result, InferenceDiverged)
-            else ConformalPosterior(result, case, self, self._threshold(problem, case, result))
+            result if isinstance(result, InferenceDiverged) else self._around(result, case, problem)
             for problem, case, result in zip(problems, cases, fitted, strict=True)
         ]
+
+    def _around(self, posterior: Posterior, case: HeldOut, problem: Problem) -> ConformalPosterior:
+        threshold = self._threshold(problem, case, posterior)
+        settings = self.level, self.classes, self.intervals
+        return ConformalPosterior(posterior, case.units, *settings, threshold)
 
     def _threshold(
         self, problem: Problem, case: HeldOut, posterior: Posterior
@@ -126,12 +129,12 @@ class Conformal(Around):
 
 def predicted(
     posterior: Posterior,
-    case: HeldOut,
+    units: Units,
     inputs: Float[Tensor, "points *features"],
     rng: torch.Generator,
 ) -> Predictive:
     """Return predictions by a fit to some rows, with inputs and targets in units of all rows."""
-    return case.in_original_units(posterior.predict(case.standardised(inputs), rng))
+    return units.in_original_units(posterior.predict(units.standardised(inputs), rng))
 
 
 def quantile_of_scores(

@@ -1,7 +1,6 @@
 """The last linear layer of a trained network, and its standardised inputs."""
 
 from dataclasses import dataclass, replace
-from typing import cast
 
 import torch
 from jaxtyping import Float
@@ -14,8 +13,8 @@ from bnnbench.methods.laplace.layer_recorder import LayerRecorder
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.methods.networks.start import Start
 from bnnbench.methods.networks.torch_network import TorchNetwork
-from bnnbench.methods.predictions.base import Predictive, require
-from bnnbench.methods.predictions.predictive import RealPredictive
+from bnnbench.methods.predictions.base import Predictive
+from bnnbench.methods.tuning.rows import rescaled
 
 POINTS_AT_ONCE = 500
 NEGLIGIBLE = 1e-6
@@ -87,10 +86,7 @@ class LastFeatures:
 
     def in_original_units(self, prediction: Predictive) -> Predictive:
         """Return a prediction of the last layer in the units of the problem."""
-        if (self.target_mean, self.target_std) == (0.0, 1.0):
-            return prediction
-        require(prediction, "rescaled")
-        return cast(RealPredictive, prediction).rescaled(self.target_mean, self.target_std)
+        return rescaled(prediction, self.target_mean, self.target_std)
 
 
 @torch.no_grad()

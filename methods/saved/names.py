@@ -69,7 +69,7 @@ PARTS: Mapping[str, str] = {
     "with_noise": f"{HERE}.tuning.noise:WithNoise",
     "tuned_posterior": f"{HERE}.tuning.posterior:TunedPosterior",
     "search": f"{HERE}.tuning.search:Search",
-    "held_out": f"{HERE}.tuning.rows:HeldOut",
+    "units": f"{HERE}.tuning.rows:Units",
     "sklearn_gp_posterior": f"{HERE}.libraries.sklearn_gp:GpPosterior",
     "sklearn_forest_posterior": f"{HERE}.libraries.sklearn_forest:ForestPosterior",
     "sklearn_boosted_quantiles": f"{HERE}.libraries.sklearn_boosting:BoostedQuantiles",

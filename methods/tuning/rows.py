@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import cast
 
 import torch
@@ -25,8 +25,26 @@ NEGLIGIBLE = 1e-4
 """Share of a feature's largest deviation below which it counts as constant without a block."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Units:
+    """The standardisation of inputs, and of a single target, by a part of a problem's rows."""
+
+    shift: Tensor
+    scale: Tensor
+    target_mean: float = 0.0
+    target_std: float = 1.0
+
+    def standardised(self, inputs: Tensor) -> Tensor:
+        """Return inputs of the whole problem, standardised like those of the part."""
+        return (inputs - self.shift) / self.scale
+
+    def in_original_units(self, prediction: Predictive) -> Predictive:
+        """Return a prediction of a fit to the part in the units of the whole problem."""
+        return rescaled(prediction, self.target_mean, self.target_std)
+
+
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOut(Units):
     """A problem without a block of its rows, and that block.
 
     Inputs that are features, and single targets, are standardised in `problem` by its remaining
@@ -36,26 +54,28 @@ class HeldOut:
 
     problem: Problem
     block: Split
-    shift: Tensor
-    scale: Tensor
-    target_mean: float = 0.0
-    target_std: float = 1.0
 
     @property
     def inputs(self) -> Tensor:
         """The block's inputs, standardised like `problem`."""
         return self.standardised(self.block.inputs)
 
-    def standardised(self, inputs: Tensor) -> Tensor:
-        """Return inputs of the whole problem, standardised like `problem`."""
-        return (inputs - self.shift) / self.scale
+    @property
+    def units(self) -> Units:
+        """The standardisation without any rows."""
+        names = (each.name for each in fields(Units))
+        return Units(**{name: getattr(self, name) for name in names})
 
-    def in_original_units(self, prediction: Predictive) -> Predictive:
-        """Return a prediction of this problem's posterior in the units of the whole problem."""
-        if (self.target_mean, self.target_std) == (0.0, 1.0):
-            return prediction
-        require(prediction, "rescaled")
-        return cast(RealPredictive, prediction).rescaled(self.target_mean, self.target_std)
+
+def rescaled(prediction: Predictive, mean: float, std: float) -> Predictive:
+    """Return a prediction of mean + std * y; any prediction is kept for a mean of 0 and std of 1.
+
+    Raises `CannotAnswer` for a prediction that cannot be rescaled.
+    """
+    if (mean, std) == (0.0, 1.0):
+        return prediction
+    require(prediction, "rescaled")
+    return cast(RealPredictive, prediction).rescaled(mean, std)
 
 
 def blocks_of(rows: int) -> int:
@@ -69,11 +89,12 @@ def held_out(problem: Problem, blocks: int) -> list[HeldOut]:
     Each block is a fifth of the rows, in an order determined by the rows themselves; equal inputs
     are in one block. Rows outside all blocks, usually at most four, are always fitted. Calibration
     rows are the only block, if there are any. Raises `Unsupported` for fewer than ten rows, and for
-    a trained network without calibration rows.
+    a problem with a start but without calibration rows. Weights from a module's file are taken to
+    have been trained on other rows.
     """
     if problem.calibration is not None:
         zero = problem.train.inputs.new_zeros(())
-        return [HeldOut(problem, problem.calibration, zero, zero + 1)]
+        return [HeldOut(problem, problem.calibration, shift=zero, scale=zero + 1)]
     require_unseen(problem)
     count = len(problem.train)
     if count < FEWEST_ROWS:
@@ -138,14 +159,15 @@ def _without(problem: Problem, block: Tensor) -> HeldOut:
     inputs = (fitted.inputs - shift) / scale
     if train.targets.ndim != 2 or train.targets.shape[1] != 1:
         rows = replace(fitted, inputs=inputs)
-        return HeldOut(replace(problem, train=rows), train.rows(block), shift, scale)
+        return HeldOut(replace(problem, train=rows), train.rows(block), shift=shift, scale=scale)
     mean, std = _standardisation(fitted.targets, train.targets)
     rows = replace(fitted, inputs=inputs, targets=(fitted.targets - mean) / std)
     likelihood = problem.likelihood
     if isinstance(likelihood, Gaussian) and likelihood.noise_std is not None:
         likelihood = Gaussian(likelihood.noise_std / float(std))
     inner = replace(problem, train=rows, likelihood=likelihood)
-    return HeldOut(inner, train.rows(block), shift, scale, float(mean), float(std))
+    units = {"shift": shift, "scale": scale, "target_mean": float(mean), "target_std": float(std)}
+    return HeldOut(inner, train.rows(block), **units)
 
 
 def _standardisation(fitted: Tensor, of_all: Tensor) -> tuple[Tensor, Tensor]:

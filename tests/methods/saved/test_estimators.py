@@ -7,12 +7,18 @@ import zipfile
 
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.linear_model import BayesianRidge
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVR
 
 from bnnbench.methods.saved.errors import NotLoaded, NotSaved
 from bnnbench.methods.saved.estimators import packed, unpacked
+from bnnbench.methods.saved.trees import require_trees
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(60, 3)), RNG.normal(size=60)
@@ -86,3 +92,18 @@ def test_without_skops_the_error_names_the_command(monkeypatch):
         packed(ESTIMATORS[0])
     with pytest.raises(NotLoaded, match="pip install skops"):
         unpacked(content, "it")
+
+
+def test_trees_inside_others_are_looked_at_too():
+    labels = np.digitize(Y, [-0.5, 0.5])
+    forest = OneVsRestClassifier(RandomForestClassifier(2, max_depth=2, random_state=0)).fit(
+        X, labels
+    )
+    require_trees(forest)
+    tree = forest.estimators_[0].estimators_[0].tree_
+    state = tree.__getstate__()
+    nodes = state["nodes"].copy()
+    nodes["left_child"][0] = 10**6
+    tree.__setstate__(state | {"nodes": nodes})
+    with pytest.raises(NotLoaded, match="lead nowhere"):
+        require_trees(forest)

@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import hashlib
+import io
 import json
 import math
 import random
@@ -29,8 +30,11 @@ from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.methods.pbp.state import Layout
 from bnnbench.methods.predictions.predictive import CategoricalPredictive
 from bnnbench.methods.saved import documents
+from bnnbench.methods.saved.decoding import Decoder
+from bnnbench.methods.saved.encoding import Encoder
 from bnnbench.methods.saved.errors import NotLoaded, NotSaved
 from bnnbench.methods.saved.files import ARRAYS, DESCRIPTION, files_of, loaded
+from bnnbench.methods.saved.registry import kind_of
 from bnnbench.suites.check.problems import classification, stream
 from tests.contracts.test_every_method import fits_of
 
@@ -199,6 +203,33 @@ class Constant:
 
     def predict(self, inputs, rng):
         return CategoricalPredictive(self.log_probs.expand(1, len(inputs), -1))
+
+
+def test_a_name_in_a_module_that_imports_lazily_imports_nothing():
+    import scipy
+
+    before = set(sys.modules)
+    with pytest.raises(NotLoaded, match="loading imports no code"):
+        kind_of("scipy:differentiate.derivative")
+    assert set(sys.modules) == before
+    assert "differentiate" in scipy.__all__
+
+
+def test_arrays_of_equal_paths_are_two():
+    first, second = torch.tensor([1.0]), torch.tensor([2.0])
+    encoder = Encoder()
+    node = encoder.node({"a.b": first, "a": {"b": second}, "file": torch.tensor([3.0])})
+    again = Decoder(encoder.collected.arrays, (), frozenset()).value(node)
+    assert torch.equal(again["a.b"], first)
+    assert torch.equal(again["a"]["b"], second)
+    np.savez(io.BytesIO(), **encoder.collected.arrays)
+
+
+@pytest.mark.parametrize("node", [{"scalar": 1}, {"mapping": [[[], 1]]}])
+def test_a_part_of_another_kind_is_not_loaded(node):
+    files = files_of(posterior())
+    with pytest.raises(NotLoaded):
+        load(resealed(files, content_of(files) | {"posterior": node}))
 
 
 def test_an_imported_class_of_the_users_comes_back_without_running_its_code(tmp_path):
