@@ -27,7 +27,9 @@ class Reading:
     features: Mapping[str, Column] = field(default_factory=dict)
     """Feature → its value in each row; features that are not named may have any values."""
     lines: tuple[str, ...] = ()
-    """Parts of lines that must be said, each in a line of its own."""
+    """A part of each line that is said, in their order."""
+    strict: str = ""
+    """Words of the error of a strict reading; empty if it is the same."""
     absent: tuple[str, ...] = ()
     """Columns that give no feature."""
     targets: Column | None = None
@@ -83,7 +85,7 @@ def dates(pattern: str, step: str = "37h") -> tuple[list[str], list[float]]:
 
 
 PLAIN = {"size": SIZES, **towns()}
-THOUSANDS = [1200 + 1371 * k for k in PLACES]
+THOUSANDS = [1200 + 1371 * (k * 11 % 24) for k in PLACES]
 RENT = [f"{value:,}" for value in THOUSANDS]
 ISO, ISO_DAYS = dates("%Y-%m-%d")
 HOURS, HOUR_DAYS = dates("%Y-%m-%d %H:%M:%S")
@@ -97,6 +99,10 @@ GAPPY = {"size": median_filled(SIZES), "size missing": with_gaps([0] * ROWS, 1)}
 STREETS = [
     f"street {k % 55}" if k % 2 else ("high street", "church lane")[k // 2 % 2] for k in range(120)
 ]
+
+UTF_8 = "is not UTF-8 text: save it as UTF-8"
+DATES = "'day' contains dates: convert it to numbers, or leave it out"
+EXCEL = "an Excel file: save it as csv"
 
 
 def many(**columns: Column) -> str:
@@ -174,41 +180,85 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
         Reading(
             {"rent": THOUSANDS},
             ("rent: numbers with a decimal comma and a separator of thousands",),
+            strict="a decimal comma and a separator of thousands, such as '1.200,0': write plain",
         ),
     ),
     "quoted decimal commas among commas": (
         flats(width=[f'"{comma(size)}"' for size in SIZES]),
-        Reading({"width": SIZES}, ("width: numbers with a decimal comma, such as",)),
+        Reading(
+            {"width": SIZES},
+            ("width: numbers with a decimal comma, such as",),
+            strict="width' has numbers with a decimal comma, such as '30,5': write points",
+        ),
     ),
     # encodings
     "Latin-1": (
         flats(city=["Köln" if k % 2 else "Essen" for k in PLACES]).encode("latin-1"),
-        Reading({"city=Köln": [k % 2 for k in PLACES]}, ("read as Windows-1252 (Latin-1)",)),
+        Reading(
+            {"city=Köln": [k % 2 for k in PLACES]},
+            ("read as Windows-1252 (Latin-1)",),
+            strict=UTF_8,
+        ),
     ),
     "Windows-1252": (
         flats(city=["“Köln”" if k % 2 else "Essen" for k in PLACES]).encode("cp1252"),
-        Reading({"city=“Köln”": [k % 2 for k in PLACES]}, ("read as Windows-1252",)),
+        Reading(
+            {"city=“Köln”": [k % 2 for k in PLACES]},
+            ("read as Windows-1252",),
+            strict=UTF_8,
+        ),
     ),
-    "UTF-16": (flats().encode("utf-16"), Reading(PLAIN, ("read as UTF-16",), only=tuple(PLAIN))),
-    "UTF-16 without a mark": (flats("\t").encode("utf-16-le"), Reading(PLAIN, ("read as UTF-16",))),
+    "UTF-16": (
+        flats().encode("utf-16"),
+        Reading(
+            PLAIN,
+            ("read as UTF-16",),
+            only=tuple(PLAIN),
+            strict=UTF_8,
+        ),
+    ),
+    "UTF-16 without a mark": (
+        flats("\t").encode("utf-16-le"),
+        Reading(PLAIN, ("read as UTF-16",), strict=UTF_8),
+    ),
     "UTF-8 with a mark": (flats().encode("utf-8-sig"), Reading(PLAIN, only=tuple(PLAIN))),
     "old lines' ends": (flats().replace("\n", "\r\n"), Reading(PLAIN, only=tuple(PLAIN))),
     # lines above the names
     "comments": (
         "# exported 2020\n# by hand\n" + flats(),
-        Reading(PLAIN, ("2 lines above the names of the columns, left out",), only=tuple(PLAIN)),
+        Reading(
+            PLAIN,
+            ("2 lines above the names of the columns, left out",),
+            only=tuple(PLAIN),
+            strict="2 lines above the names of its columns: remove them",
+        ),
     ),
     "a title and a blank line": (
         "Flats of 2020\n\n" + flats(),
-        Reading(PLAIN, ("a line above the names",), only=tuple(PLAIN)),
+        Reading(
+            PLAIN,
+            ("a line above the names",),
+            only=tuple(PLAIN),
+            strict="a line above the names of its columns: remove it",
+        ),
     ),
     "a title with separators": (
         "Flats of 2020;;\n" + flats(";"),
-        Reading(PLAIN, ("a line above the names",), only=tuple(PLAIN)),
+        Reading(
+            PLAIN,
+            ("a line above the names",),
+            only=tuple(PLAIN),
+            strict="a line above the names of its columns: remove it",
+        ),
     ),
     "names in a comment": (
         "# size price\n" + "\n".join(f"{a} {b}" for a, b in zip(SIZES, PRICES, strict=True)),
-        Reading({"size": SIZES}, ("come from a comment",), targets=PRICES),
+        Reading(
+            {"size": SIZES},
+            ("come from a comment",),
+            targets=PRICES,
+            strict="its names of columns in a comment: remove the mark",
+        ),
     ),
     # names
     "blanks around names and values": (
@@ -222,11 +272,18 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
             ("no names of columns, since its first line holds values",),
             targets=PRICES,
             target="x3",
+            strict="its first line holds values ('30.5', 'Jena', '101.5'): put a line of names",
         ),
     ),
     "no names, numbers alone": (
         lines_of({"size": SIZES, "price": PRICES}, ";").partition("\n")[2],
-        Reading({"x1": SIZES}, ("they are called x1 to x2",), target="x2", targets=PRICES),
+        Reading(
+            {"x1": SIZES},
+            ("they are called x1 to x2",),
+            target="x2",
+            targets=PRICES,
+            strict="its first line holds values ('30.5', '101.5'): put a line of names",
+        ),
     ),
     "places as names": (
         lines_of({"0": SIZES, "1": SIZES[::-1], "2": PRICES}),
@@ -238,15 +295,26 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
             {"size": SIZES},
             ("Unnamed: 0: left out, since it has no name and counts the rows",),
             only=("size",),
+            strict="has no name and counts the rows: leave it out with --drop 'Unnamed: 0'",
         ),
     ),
     "a separator at the end of each line": (
         flats().replace("\n", ",\n"),
-        Reading(PLAIN, ("left out, since it has no value in any row",), only=tuple(PLAIN)),
+        Reading(
+            PLAIN,
+            ("left out, since it has no value in any row",),
+            only=tuple(PLAIN),
+            strict="has no value in any row: leave it out with --drop 'Unnamed: 3'",
+        ),
     ),
     "a separator at the end of all lines but the names": (
         flats().replace("\n", ",\n").replace(",\n", "\n", 1),
-        Reading(PLAIN, ("left out, since it has no value in any row",), only=tuple(PLAIN)),
+        Reading(
+            PLAIN,
+            ("left out, since it has no value in any row",),
+            only=tuple(PLAIN),
+            strict="has no value in any row: leave it out with --drop 'Unnamed: 3'",
+        ),
     ),
     "names of rows without a name, as R writes them": (
         "size price\n" + "".join(f"flat{k} {SIZES[k]} {PRICES[k]}\n" for k in PLACES),
@@ -255,6 +323,7 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
             ("Unnamed: 0: left out, since it has a different text in every row",),
             only=("size",),
             targets=PRICES,
+            strict="a different text in every row: leave it out with --drop 'Unnamed: 0'",
         ),
     ),
     "counts in the first line, as scikit-learn has them": (
@@ -265,6 +334,7 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
             ("a line above the names of the columns, left out", "called x1 to x5"),
             only=("x1", "x2", "x3", "x4"),
             target="x5",
+            strict="a line above the names of its columns: remove it",
         ),
     ),
     # targets
@@ -274,24 +344,41 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
             {"size": [s for k, s in enumerate(SIZES) if k % 8 != 3]},
             ("3 of 24 rows have no value of 'price', left out",),
             targets=[p for k, p in enumerate(PRICES) if k % 8 != 3],
+            strict="'price' has no value in 3 rows, the first of which is row 4",
         ),
     ),
     "marks in the target": (
         lines_of({"size": SIZES, "price": with_gaps(PRICES, "n/k")}),
         Reading(
             {"size": [s for k, s in enumerate(SIZES) if k % 8 != 3]},
-            ("3 of 24 rows have no value of 'price', left out",),
+            (
+                "price: 'n/k' in 3 of 24 rows",
+                "3 of 24 rows have no value of 'price', left out",
+            ),
+            strict="'price' has numbers but for 'n/k' in 3 of 24 rows: write numbers there",
         ),
     ),
     "gaps among classes": (
         lines_of({"size": SIZES, "age": with_gaps(CLASSES, "?")}),
-        Reading({}, ("3 of 24 rows have no value of 'age'",), labels=("new", "old"), target="age"),
+        Reading(
+            {},
+            ("3 of 24 rows have no value of 'age'",),
+            labels=("new", "old"),
+            target="age",
+            strict="'age' has no value in 3 rows, the first of which is row 4",
+        ),
     ),
     "gaps among whole classes": (
         lines_of(
             {"size": SIZES, "age": with_gaps([(k * 11 % 24 > 13 and 1) or 0 for k in PLACES], "")}
         ),
-        Reading({}, ("3 of 24 rows have no value of 'age'",), labels=("0", "1"), target="age"),
+        Reading(
+            {},
+            ("3 of 24 rows have no value of 'age'",),
+            labels=("0", "1"),
+            target="age",
+            strict="'age' has no value in 3 rows, the first of which is row 4",
+        ),
     ),
     "thousands in the target": (
         lines_of({"size": SIZES, "rent": [f'"{text}"' for text in RENT]}),
@@ -300,21 +387,36 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
             ("rent: numbers with a separator of thousands",),
             targets=THOUSANDS,
             target="rent",
+            strict="such as in '1,200' (decimals or thousands): write decimal points",
         ),
     ),
     "currency in the target": (
         lines_of({"size": SIZES, "rent": [f"€ {p}" for p in PRICES]}),
-        Reading({"size": SIZES}, ("rent: numbers with the unit €",), targets=PRICES, target="rent"),
+        Reading(
+            {"size": SIZES},
+            ("rent: numbers with the unit €",),
+            targets=PRICES,
+            target="rent",
+            strict="'rent' has numbers with the unit €, such as '€ 101.5': write plain numbers",
+        ),
     ),
     # missing numbers
     "empty cells": (lines_of({"size": with_gaps(SIZES, ""), "price": PRICES}), Reading(GAPPY)),
     "question marks": (
         lines_of({"size": with_gaps(SIZES, "?"), "price": PRICES}),
-        Reading(GAPPY, ("size: '?' in 3 of 24 rows counts as missing",)),
+        Reading(
+            GAPPY,
+            ("size: '?' in 3 of 24 rows counts as missing",),
+            strict="'size' has numbers but for '?' in 3 of 24 rows: write numbers or nothing there",
+        ),
     ),
     "hyphens": (
         lines_of({"size": with_gaps(SIZES, "-"), "price": PRICES}),
-        Reading(GAPPY, ("size: '-' in 3 of 24 rows counts as missing",)),
+        Reading(
+            GAPPY,
+            ("size: '-' in 3 of 24 rows counts as missing",),
+            strict="'size' has numbers but for '-' in 3 of 24 rows: write numbers or nothing there",
+        ),
     ),
     "marks of several kinds": (
         lines_of(
@@ -322,7 +424,8 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
         ).replace("n.a.", "unknown", 2),
         Reading(
             {"size missing": with_gaps([0] * ROWS, 1, 4)},
-            ("in 6 of 24 rows counts as missing",),
+            ("in 6 of 24 rows counts as missing", "2 rows repeat others"),
+            strict="'size' has numbers but for 'n.a.', 'unknown' in 6 of 24 rows",
         ),
     ),
     "a question mark among few numbers": (
@@ -331,6 +434,7 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
             {"rooms missing": with_gaps([0] * ROWS, 1)},
             ("rooms: '?' in 3 of 24",),
             only=("rooms", "rooms missing"),
+            strict="'rooms' has numbers but for '?' in 3 of 24 rows: write numbers or nothing",
         ),
     ),
     "a slip among numbers": (
@@ -338,6 +442,7 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
         Reading(
             {"size missing": [1] + [0] * (ROWS - 1)},
             ("size: 'abc' in 1 of 24 rows counts as missing",),
+            strict="'size' has numbers but for 'abc' in 1 of 24 rows: write numbers or nothing",
         ),
     ),
     "a sentinel": (
@@ -349,46 +454,77 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
     ),
     "a column without values": (
         flats(note=[""] * ROWS),
-        Reading(PLAIN, ("note: left out, since it has no value in any row",), only=tuple(PLAIN)),
+        Reading(
+            PLAIN,
+            ("note: left out, since it has no value in any row",),
+            only=tuple(PLAIN),
+            strict="'note' has no value in any row: leave it out with --drop 'note'",
+        ),
     ),
     # numbers as people write them
     "thousands": (
         flats(rent=[f'"{text}"' for text in RENT]),
-        Reading({"rent": THOUSANDS}, ("rent: numbers with a separator of thousands, such as",)),
+        Reading(
+            {"rent": THOUSANDS},
+            ("rent: numbers with a separator of thousands, such as",),
+            strict="such as in '1,200' (decimals or thousands): write decimal points",
+        ),
     ),
     "millions": (
         flats(rent=[f'"{value * 1000:,}"' for value in THOUSANDS]),
         Reading(
-            {"rent": [value * 1000 for value in THOUSANDS]}, ("rent: numbers with a separator",)
+            {"rent": [value * 1000 for value in THOUSANDS]},
+            ("rent: numbers with a separator",),
+            strict="such as in '1,200,000' (decimals or thousands): write decimal points",
         ),
     ),
     "dollars": (
         flats(rent=[f'"${text}.50"' for text in RENT]),
         Reading(
-            {"rent": [v + 0.5 for v in THOUSANDS]}, ("a separator of thousands and the unit $",)
+            {"rent": [v + 0.5 for v in THOUSANDS]},
+            ("a separator of thousands and the unit $",),
+            strict="a separator of thousands and the unit $, such as '$1,200.50': write plain",
         ),
     ),
     "negative dollars": (
         flats(gain=[f"-${k}.25" if k % 2 else f"${k}.25" for k in PLACES]),
         Reading(
-            {"gain": [(-1) ** k * (k + 0.25) for k in PLACES]}, ("gain: numbers with the unit $",)
+            {"gain": [(-1) ** k * (k + 0.25) for k in PLACES]},
+            ("gain: numbers with the unit $",),
+            strict="'gain' has numbers with the unit $, such as '$0.25': write plain numbers",
         ),
     ),
     "euros after the number": (
         lines_of({"rent": [f"{german(v)} €" for v in THOUSANDS], "price": PRICES}, ";"),
-        Reading({"rent": THOUSANDS}, ("the unit €",)),
+        Reading(
+            {"rent": THOUSANDS},
+            ("the unit €",),
+            strict="the unit €, such as '1.200,0 €': write plain numbers",
+        ),
     ),
     "percent": (
-        flats(share=[f"{k * 4.5}%" for k in PLACES]),
-        Reading({"share": [k * 4.5 for k in PLACES]}, ("share: numbers with the unit %",)),
+        flats(share=[f"{k * 7 % 24 * 4.5}%" for k in PLACES]),
+        Reading(
+            {"share": [k * 7 % 24 * 4.5 for k in PLACES]},
+            ("share: numbers with the unit %",),
+            strict="'share' has numbers with the unit %, such as '0.0%': write plain numbers",
+        ),
     ),
     "blanks for thousands": (
         flats(rent=[text.replace(",", " ") for text in RENT]),
-        Reading({"rent": THOUSANDS}, ("rent: numbers with a separator of thousands",)),
+        Reading(
+            {"rent": THOUSANDS},
+            ("rent: numbers with a separator of thousands",),
+            strict="a separator of thousands, such as '1 200': write plain numbers",
+        ),
     ),
     "apostrophes for thousands": (
         flats(rent=[text.replace(",", "'") for text in RENT]),
-        Reading({"rent": THOUSANDS}, ("rent: numbers with a separator of thousands",)),
+        Reading(
+            {"rent": THOUSANDS},
+            ("rent: numbers with a separator of thousands",),
+            strict='a separator of thousands, such as "1\'200": write plain numbers',
+        ),
     ),
     "counts that end with a plus": (
         flats(rooms=["1", "2", "3", "4+"] * 6),
@@ -403,7 +539,9 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
     "dates of the standard": (
         flats(day=ISO),
         Reading(
-            {"day days": ISO_DAYS}, ("day: dates become days since 1970, with month, weekday",)
+            {"day days": ISO_DAYS},
+            ("day: dates become days since 1970, with month, weekday",),
+            strict=DATES,
         ),
     ),
     "dates and times": (
@@ -411,35 +549,64 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
         Reading(
             {"day days": HOUR_DAYS, "day hour": [(6 + 37 * k) % 24 for k in PLACES]},
             ("with month, weekday, hour",),
+            strict=DATES,
         ),
     ),
-    "dates with points": (flats(day=POINTS), Reading({"day days": POINT_DAYS}, ("day: dates",))),
+    "dates with points": (
+        flats(day=POINTS),
+        Reading(
+            {"day days": POINT_DAYS},
+            ("day: dates",),
+            strict=DATES,
+        ),
+    ),
     "dates of America": (
         flats(day=SLASHES),
-        Reading({"day days": SLASH_DAYS}, ("day: dates become days since 1970",)),
+        Reading(
+            {"day days": SLASH_DAYS},
+            ("day: dates become days since 1970",),
+            strict=DATES,
+        ),
     ),
     "dates of Britain": (
         flats(day=BRITISH),
-        Reading({"day days": BRITISH_DAYS}, ("day: dates become days since 1970",)),
+        Reading(
+            {"day days": BRITISH_DAYS},
+            ("day: dates become days since 1970",),
+            strict=DATES,
+        ),
     ),
     "dates with names of months": (
         flats(day=NAMED),
-        Reading({"day days": NAMED_DAYS}, ("day: dates",)),
+        Reading(
+            {"day days": NAMED_DAYS},
+            ("day: dates",),
+            strict=DATES,
+        ),
     ),
     "dates with commas": (
         flats(day=[f'"{text}"' for text in MONTHS]),
-        Reading({"day days": MONTH_DAYS}, ("day: dates",)),
+        Reading(
+            {"day days": MONTH_DAYS},
+            ("day: dates",),
+            strict=DATES,
+        ),
     ),
     "dates with gaps": (
         flats(day=with_gaps(ISO, "-")),
         Reading(
             {"day days": median_filled(ISO_DAYS), "day missing": with_gaps([0] * ROWS, 1)},
             ("day: dates",),
+            strict=DATES,
         ),
     ),
     "dates that could be of either": (
         flats(day=[f"0{k % 9 + 1}/0{k * 4 % 9 + 1}/2020" for k in PLACES]),
-        Reading({}, ("%m/%d/%Y is assumed, %d/%m/%Y would fit too",)),
+        Reading(
+            {},
+            ("%m/%d/%Y is assumed, %d/%m/%Y would fit too",),
+            strict=DATES,
+        ),
     ),
     # texts
     "names of rows": (
@@ -448,6 +615,7 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
             PLAIN,
             ("name: left out, since it has a different text in every row",),
             only=tuple(PLAIN),
+            strict="'name' has a different text in every row: leave it out with --drop 'name'",
         ),
     ),
     "many texts, few of them often": (
@@ -459,6 +627,7 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
                 "street=other texts": [int("street " in s) for s in STREETS],
             },
             ("the 2 most frequent in the training rows are categories",),
+            strict="57 different texts, more than 50: leave it out with --drop 'street'",
         ),
     ),
     "many texts, none of them often": (
@@ -467,6 +636,7 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
             {},
             ("ticket: left out, since it has 60 different texts, none of them often",),
             absent=("ticket",),
+            strict="60 different texts, more than 50: leave it out with --drop 'ticket'",
         ),
     ),
     # what spoils a comparison
@@ -507,14 +677,17 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
             {"size": [*range(100)], "age": ["new" if k % 50 == 9 else "old" for k in range(100)]}
         ),
         Reading(
-            {}, ("98% of the targets are of class 'old'",), target="age", labels=("new", "old")
+            {},
+            ("98% of the targets are of class 'old'", "size: it counts the rows"),
+            target="age",
+            labels=("new", "old"),
         ),
     ),
     "nearly one number": (
         lines_of(
             {"size": [*range(100)], "claims": [k / 7 if k % 25 == 9 else 0 for k in range(100)]}
         ),
-        Reading({}, ("96% of the targets are 0",), target="claims"),
+        Reading({}, ("96% of the targets are 0", "size: it counts the rows"), target="claims"),
     ),
     "several rows of one patient": (
         flats(patient_id=[k * 5 % 24 // 3 for k in PLACES]),
@@ -526,18 +699,32 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
     ),
     "few rows": (
         "\n".join(flats().splitlines()[:13]),
-        Reading({"size": SIZES[:12]}, ("12 rows are few: each is tested once, alone",)),
+        Reading(
+            {"size": SIZES[:12]},
+            ("12 rows are few: each is tested once, alone",),
+            strict="has 12 rows; at least 20 are needed",
+        ),
     ),
     # other files
     "Excel": (
         lambda: workbook(("Sheet1", cells())),
         Reading(
-            PLAIN, ("read as an Excel workbook",), ending="xlsx", only=tuple(PLAIN), targets=PRICES
+            PLAIN,
+            ("read as an Excel workbook",),
+            ending="xlsx",
+            only=tuple(PLAIN),
+            targets=PRICES,
+            strict=EXCEL,
         ),
     ),
     "Excel with another ending": (
         lambda: workbook(("Sheet1", cells())),
-        Reading(PLAIN, ("read as an Excel workbook",), ending="csv"),
+        Reading(
+            PLAIN,
+            ("read as an Excel workbook",),
+            ending="csv",
+            strict=EXCEL,
+        ),
     ),
     "Excel with a title, gaps and dates": (
         lambda: workbook(
@@ -559,13 +746,19 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
                 "day days": [18267 + k for k in PLACES],
                 "day weekday": [k % 7 for k in PLACES],
             },
-            ("a line above the names",),
+            ("an Excel workbook", "a line above the names", "day: dates become days since 1970"),
             ending="xlsx",
+            strict=EXCEL,
         ),
     ),
     "Excel with several sheets": (
         lambda: workbook(("empty", []), ("flats", cells()), ("notes", [["by hand"]])),
-        Reading(PLAIN, ("sheet 'flats' is read; others are not: 'notes'",), ending="xlsx"),
+        Reading(
+            PLAIN,
+            ("an Excel workbook", "sheet 'flats' is read; others are not: 'notes'"),
+            ending="xlsx",
+            strict=EXCEL,
+        ),
     ),
     "arrays, one of them a block": (
         arrays(features=np.arange(72.0).reshape(24, 3) % 7, town=TOWNS, price=PRICES),
@@ -597,6 +790,7 @@ TABLES: dict[str, tuple[str | bytes | Callable[[], bytes], Reading]] = {
             ("arrays without an entry for each of 24 rows, left out: 'epochs'",),
             ending="npz",
             only=("features_0", "features_1"),
+            strict="arrays without an entry for each of 24 rows: 'epochs'",
         ),
     ),
 }

@@ -61,7 +61,9 @@ def test_the_seed_draws_the_calibration_rows_at_most_a_thousand():
 
 def test_calibration_rows_may_be_another_files_or_the_training_rows():
     of_file = trained_on("train.npz", "test.npz", calibration="more.npz").load(0)
-    assert len(of_file.calibration), len(of_file.test) == (30, 70)
+    assert (len(of_file.calibration), len(of_file.test)) == (30, 70)
+    more = torch.from_numpy(np.load("more.npz")["inputs"])
+    assert torch.equal(of_file.calibration.inputs, more)
     seen = trained_on("train.npz", "test.npz", calibration=SEEN)
     assert seen.chooses_by_seen_rows
     assert torch.equal(seen.load(0).calibration.inputs, seen.load(0).train.inputs)
