@@ -11,6 +11,7 @@ from bnnbench.commands.planning.pace import Pace, costs
 from bnnbench.commands.planning.pilot import ROWS, pilot
 from bnnbench.commands.running.arguments import Options
 from bnnbench.engine.declare.grid import Suite
+from bnnbench.engine.run.sandbox.sandbox import Sandbox
 from bnnbench.engine.workers.base import executor
 from bnnbench.wording import counted, listed
 
@@ -24,13 +25,15 @@ def within_limit(
     minutes: float | None,
     rows: Mapping[str, int],
     folder: Path,
+    sandbox: Sandbox | None,
     say: Say,
 ) -> tuple[Suite, Piloted]:
     """Return a suite of one data set that is cut to a time limit, and estimates of its runs.
 
     An equal command's plan is used again; otherwise there is a pilot, and the plan is kept in the
     store's `folder`, unless this is a dry run. `declared` is the suite before the command line's
-    choices, which are not cut; `rows` maps a case to its training rows.
+    choices, which are not cut; `rows` maps a case to its training rows. Third-party methods run
+    their pilot in the `sandbox`, if there is one.
     """
     (case,) = suite.cases
     pace = Pace(rows[case.name], options.placement(len(suite.methods))[1].workers, minutes)
@@ -38,7 +41,7 @@ def within_limit(
     path = place(folder, suite, minutes, fixed)
     plan = _earlier_plan(path, suite, say)
     if plan is None:
-        plan = _new(suite, fixed, pace, options, say)
+        plan = _new(suite, fixed, pace, options, sandbox, say)
         if not options.dry_run:
             keep(path, plan)
     rest = replace(plan.cut.of(suite, fixed), shortened=_sentence(suite, plan.cut, minutes))
@@ -66,9 +69,12 @@ def _earlier_plan(path: Path, suite: Suite, say: Say) -> KeptPlan | None:
     return None
 
 
-def _new(suite: Suite, fixed: Fixed, pace: Pace, options: Options, say: Say) -> KeptPlan:
+def _new(
+    suite: Suite, fixed: Fixed, pace: Pace, options: Options, sandbox: Sandbox | None, say: Say
+) -> KeptPlan:
     say(f"Pilot of {counted(len(suite.methods), 'method')} on at most {ROWS} rows")
-    measured = pilot(suite, options.device, executor(*options.placement(len(suite.methods))))
+    placed = executor(*options.placement(len(suite.methods)))
+    measured = pilot(suite, options.device, placed, sandbox)
     return KeptPlan(pace.cut(suite, measured, fixed), measured)
 
 

@@ -1,7 +1,8 @@
 """Estimates from a pilot, for methods whose time follows a known law."""
 
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from bnnbench.datasets.own.table import own_table
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.engine.records.cost import Cost as Taken
+from bnnbench.engine.run.sandbox.sandbox import Sandbox
 from bnnbench.engine.run.task import RunResult, Task
 from bnnbench.engine.workers.base import Lost
 from bnnbench.methods.adamw import AdamW
@@ -25,6 +27,7 @@ from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.pbp.method import Pbp
 from bnnbench.methods.tuning.method import Tuned
 from tests.commands.planning.test_budget import record
+from tests.commands.running.test_sandboxing import Guest
 from tests.records import changed
 
 BASE = record()
@@ -52,10 +55,13 @@ class Lawful:
     """Label of a method whose process dies."""
     rows: int = 0
     """Largest number of training rows that a task had."""
+    confined: dict[str, set[Sandbox | None]] = field(default_factory=lambda: defaultdict(set))
+    """Label of a method → the sandboxes of its tasks."""
 
     def map(self, tasks, watcher) -> Iterator[tuple[Task, list[RunResult] | Lost]]:
         for task in tasks:
             (label,) = {run.label for run in task.runs}
+            self.confined[label].add(task.sandbox)
             data = task.runs[0].source.load(0)
             self.rows = max(self.rows, len(data.train))
             work = work_of(task.runs[0].method, data.likelihood, len(data.train), len(task.runs))
@@ -97,6 +103,13 @@ def test_a_pilot_finds_the_law_of_a_method_on_more_rows_and_splits(suite, label)
         assert found.seconds(label, suite.methods[label], rows, together) == pytest.approx(
             expected, rel=1e-3
         )
+
+
+def test_the_pilots_of_third_party_methods_alone_are_confined(suite):
+    executor = Lawful()
+    guests = replace(suite, methods={"Mean": Guest(), "PBP": suite.methods["PBP"]})
+    pilot(guests, "cpu", executor, Sandbox(("data",)))
+    assert executor.confined == {"Mean": {Sandbox(("data",))}, "PBP": {None}}
 
 
 def test_a_method_whose_pilot_died_is_taken_for_the_median(suite):
