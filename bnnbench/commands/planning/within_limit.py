@@ -10,6 +10,7 @@ from bnnbench.commands.planning.kept_plan import KeptPlan, keep, place, plan_in
 from bnnbench.commands.planning.pace import Pace, costs
 from bnnbench.commands.planning.pilot import ROWS, pilot
 from bnnbench.commands.running.arguments import Options
+from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Suite
 from bnnbench.engine.run.sandbox.sandbox import Sandbox
 from bnnbench.engine.workers.base import executor
@@ -36,9 +37,10 @@ def within_limit(
     their pilot in the `sandbox`, if there is one.
     """
     (case,) = suite.cases
-    pace = Pace(rows[case.name], options.placement(len(suite.methods))[1].workers, minutes)
+    workers = options.placement(len(suite.methods))[1].workers
+    pace = Pace(rows[case.name], _all_rows(case), workers, minutes)
     fixed = _fixed(suite, declared, options)
-    path = place(folder, suite, minutes, fixed)
+    path = place(folder, suite, pace, fixed, options.device)
     plan = _earlier_plan(path, suite, say)
     if plan is None:
         plan = _new(suite, fixed, pace, options, sandbox, say)
@@ -47,6 +49,11 @@ def within_limit(
     rest = replace(plan.cut.of(suite, fixed), shortened=_sentence(suite, plan.cut, minutes))
     _tell(rest, plan, pace, say)
     return rest, costs(rest, plan.pilot)
+
+
+def _all_rows(case: Case) -> int:
+    data = case.source.load(0)
+    return len(data.train) + len(data.test)
 
 
 def _fixed(suite: Suite, declared: Suite, options: Options) -> Fixed:
@@ -60,11 +67,11 @@ def _earlier_plan(path: Path, suite: Suite, say: Say) -> KeptPlan | None:
     """Return the plan of an equal command; None if there was none or it cannot be used."""
     (case,) = suite.cases
     try:
-        plan = plan_in(path, case.source.load(0).likelihood)
+        plan = plan_in(path, lambda: case.source.load(0).likelihood)
     except ValueError as error:
         say(f"{path} is damaged ({error}): planning anew")
         return None
-    if plan and set(plan.cut.left_out) <= suite.methods.keys():
+    if plan and set(plan.cut.left_out) < suite.methods.keys():
         return plan
     return None
 
@@ -90,5 +97,5 @@ def _tell(suite: Suite, plan: KeptPlan, pace: Pace, say: Say) -> None:
         say(suite.shortened)
     if failed := [label for label in suite.methods if label not in plan.pilot.rates]:
         say(f"The pilot failed: {listed(failed)}; assumed to take as long as others")
-    if (seconds := pace.seconds(suite, plan.pilot)) > pace.limit:
+    if (seconds := pace.seconds(suite, plan.pilot)) > pace.limit(plan.pilot):
         say(f"The fits take about {in_words(seconds)}, more than --minutes allows")
