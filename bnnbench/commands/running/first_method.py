@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from bnnbench.commands.running.arguments import Options
 from bnnbench.commands.suite import belongs
@@ -13,17 +14,18 @@ from bnnbench.datasets.own.table import OwnTable
 from bnnbench.datasets.reading import tables
 from bnnbench.datasets.reading.columns import column_of
 from bnnbench.engine.declare.description import describe
-from bnnbench.engine.declare.grid import Suite
+from bnnbench.engine.declare.grid import Run, Suite
 from bnnbench.engine.declare.streams import stream
 from bnnbench.engine.declare.third_party import third_party_names
 from bnnbench.engine.records.record import Record, newest
+from bnnbench.engine.run.measuring.provenance import code_of
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_run
 from bnnbench.engine.store.store import Store
 from bnnbench.methods import own_files
 from bnnbench.methods.base import Method, Posterior, Problem
 from bnnbench.methods.networks.architectures import Architecture, modules_in
 from bnnbench.methods.saved.errors import NotSaved
-from bnnbench.methods.saved.files import save
+from bnnbench.methods.saved.files import is_saved, save
 from bnnbench.methods.saved.table_model import TableModel
 from bnnbench.methods.tuning.posterior import TunedPosterior
 from bnnbench.reports.judge.measures import judged, main_metrics
@@ -50,9 +52,14 @@ def saved_model(source: OwnTable, suite: Suite, options: Options) -> Iterator[st
     folder = store.folder / source.name / MODEL
     try:
         run = rebuilt_run(first, [*_packages(first.run)])
-        yield f"Fitting {run.label} to all {len(source.rows())} rows of {source.name}"
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        save(fitted(source, run.label, run.method, run.architecture), folder)
+        rows, described = f"all {len(source.rows())} rows of {source.name}", _described(run)
+        if is_saved(folder, described):
+            yield f"{run.label} was fitted to {rows} by an equal command: not fitted again."
+        else:
+            yield f"Fitting {run.label} to {rows}"
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            model = fitted(source, run.label, run.method, run.architecture)
+            save(model, folder, method=described)
     except (NotRepeatable, NotSaved) as error:
         yield f"{first.method} is not saved: {error}"
         return
@@ -88,6 +95,12 @@ def fitted(source: OwnTable, label: str, method: Method, network: Architecture) 
         raise NotSaved(f"its fit to all rows failed ({type(error).__name__}: {error})") from error
     scales = data.scaling, data.target
     return TableModel(_without_others(posterior), preparation, answers, *scales, label, method)
+
+
+def _described(run: Run) -> dict[str, Any]:
+    """Return what determines a fit to all rows: name, method, network, data and foreign code."""
+    parts = {key: one for key, one in run.description.items() if key not in ("fold", "seed")}
+    return {"label": run.label, "code": code_of(run.method).sha256, **parts}
 
 
 def _needs_own_process(record: Record, options: Options) -> bool:

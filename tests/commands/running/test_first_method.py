@@ -6,10 +6,13 @@ from bnnbench.commands.compare import PROFILES
 from bnnbench.commands.running import first_method
 from bnnbench.commands.running.arguments import parse
 from bnnbench.datasets.own.table import own_table
+from bnnbench.engine.declare.grid import Run
 from bnnbench.engine.run.sandbox import sandbox
 from bnnbench.methods.base import Problem
+from bnnbench.methods.libraries.sklearn_ridge import SklearnRidge
 from bnnbench.methods.marginal import Marginal
 from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.methods.saved import files
 from bnnbench.methods.saved.errors import NotSaved
 from bnnbench.suites import Entry
 from bnnbench.suites.own import suites_of
@@ -70,3 +73,39 @@ def test_a_method_that_exits_is_not_saved_and_does_not_end_the_command(table):
     with pytest.raises(NotSaved, match="SystemExit: 5"):
         first_method.fitted(table, "Quitting", Quitting(), mlp([5], 1))
     assert first_method.fitted(table, "Mean", Marginal(), mlp([5], 1)).label == "Mean"
+
+
+def test_an_equal_model_is_not_fitted_again(tmp_path, table, monkeypatch):
+    """With another method or version, or if its files are damaged, it is."""
+    suite, fits = suites_of(table)["quick"], []
+    case = suite.cases[0]
+
+    def lines_of(method, version="1"):
+        run = Run("own", "quick", "Mean", case, method, fold=0, seed=0)
+        monkeypatch.setattr(first_method, "first_record", lambda records: RECORD)
+        monkeypatch.setattr(first_method, "rebuilt_run", lambda record, packages: run)
+        monkeypatch.setattr(files, "_version", lambda package: version)
+        options = parse("own", Entry("", PROFILES), ["--out", str(tmp_path), "--in-process"])
+        return " ".join(first_method.saved_model(table, suite, options))
+
+    def fitted(*arguments):
+        fits.append(arguments)
+        return whole(*arguments)
+
+    whole = first_method.fitted
+    monkeypatch.setattr(first_method, "fitted", fitted)
+    lines_of(Marginal())
+    again = lines_of(Marginal())
+    assert len(fits) == 1
+    assert "not fitted again" in again
+    assert "bnnbench predict" in again
+    lines_of(SklearnRidge())
+    assert len(fits) == 2
+    lines_of(SklearnRidge(), version="2")
+    assert len(fits) == 3
+    arrays = tmp_path / "own" / "rows" / "model" / "arrays.npz"
+    arrays.write_bytes(arrays.read_bytes()[:-1])
+    lines_of(SklearnRidge(), version="2")
+    assert len(fits) == 4
+    lines_of(SklearnRidge(), version="2")
+    assert len(fits) == 4
