@@ -113,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if code in COMPARED and not (asked.dry_run or asked.detach):
         from bnnbench.commands.running.first_method import saved_model
 
-        for line in saved_model(source, suites[asked.profile], asked.out):
+        for line in saved_model(source, suites[asked.profile], asked):
             print(legible(line), flush=True)
     return code
 

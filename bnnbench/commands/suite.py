@@ -157,7 +157,7 @@ def _carry_out(
         raise UsageError(str(error)) from error
     requested = selected(declared, options, profiles)
     suite = resolved(requested, options)
-    store = Store(options.out / suite.name)
+    store, sandbox = Store(options.out / suite.name), _sandbox(suite, options)
 
     def within_pace(rows: Mapping[str, int]) -> tuple[Suite, Piloted | None]:
         """Return the suite, cut to its time limit if it has one, and estimates of its runs."""
@@ -165,7 +165,7 @@ def _carry_out(
             return suite, None
         minutes = options.minutes or paces[options.profile]
         tell = functools.partial(say, console)
-        return within_limit(suite, declared, options, minutes, rows, store.folder, tell)
+        return within_limit(suite, declared, options, minutes, rows, store.folder, sandbox, tell)
 
     if options.dry_run:
         rows = _introduce(suite, requested, options, console)
@@ -183,7 +183,7 @@ def _carry_out(
         with upkeep():
             suite, piloted = within_pace(rows)
             planned = plan(suite, store, options.device, options.refit, piloted=piloted)
-        planned = planned.confined(_sandbox(suite, options))
+        planned = planned.confined(sandbox)
         _announce(planned, options, console)
         if piloted:
             planned = planned.longest_first(rows)

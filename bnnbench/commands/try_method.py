@@ -18,7 +18,9 @@ from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.methods import own_files
 
 if TYPE_CHECKING:
+    from bnnbench.commands.running.arguments import Options
     from bnnbench.engine.records.record import Record
+    from bnnbench.engine.run.sandbox.sandbox import Sandbox
 
 BUNDLE = Path(__file__).parents[2] / "docs" / "bundle"
 """The finished runs in a checkout; an installed package has none."""
@@ -52,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="folder for results (results/try)",
     )  # fmt: skip
     options, rest = parser.parse_known_args(arguments)
-    _check_options(options.suite, ["--methods", options.method, *rest])
+    asked = _asked(options.suite, ["--methods", options.method, *rest])
     # imported here because options are refused without them
     from bnnbench.commands.reporting import rivals
     from bnnbench.engine.records.record import newest
@@ -66,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"Reading the finished runs of {options.suite} in {options.bundle}", flush=True)
         others = rivals.stored(options.bundle, options.suite, options.profile)
         if "--dry-run" not in rest:
-            _check_predictions(methods, _kinds(others), "--sandbox" in rest)
+            _check_predictions(methods, _kinds(others), _sandbox(asked, options))
     except (ValueError, CorruptRecord) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return 2
@@ -91,11 +93,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _check_options(suite: str, arguments: Sequence[str]) -> None:
-    """End the process, as the suite would, for unknown options."""
+def _asked(suite: str, arguments: Sequence[str]) -> "Options | None":
+    """Return the suite's options; ends the process, as the suite would, for unknown ones.
+
+    Returns None for an unknown suite.
+    """
     suites = importlib.import_module("bnnbench.suites").SUITES
     if suite in suites:
-        importlib.import_module(ARGUMENTS).parse(suite, suites[suite], arguments)
+        return importlib.import_module(ARGUMENTS).parse(suite, suites[suite], arguments)
+    return None
+
+
+def _sandbox(asked: "Options | None", options: argparse.Namespace) -> "Sandbox | None":
+    """Return the sandbox of the checks, which hides data, results and the bundle, if asked for."""
+    from bnnbench.commands.running import sandboxing
+    from bnnbench.datasets.reading import files
+
+    data = (asked and asked.data_dir) or files.folder()
+    hidden = sandboxing.around([data, options.bundle, options.out])
+    return hidden if asked and asked.sandbox else None
 
 
 def _of_files(request: str) -> dict[str, Any]:
@@ -120,7 +136,9 @@ def _of_arm(labels: set[str], arm: str) -> set[str]:
     return {f"{label}-{arm}" for label in labels} if arm else labels
 
 
-def _check_predictions(methods: Mapping[str, Any], kinds: Sequence[str], confined: bool) -> None:
+def _check_predictions(
+    methods: Mapping[str, Any], kinds: Sequence[str], sandbox: "Sandbox | None"
+) -> None:
     """Raise ValueError for a method whose predictions on small problems cannot be scored."""
     from bnnbench.engine.workers.base import prepare_small_fits
     from bnnbench.suites.check.predictions import first_fault  # this imports torch
@@ -128,20 +146,17 @@ def _check_predictions(methods: Mapping[str, Any], kinds: Sequence[str], confine
     prepare_small_fits()
     for name, method in methods.items():
         print(f"Checking {name} on a small problem", flush=True)
-        fault = _fault_apart(name, kinds) if confined else first_fault(method, kinds)
+        fault = _fault_apart(name, kinds, sandbox) if sandbox else first_fault(method, kinds)
         if fault:
             raise ValueError(
                 f"{name} cannot be scored: {fault}. `bnnbench check {name}` runs all checks"
             )
 
 
-def _fault_apart(name: str, kinds: Sequence[str]) -> str:
+def _fault_apart(name: str, kinds: Sequence[str], sandbox: "Sandbox") -> str:
     """Return the first fault of a method that is fitted in a process in a sandbox."""
-    from bnnbench.commands.running import sandboxing
-    from bnnbench.datasets.reading import files
     from bnnbench.engine.workers.separate import NoAnswer, answer
 
-    sandbox = sandboxing.around([files.folder()])
     folders = os.pathsep.join(own_files.folders())
     try:
         return str(

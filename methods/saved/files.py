@@ -47,6 +47,18 @@ def save(posterior: Any, path: str | os.PathLike[str], *, method: Any = None) ->
         raise
 
 
+def is_saved(path: str | os.PathLike[str], method: Any) -> bool:
+    """Return whether a folder has a posterior of this method, undamaged and of these versions."""
+    folder = Path(path)
+    try:
+        content = documents.read(_read(folder / DESCRIPTION, documents.LONGEST))
+        for name, digest in content["files"].items():
+            _checked(name, lambda file, most: _read(folder / file, most), digest)
+    except (NotLoaded, KeyError, AttributeError):
+        return False
+    return content.get("versions") == _versions() and content.get("method") == _described(method)
+
+
 def load(path: str | os.PathLike[str], *, networks: Iterable[str | Callable[..., Any]] = ()) -> Any:
     """Return the posterior of a folder that `save` wrote; its tensors are on the CPU.
 
@@ -63,7 +75,7 @@ def load(path: str | os.PathLike[str], *, networks: Iterable[str | Callable[...,
 
 def files_of(posterior: Any, method: Any = None) -> dict[str, bytes]:
     """Return the content of each file of a saved posterior."""
-    encoder, described = Encoder(), Encoder()
+    encoder = Encoder()
     node = encoder.node(posterior)
     buffer = io.BytesIO()
     np.savez(buffer, **encoder.collected.arrays)  # pyright: ignore[reportArgumentType]
@@ -71,8 +83,8 @@ def files_of(posterior: Any, method: Any = None) -> dict[str, bytes]:
     for number, estimator in enumerate(encoder.estimators):
         files[f"estimator{number}.skops"] = estimators.packed(estimator)
     content = {
-        "versions": {name: _version(name) for name in VERSIONS},
-        "method": described.node(method),
+        "versions": _versions(),
+        "method": _described(method),
         "files": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
         "posterior": node,
     }
@@ -140,6 +152,14 @@ def _replace(folder: Path, made: Path) -> None:
             old.rename(folder)
         raise
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _described(method: Any) -> Any:
+    return Encoder().node(method)
+
+
+def _versions() -> dict[str, str]:
+    return {name: _version(name) for name in VERSIONS}
 
 
 def _version(package: str) -> str:

@@ -35,7 +35,7 @@ def pilots(monkeypatch):
     """
     counts = []
 
-    def pilot(suite, device, executor):
+    def pilot(suite, device, executor, sandbox):
         counts.append(len(suite.methods))
         rates = {n: Rates((0.0, 0.0, 0.2 if n == "AdamW" else 0.0), 1e6) for n in suite.methods}
         return Pilot(rates, Gaussian(None))

@@ -7,8 +7,10 @@ import pytest
 from bnnbench.commands import suite, try_method
 from bnnbench.commands.reporting import rivals
 from bnnbench.engine.declare.description import digest
+from bnnbench.engine.run.sandbox import sandbox
 from bnnbench.engine.store import bundles
 from bnnbench.engine.store.store import Store
+from bnnbench.engine.workers import separate
 from bnnbench.suites.two_moons import SUITES
 from tests.records import changed
 from tests.reports.synthetic import record
@@ -53,6 +55,30 @@ def test_earlier_tries_are_in_the_report_and_not_in_the_standing(bundle, tmp_pat
     assert "sgd (epochs=2) compared with the finished runs:" in told
     assert "of 3 by mean" in told
     assert "sgd (epochs=1)" in (tmp_path / "two_moons" / "report.html").read_text()
+
+
+def test_the_checks_in_a_sandbox_hide_data_results_and_the_bundle(tmp_path, monkeypatch, bundle):
+    sandboxes = []
+
+    def answer(*_, sandbox, **__):
+        sandboxes.append(sandbox)
+        return "a fault, so that nothing is fitted"
+
+    monkeypatch.setattr(sandbox, "lacking", lambda: None)
+    monkeypatch.setattr(separate, "answer", answer)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "guest_to_check.py").write_text(
+        "from dataclasses import dataclass\n"
+        "@dataclass(frozen=True)\n"
+        "class Guest:\n"
+        "    def fit(self, problem, rng): ...\n"
+    )
+    places = ["--bundle", str(bundle), "--out", str(tmp_path / "out")]
+    flags = ["--data-dir", str(tmp_path / "data"), "--sandbox"]
+    named = ["guest_to_check:Guest", "--suite", "two_moons"]
+    assert try_method.main([*named, *places, *flags]) == 2
+    places = tmp_path / "data", bundle, tmp_path / "out"
+    assert [set(one.hidden) for one in sandboxes] == [set(map(str, places))]
 
 
 def test_a_dry_run_writes_nothing(bundle, tmp_path, capsys):

@@ -39,6 +39,11 @@ class Cut:
     left_out: tuple[str, ...] = ()
     """Labels of methods, the slowest first."""
 
+    @property
+    def is_possible(self) -> bool:
+        """True unless a number is one that no cut has."""
+        return self.trials in (None, *TRIALS) and self.splits in (None, SPLITS)
+
     def of(self, suite: Suite, fixed: Fixed = Fixed()) -> Suite:
         """Return the rest of a suite."""
         methods = {

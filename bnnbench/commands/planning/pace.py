@@ -20,26 +20,29 @@ class Pace:
 
     rows: int
     """Number of training rows."""
+    all_rows: int
+    """Number of rows of the table, to which the first method is fitted in the end."""
     workers: int
     minutes: float | None
     """The time limit of the command; None without one."""
 
-    @property
-    def limit(self) -> float:
-        """The seconds that all fits may take."""
-        return 60 * (self.minutes or math.inf) - SECONDS_BESIDES
+    def limit(self, pilot: Pilot) -> float:
+        """Return the seconds that all fits may take after a pilot; infinite without a limit."""
+        whole = 60 * (self.minutes or math.inf) - SECONDS_BESIDES
+        return whole - pilot.taken / self.workers
 
     def cut(self, suite: Suite, pilot: Pilot, fixed: Fixed) -> Cut:
         """Return the first cut after which a suite takes as long as it may."""
-        if self.minutes is None:
-            return Cut()
-        limit = self.limit - pilot.taken / self.workers
-        return cut_to(suite, limit, lambda rest: self.seconds(rest, pilot), fixed)
+        return cut_to(suite, self.limit(pilot), lambda rest: self.seconds(rest, pilot), fixed)
 
     def seconds(self, suite: Suite, pilot: Pilot) -> float:
-        """Return the wall-clock seconds of a suite's fits, the longest task first."""
+        """Return the wall-clock seconds of a suite's fits and of its first method's to all rows.
+
+        The longest task comes first. Any method may be the first of the table: the slowest counts.
+        """
         tasks = sorted(self._tasks(suite, pilot), reverse=True)
-        return wall_clock(tasks, self.workers)
+        refits = (pilot.seconds(n, m, self.all_rows, 1) for n, m in suite.methods.items())
+        return wall_clock(tasks, self.workers) + max(refits)
 
     def _tasks(self, suite: Suite, pilot: Pilot) -> Iterator[float]:
         for label, method in suite.methods.items():

@@ -13,6 +13,7 @@ from bnnbench.datasets.base import Dataset, Likelihood, has_images
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.engine.declare.grid import Run, Suite
 from bnnbench.engine.records.record import Record
+from bnnbench.engine.run.sandbox.sandbox import Sandbox
 from bnnbench.engine.run.task import RunResult, Task
 from bnnbench.engine.workers.base import Executor, Lost, Silent
 from bnnbench.methods.base import Method
@@ -75,12 +76,19 @@ class Pilot:
         return self.rates[label].bytes if label in self.rates else 0.0
 
 
-def pilot(suite: Suite, device: str, executor: Executor) -> Pilot:
-    """Return the pilot of the methods of a suite with one case. Nothing is stored."""
+def pilot(suite: Suite, device: str, executor: Executor, sandbox: Sandbox | None = None) -> Pilot:
+    """Return the pilot of the methods of a suite with one case. Nothing is stored.
+
+    Third-party methods are fitted in the sandbox, if there is one.
+    """
     (case,) = suite.cases
     data = Limited(case.source, ROWS, ROWS).load(0)
     done: dict[str, list[tuple[Work, Sequence[Record]]]] = {label: [] for label in suite.methods}
-    tasks = [task for label in suite.methods for task in _tasks(suite, label, data, device)]
+    tasks = [
+        task.confined(sandbox)
+        for label in suite.methods
+        for task in _tasks(suite, label, data, device)
+    ]
     with closing(executor.map(iter(tasks), Silent())) as results:
         for task, result in results:
             if not isinstance(result, Lost) and (records := _completed(result)):

@@ -11,7 +11,6 @@ from bnnbench.commands.running.arguments import Refit
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Evaluation, Run, Suite, after_each_fit, grouped
-from bnnbench.engine.declare.third_party import has_third_party_code
 from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.records.round_trip import NotReadable
 from bnnbench.engine.run.checkpoints import FOLDER, discard
@@ -52,13 +51,8 @@ class Plan:
 
     def confined(self, sandbox: Sandbox | None) -> "Plan":
         """Return the plan with the tasks of third-party methods in a sandbox, if there is one."""
-        tasks = (
-            dataclasses.replace(task, sandbox=sandbox)
-            if has_third_party_code(task.runs[0])
-            else task
-            for task in self.tasks
-        )
-        return dataclasses.replace(self, tasks=tuple(tasks))
+        tasks = tuple(task.confined(sandbox) for task in self.tasks)
+        return dataclasses.replace(self, tasks=tasks)
 
     def longest_first(self, rows: Mapping[str, int]) -> "Plan":
         """Return the plan with its tasks by their expected time, so that no long one is the last.

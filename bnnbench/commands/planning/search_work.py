@@ -16,7 +16,9 @@ from bnnbench.methods.tuning.method import Tuned
 from bnnbench.methods.tuning.plan import Plan
 from bnnbench.methods.tuning.rows import PARTS
 
-Work = Float64[np.ndarray, "3"]
+COMPONENTS = 3
+
+Work = Float64[np.ndarray, f"{COMPONENTS}"]
 """Row visits of all fits, row visits of all calls, and number of fits.
 
 A call fits several members side by side: its time is linear in their number."""

@@ -10,7 +10,9 @@ from bnnbench.commands.planning.kept_plan import KeptPlan, keep, place, plan_in
 from bnnbench.commands.planning.pace import Pace, costs
 from bnnbench.commands.planning.pilot import ROWS, pilot
 from bnnbench.commands.running.arguments import Options
+from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Suite
+from bnnbench.engine.run.sandbox.sandbox import Sandbox
 from bnnbench.engine.workers.base import executor
 from bnnbench.wording import counted, listed
 
@@ -24,26 +26,34 @@ def within_limit(
     minutes: float | None,
     rows: Mapping[str, int],
     folder: Path,
+    sandbox: Sandbox | None,
     say: Say,
 ) -> tuple[Suite, Piloted]:
     """Return a suite of one data set that is cut to a time limit, and estimates of its runs.
 
     An equal command's plan is used again; otherwise there is a pilot, and the plan is kept in the
     store's `folder`, unless this is a dry run. `declared` is the suite before the command line's
-    choices, which are not cut; `rows` maps a case to its training rows.
+    choices, which are not cut; `rows` maps a case to its training rows. Third-party methods run
+    their pilot in the `sandbox`, if there is one.
     """
     (case,) = suite.cases
-    pace = Pace(rows[case.name], options.placement(len(suite.methods))[1].workers, minutes)
+    workers = options.placement(len(suite.methods))[1].workers
+    pace = Pace(rows[case.name], _all_rows(case), workers, minutes)
     fixed = _fixed(suite, declared, options)
-    path = place(folder, suite, minutes, fixed)
+    path = place(folder, suite, pace, fixed, options.device)
     plan = _earlier_plan(path, suite, say)
     if plan is None:
-        plan = _new(suite, fixed, pace, options, say)
+        plan = _new(suite, fixed, pace, options, sandbox, say)
         if not options.dry_run:
             keep(path, plan)
     rest = replace(plan.cut.of(suite, fixed), shortened=_sentence(suite, plan.cut, minutes))
     _tell(rest, plan, pace, say)
     return rest, costs(rest, plan.pilot)
+
+
+def _all_rows(case: Case) -> int:
+    data = case.source.load(0)
+    return len(data.train) + len(data.test)
 
 
 def _fixed(suite: Suite, declared: Suite, options: Options) -> Fixed:
@@ -57,18 +67,21 @@ def _earlier_plan(path: Path, suite: Suite, say: Say) -> KeptPlan | None:
     """Return the plan of an equal command; None if there was none or it cannot be used."""
     (case,) = suite.cases
     try:
-        plan = plan_in(path, case.source.load(0).likelihood)
+        plan = plan_in(path, lambda: case.source.load(0).likelihood)
     except ValueError as error:
         say(f"{path} is damaged ({error}): planning anew")
         return None
-    if plan and set(plan.cut.left_out) <= suite.methods.keys():
+    if plan and set(plan.cut.left_out) < suite.methods.keys():
         return plan
     return None
 
 
-def _new(suite: Suite, fixed: Fixed, pace: Pace, options: Options, say: Say) -> KeptPlan:
+def _new(
+    suite: Suite, fixed: Fixed, pace: Pace, options: Options, sandbox: Sandbox | None, say: Say
+) -> KeptPlan:
     say(f"Pilot of {counted(len(suite.methods), 'method')} on at most {ROWS} rows")
-    measured = pilot(suite, options.device, executor(*options.placement(len(suite.methods))))
+    placed = executor(*options.placement(len(suite.methods)))
+    measured = pilot(suite, options.device, placed, sandbox)
     return KeptPlan(pace.cut(suite, measured, fixed), measured)
 
 
@@ -84,5 +97,5 @@ def _tell(suite: Suite, plan: KeptPlan, pace: Pace, say: Say) -> None:
         say(suite.shortened)
     if failed := [label for label in suite.methods if label not in plan.pilot.rates]:
         say(f"The pilot failed: {listed(failed)}; assumed to take as long as others")
-    if (seconds := pace.seconds(suite, plan.pilot)) > pace.limit:
+    if (seconds := pace.seconds(suite, plan.pilot)) > pace.limit(plan.pilot):
         say(f"The fits take about {in_words(seconds)}, more than --minutes allows")

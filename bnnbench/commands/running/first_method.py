@@ -6,22 +6,26 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from bnnbench.commands.running.arguments import Options
 from bnnbench.commands.suite import belongs
 from bnnbench.datasets.own.table import OwnTable
 from bnnbench.datasets.reading import tables
 from bnnbench.datasets.reading.columns import column_of
 from bnnbench.engine.declare.description import describe
-from bnnbench.engine.declare.grid import Suite
+from bnnbench.engine.declare.grid import Run, Suite
 from bnnbench.engine.declare.streams import stream
+from bnnbench.engine.declare.third_party import third_party_names
 from bnnbench.engine.records.record import Record, newest
+from bnnbench.engine.run.measuring.provenance import code_of
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_run
 from bnnbench.engine.store.store import Store
 from bnnbench.methods import own_files
 from bnnbench.methods.base import Method, Posterior, Problem
 from bnnbench.methods.networks.architectures import Architecture, modules_in
 from bnnbench.methods.saved.errors import NotSaved
-from bnnbench.methods.saved.files import save
+from bnnbench.methods.saved.files import is_saved, save
 from bnnbench.methods.saved.table_model import TableModel
 from bnnbench.methods.tuning.posterior import TunedPosterior
 from bnnbench.reports.judge.measures import judged, main_metrics
@@ -30,22 +34,32 @@ from bnnbench.reports.read.benchmarks import benchmarks
 MODEL = "model"
 
 
-def saved_model(source: OwnTable, suite: Suite, out: Path) -> Iterator[str]:
+def saved_model(source: OwnTable, suite: Suite, options: Options) -> Iterator[str]:
     """Refit the first method to all rows and save it; yield lines that say so, or why not.
 
     Its settings are chosen anew by its search, on all rows.
     """
+    out = options.out
     store = Store(out / suite.name)
     records = [r for r in newest(store.readable()[0]) if _is_about(r, source, suite)]
     if (first := first_record(records)) is None:
         yield "No method is saved: none has been compared."
         return
+    if _needs_own_process(first, options):
+        yield f"{first.method} is not saved: it has third-party code, which this process does not"
+        yield "run. To save it, fit it in Python: bnnbench.save(method.fit(problem, rng), folder)"
+        return
     folder = store.folder / source.name / MODEL
     try:
         run = rebuilt_run(first, [*_packages(first.run)])
-        yield f"Fitting {run.label} to all {len(source.rows())} rows of {source.name}"
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        save(fitted(source, run.label, run.method, run.architecture), folder)
+        rows, described = f"all {len(source.rows())} rows of {source.name}", _described(run)
+        if is_saved(folder, described):
+            yield f"{run.label} was fitted to {rows} by an equal command: not fitted again."
+        else:
+            yield f"Fitting {run.label} to {rows}"
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            model = fitted(source, run.label, run.method, run.architecture)
+            save(model, folder, method=described)
     except (NotRepeatable, NotSaved) as error:
         yield f"{first.method} is not saved: {error}"
         return
@@ -77,10 +91,24 @@ def fitted(source: OwnTable, label: str, method: Method, network: Architecture) 
     problem = Problem(data.train, data.likelihood, network)
     try:
         posterior = method.fit(problem, stream("fit all rows", source))
-    except Exception as error:  # a method may be anyone's
+    except (Exception, SystemExit) as error:  # a method may be anyone's
         raise NotSaved(f"its fit to all rows failed ({type(error).__name__}: {error})") from error
     scales = data.scaling, data.target
     return TableModel(_without_others(posterior), preparation, answers, *scales, label, method)
+
+
+def _described(run: Run) -> dict[str, Any]:
+    """Return what determines a fit to all rows: name, method, network, data and foreign code."""
+    parts = {key: one for key, one in run.description.items() if key not in ("fold", "seed")}
+    return {"label": run.label, "code": code_of(run.method).sha256, **parts}
+
+
+def _needs_own_process(record: Record, options: Options) -> bool:
+    """Return whether a record's run has code that is not to be run in this process."""
+    if options.sandbox:
+        return bool(third_party_names(record.run))
+    # Not so the network: it is the user's own, and `bnnbench predict` runs it in its process, too.
+    return bool(third_party_names(record.run["method"])) and not options.in_process
 
 
 def _without_others(posterior: Posterior) -> Posterior:

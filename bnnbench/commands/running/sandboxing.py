@@ -22,17 +22,19 @@ def around(hidden: Iterable[Path]) -> Sandbox:
 
 
 def paths_of(suite: "Suite") -> list[Path]:
-    """Return the user's files and folders of data among the sources of a suite."""
-    return [Path(path) for case in suite.cases for path in _paths(case.source)]
+    """Return the user's files and folders of data among the sources and conditions of a suite."""
+    parts = [case.source for case in suite.cases], [e.condition for e in suite.evaluations]
+    return [Path(file) for file in _files(parts)]
 
 
-def _paths(value: Any) -> Iterator[str]:
-    """Yield the fields named `path` of a dataclass, and of dataclasses and mappings inside."""
+def _files(value: Any) -> Iterator[str]:
+    """Yield the `files` of a dataclass, and of all inside; official data have no texts there."""
     if dataclasses.is_dataclass(value):
-        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        if isinstance(path := fields.get("path"), str):
-            yield path
-        yield from _paths(fields)
+        files = getattr(value, "files", ())
+        yield from (f for f in files if isinstance(f, str)) if isinstance(files, tuple) else ()
+        yield from _files([getattr(value, field.name) for field in dataclasses.fields(value)])
     elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _paths(inner)
+        yield from _files([*value.values()])
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _files(inner)

@@ -1,12 +1,13 @@
 """Tasks and their outcomes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
 
 from bnnbench.engine.declare.grid import Evaluation, Reproduces, Run, after_each_fit
+from bnnbench.engine.declare.third_party import has_third_party_code
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.measuring.provenance import Code
 from bnnbench.engine.run.rows import Rows
@@ -46,6 +47,10 @@ class Task:
         runs = f"{count} runs" if count > 1 else f"fold {first.fold}, seed {first.seed}"
         labels = " and ".join(dict.fromkeys(run.label for run in self.runs))
         return f"{labels} on {first.case.name} ({runs})"
+
+    def confined(self, sandbox: Sandbox | None) -> "Task":
+        """Return a task with third-party code in a sandbox, if there is one; any other as it is."""
+        return replace(self, sandbox=sandbox) if has_third_party_code(self.runs[0]) else self
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class Sandbox:
         return replace(self, readable=(*self.readable, *absolute))
 
     def confine(self) -> None:
-        """Confine this process for good: no other files, and no new socket.
+        """Confine this process for good: no other files, no new socket, no shared memory.
 
         It must have a single thread, and is to import third-party code only afterwards. Raises
         `SandboxUnavailable`.
@@ -54,7 +54,7 @@ class Sandbox:
         try:
             privileges.give_up()
             landlock.restrict(self._granted())
-            seccomp.forbid_sockets()
+            seccomp.restrict()
         except OSError as error:
             raise SandboxUnavailable(f"the process could not be confined: {error}") from error
 

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from bnnbench.datasets.reading.withheld import withheld
-from bnnbench.engine.run.sandbox.sandbox import Sandbox, temporary_folder
+from bnnbench.engine.run.sandbox.sandbox import Sandbox, SandboxUnavailable, temporary_folder
 from bnnbench.engine.workers.answers.questions import (
     CALLS,
     CONSTANTS,
@@ -91,17 +91,26 @@ def _tend(control: socket.socket) -> None:
         if os.fork() == 0:
             control.close()
             try:
-                if sandbox:
-                    sandbox.confine()
+                refusal = _refusal(sandbox)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                answer(Channel(socket.socket(fileno=descriptors[0])))
+                answer(Channel(socket.socket(fileno=descriptors[0])), refusal)
             finally:
                 os._exit(0)
         os.close(descriptors[0])
 
 
-def answer(channel: Channel) -> None:
-    """Answer questions until the channel is closed."""
+def _refusal(sandbox: Sandbox | None) -> Plain | None:
+    """Confine this process; return the answer to all questions if that is impossible."""
+    try:
+        if sandbox:
+            sandbox.confine()
+    except SandboxUnavailable as error:
+        return Plain({"unconfined": str(error)})
+    return None
+
+
+def answer(channel: Channel, refusal: Plain | None = None) -> None:
+    """Answer questions until the channel is closed, all of them with a refusal if there is one."""
     objects: list[Any] = []
     with withheld():
         while True:
@@ -111,7 +120,7 @@ def answer(channel: Channel) -> None:
             except EOFError:
                 return
             if asked is not None:
-                channel.tell(_answer(objects, asked))
+                channel.tell(refusal or _answer(objects, asked))
 
 
 def _answer(objects: list[Any], asked: Plain) -> Plain:

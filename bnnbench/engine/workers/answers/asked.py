@@ -162,9 +162,12 @@ class Answering:
             while True:
                 wait([channel.socket])
                 if (reply := channel.told()) is not None:
-                    return reply
+                    break
         except (EOFError, OSError) as error:
             raise ClassFailed(f"the process of {self.path} ended when asked {asked[0]}") from error
+        if isinstance(reply.content, Mapping) and "unconfined" in reply.content:
+            raise ClassFailed(f"{self.path} was not asked: {reply.content['unconfined']}")
+        return reply
 
 
 class Asked:

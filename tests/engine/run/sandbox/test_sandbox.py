@@ -17,7 +17,7 @@ from bnnbench.engine.run.sandbox.sandbox import lacking
 from bnnbench.suites import Entry
 
 CONFINED = """
-import ctypes, json, os, socket, subprocess, sys, tempfile
+import ctypes, errno, json, os, socket, subprocess, sys, tempfile
 from pathlib import Path
 from bnnbench.engine.run.sandbox.sandbox import Sandbox
 
@@ -27,12 +27,44 @@ if sys.argv[2] == "confined":
     Sandbox(hidden, (str(work / "weights.pt"),), str(work / "folder")).confine()
 
 import bnnbench.datasets.base, numpy
+from bnnbench.datasets.reading.whole_files import write_whole
+from bnnbench.methods.compiled.c_library import CLibrary, compiler
 
 def outcome(deed):
     try:
         return str(deed())
     except OSError as error:
         return type(error).__name__
+
+library = ctypes.CDLL(None, use_errno=True)
+
+def system(name, *arguments):
+    result = getattr(library, name)(*arguments)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), name)
+    return result
+
+def connected(end):
+    try:
+        end.connect(str(work / "nobody"))
+    except OSError as error:  # it is connected already
+        if isinstance(error, PermissionError):
+            raise
+        return "asked"
+
+def changed_attribute(path):
+    try:
+        return os.setxattr(path, "user.note", b"x")
+    except OSError as error:  # not every file system has attributes
+        if error.errno != errno.ENOTSUP:
+            raise
+
+def compiled():
+    folder = work / "folder"
+    (folder / "one.c").write_text("int one(void) { return 1; }")
+    library = CLibrary(folder, ("one.c",), (), (), "")
+    library.build((*compiler(""), "-shared", "-fPIC"), folder / "one.so")
+    return ctypes.CDLL(str(folder / "one.so")).one()
 
 deeds = {
     "reads the file of the method": lambda: (work / "methods/guest.py").read_text(),
@@ -41,6 +73,8 @@ deeds = {
     "imports the method": lambda: __import__("guest").VALUE,
     "runs a program": lambda: subprocess.check_output(["echo", "yes"], text=True).strip(),
     "pairs sockets": lambda: len(socket.socketpair()),
+    "writes a whole file": lambda: write_whole(work / "folder/whole", b"yes"),
+    "compiles": compiled,
     "writes to its folder": lambda: Path(tempfile.mkdtemp(), "file").write_text("yes"),
     "writes to home": lambda: Path.home().joinpath("file").write_text("yes"),
     "reads data next to the method": lambda: (work / "methods/data/rows.txt").read_text(),
@@ -54,6 +88,16 @@ deeds = {
     "opens an internet socket": lambda: socket.socket().fileno() > 0,
     "opens a datagram socket": lambda: socket.socket(type=socket.SOCK_DGRAM).fileno() > 0,
     "opens a local socket": lambda: socket.socket(socket.AF_UNIX).fileno() > 0,
+    "pairs sockets for datagrams": lambda: len(socket.socketpair(type=socket.SOCK_DGRAM)),
+    "connects a socket": lambda: connected(socket.socketpair()[0]),
+    "shares memory": lambda: system("shmctl", system("shmget", 0, 4096, 0o1600), 0, None),
+    "opens a semaphore": lambda: system("semctl", system("semget", 0, 1, 0o1600), 0, 0),
+    "opens a queue": lambda: system("msgctl", system("msgget", 0, 0o1600), 0, None),
+    "changes permissions": lambda: os.chmod(work / "results/run.txt", 0o600),
+    "changes permissions of an open file": lambda: os.fchmod(
+        os.open(work / "methods/table.txt", os.O_RDONLY), 0o600),
+    "changes an owner": lambda: os.chown(work / "results/run.txt", os.getuid(), -1),
+    "changes an attribute": lambda: changed_attribute(work / "results/run.txt"),
     "reads memory of its parent": lambda: os.pread(
         os.open(f"/proc/{os.getppid()}/environ", os.O_RDONLY), 9, 0),
 }
@@ -68,7 +112,7 @@ print(json.dumps({name: run(deed) for name, deed in deeds.items()}))
 ALLOWED = (
     *("reads the file of the method", "reads a file next to it", "reads weights"),
     *("imports the method", "runs a program", "pairs sockets", "writes to its folder"),
-    "writes to home",
+    *("writes to home", "writes a whole file", "compiles"),
 )
 
 REFUSED = "PermissionError", "OSError"  # the latter for links to another folder
@@ -114,15 +158,21 @@ def test_folders_are_visible_but_for_what_is_hidden_in_them(tmp_path):
     assert list(visible(tmp_path / "a" / "b" / "data" / "file", hidden)) == []
 
 
-def refuses(architecture: int, number: int, instructions: list[bytes]) -> bool:
-    """Return whether a filter refuses a system call, as the kernel would read it."""
+def refuses(architecture: int, call: tuple[int, ...], instructions: list[bytes]) -> bool:
+    """Return whether a filter refuses a system call, number and arguments, as the kernel reads it.
+
+    Its data are {int nr; __u32 arch; __u64 instruction_pointer; __u64 args[6]}.
+    """
+    data = struct.pack("<iIQ6Q", call[0], architecture, 0, *(*call[1:], *[0] * 6)[:6])
     held, place = 0, 0
     while True:
         code, if_true, if_false, value = struct.unpack("HBBI", instructions[place])
         place += 1
         match code:
-            case 0x20:  # BPF_LD | BPF_W | BPF_ABS: of {int nr; __u32 arch; ...}
-                held = {0: number, 4: architecture}[value]
+            case 0x20:  # BPF_LD | BPF_W | BPF_ABS
+                (held,) = struct.unpack_from("<I", data, value)
+            case 0x54:  # BPF_ALU | BPF_AND | BPF_K
+                held &= value
             case 0x15:  # BPF_JMP | BPF_JEQ | BPF_K
                 place += if_true if held == value else if_false
             case 0x35:  # BPF_JMP | BPF_JGE | BPF_K
@@ -131,19 +181,39 @@ def refuses(architecture: int, number: int, instructions: list[bytes]) -> bool:
                 return value == 0x00050000 | errno.EACCES  # SECCOMP_RET_ERRNO
 
 
+X86_64 = {
+    *(41, 42, 425),  # socket, connect, io_uring_setup
+    *(29, 30, 31, 64, 65, 66, 220, 68, 69, 70, 71),  # shm*, sem*, msg*
+    *(240, 241),  # mq_open, mq_unlink
+    *(90, 91, 92, 93, 94, 260, 268, 452),  # *chmod*, *chown*
+    *(188, 189, 190, 463, 197, 198, 199, 466),  # *setxattr*, *removexattr*
+}
+AARCH64 = {
+    *(198, 203, 425),
+    *(194, 195, 196, 190, 191, 192, 193, 186, 187, 188, 189),
+    *(180, 181),
+    *(52, 53, 54, 55, 452),
+    *(5, 6, 7, 463, 14, 15, 16, 466),
+}
+"""The refused calls, by the kernel's tables of system calls."""
+
+
 @pytest.mark.parametrize(
-    ("machine", "architecture", "socket", "socketpair", "openat"),
-    [("x86_64", 0xC000003E, 41, 53, 257), ("aarch64", 0xC00000B7, 198, 199, 56)],
+    ("machine", "architecture", "refused", "socketpair"),
+    [("x86_64", 0xC000003E, X86_64, 53), ("aarch64", 0xC00000B7, AARCH64, 199)],
 )
-def test_the_filter_refuses_sockets_and_other_interfaces(
-    machine, architecture, socket, socketpair, openat
+def test_the_filter_refuses_what_reaches_others_and_nothing_else(
+    machine, architecture, refused, socketpair
 ):
-    """Numbers are those of the kernel's tables of system calls."""
-    instructions = seccomp._instructions(*seccomp.ARCHITECTURES[machine])
-    calls = {socket: True, 425: True, socketpair: False, openat: False, 0: False}
-    assert {n: refuses(architecture, n, instructions) for n in calls} == calls
-    assert refuses(0x40000003, 359, instructions)  # i386's
-    assert machine != "x86_64" or refuses(architecture, 0x40000000 + socket, instructions)
+    instructions = seccomp._instructions(seccomp.ARCHITECTURES[machine])
+    others = {n for n in range(600) if refuses(architecture, (n,), instructions)} - {socketpair}
+    assert others == refused
+    flags = 0o2000000 | 0o4000  # SOCK_CLOEXEC, SOCK_NONBLOCK
+    for kind, is_refused in {1: False, 5: False, 2: True, 3: True, 0: True}.items():
+        for pair in ((socketpair, 1, kind), (socketpair, 1, kind | flags)):
+            assert refuses(architecture, pair, instructions) is is_refused
+    assert refuses(0x40000003, (359,), instructions)  # i386's
+    assert machine != "x86_64" or refuses(architecture, (0x40000000 + 41,), instructions)
 
 
 @pytest.mark.parametrize(

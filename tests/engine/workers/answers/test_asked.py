@@ -5,8 +5,9 @@ import os
 import pytest
 import torch
 
+from bnnbench.engine.run.sandbox.sandbox import Sandbox, SandboxUnavailable
 from bnnbench.engine.workers.answers import answering, asked
-from bnnbench.engine.workers.answers.asked import Answering, AnswersDiffer
+from bnnbench.engine.workers.answers.asked import Answering, AnswersDiffer, ClassFailed
 from bnnbench.engine.workers.channel import Channel, Plain
 from tests.faults.own_classes import Normal, Remembering
 
@@ -57,6 +58,22 @@ def test_a_process_ends_once_its_prediction_is_settled_and_another_answers_later
     assert Here.opened == 1
     normal = torch.distributions.Normal(1.0, 2.0).log_prob(torch.zeros(9).double())
     assert torch.allclose(moved.log_prob(torch.zeros(9, 1)), normal)
+
+
+def unconfined(self):
+    raise SandboxUnavailable("no Landlock here")
+
+
+def test_why_a_process_could_not_be_confined_is_the_reason_why_it_was_not_asked(monkeypatch):
+    monkeypatch.setattr(Sandbox, "confine", unconfined)
+    nursery = answering.Nursery()
+    try:
+        process = Answering(lambda: nursery.born(Sandbox()), "never_imported:Class", ARRAYS)
+        with pytest.raises(ClassFailed, match="never_imported:Class was not asked: no Landlock"):
+            process.open()
+        process.close()
+    finally:
+        nursery._control.close()
 
 
 @pytest.mark.parametrize("process", [Remembering], indirect=True)
