@@ -1,19 +1,22 @@
 """The target of a table: numbers or classes, and the rows that have one."""
 
 import math
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
+from bnnbench.datasets.own.columns.codes import are_codes, on_codes
 from bnnbench.datasets.own.columns.notation import Notation, stripped
 from bnnbench.datasets.own.columns.numerals import Commas, Numerals, note_on, numerals_of
-from bnnbench.datasets.own.notes import Note, quoted
+from bnnbench.datasets.own.notes import Note, Sheet, quoted
 from bnnbench.datasets.own.preparation import Answers
 from bnnbench.datasets.reading.columns import (
     MOST_CATEGORIES,
     BadTable,
+    column_of,
     is_classes,
     mostly_numbers,
     texts_among,
@@ -25,6 +28,10 @@ Task = Literal["regression", "classification"]
 FEWEST_OF_A_CLASS = 2
 UNKNOWN_CLASS = ("", "?")
 """Texts that stand for a missing class."""
+WORDS = ("na", "n/a", "#n/a", "<na>", "nan", "none", "null")
+"""Words, in lower case, that stand for a missing class if few rows of a text file have them."""
+CLASS_SHARE = 0.05
+"""Maximum share of rows with such a word if it stands for a missing class."""
 
 
 def answers_of(
@@ -53,6 +60,29 @@ def answers_of(
             "classification"
         )
     return Answers(str(column.name), (), notation), has_target, notes
+
+
+def with_words(sheet: Sheet, target: str) -> Sheet:
+    """Return a text file's sheet in which words such as "None" are classes if many rows have them.
+
+    A reader of text files has taken them for empty cells.
+    """
+    if target not in sheet.words:
+        return sheet
+    texts = sheet.words[target]
+    are_words = texts.str.strip().str.lower().isin(WORDS) & column_of(sheet.frame, target).isna()
+    shares = texts[are_words].str.strip().value_counts() / len(texts)
+    rare = are_words & texts.str.strip().isin(shares[shares <= CLASS_SHARE].index)
+    frame = sheet.frame.assign(**{target: texts.mask(rare, None)})
+    return replace(sheet, frame=frame, notes=(*sheet.notes, *_on_rare(target, texts[rare])))
+
+
+def _on_rare(name: str, texts: pd.Series) -> list[Note]:
+    if not len(texts):
+        return []
+    marks = f"{quoted(texts.unique())} in {len(texts)} rows counts as missing"
+    cure = "leave these cells empty, or write another word if it is a class"
+    return [Note(f"{name}: {marks}", f"the target {name!r} has {quoted(texts.unique())}: {cure}")]
 
 
 def require_classes(
@@ -88,11 +118,6 @@ def _is_whole(label: str) -> bool:
     return label.removeprefix("-").isdecimal()
 
 
-def task_of(column: pd.Series, commas: Commas) -> Task:
-    """Return the task that a target suggests; raises `BadTable` like `answers_of`."""
-    return "classification" if answers_of(column, None, commas)[0].labels else "regression"
-
-
 def _numerals(column: pd.Series, task: Task | None, commas: Commas) -> Numerals | None:
     """Return the notation of a target of texts.
 
@@ -100,12 +125,15 @@ def _numerals(column: pd.Series, task: Task | None, commas: Commas) -> Numerals 
     """
     if is_numeric_dtype(column) or is_bool_dtype(column):
         return None
+    are_few = task == "classification" or column.nunique() <= MOST_CATEGORIES
+    if task != "regression" and are_few and are_codes(stripped(column)):
+        return None
     try:
         numerals = numerals_of(column, commas)
     except BadTable as error:
         if task == "classification":
             return None
-        raise BadTable(str(error).replace("column", "the target", 1)) from error
+        raise BadTable(f"the target {column.name!r} {error}") from error
     if numerals is not None and not numerals.strangers:
         return numerals
     if task == "classification":
@@ -129,10 +157,22 @@ def _filled(
         note = note_on(numerals, name, is_target=True, is_decimal=is_decimal)
         notes = [note] if note else []
     elif not (is_numeric_dtype(column) or is_bool_dtype(column)):
-        gaps = gaps | stripped(column).isin(UNKNOWN_CLASS)
+        texts = stripped(column)
+        gaps = gaps | texts.isin(UNKNOWN_CLASS)
+        known = texts[~gaps]
+        notes = [*_on_words(name, known), *([on_codes(name, known)] if are_codes(known) else [])]
     if gaps.all():
         raise BadTable(f"the target {name!r} has no value in any row")
     return ~gaps.to_numpy(bool), [*notes, *_on_gaps(name, gaps.to_numpy(bool))]
+
+
+def _on_words(name: str, texts: pd.Series) -> list[Note]:
+    """Return a note on classes whose names could stand for missing ones."""
+    words = texts[texts.str.lower().isin(WORDS)].unique()
+    if not len(words):
+        return []
+    told = f"{name}: {quoted(words)} is a class; leave cells empty to leave out their rows"
+    return [Note(told, f"the target {name!r} has {quoted(words)}: write another word, or nothing")]
 
 
 def _on_gaps(name: str, gaps: np.ndarray) -> list[Note]:

@@ -7,12 +7,12 @@ from typing import cast
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
-from pandas.api.types import is_integer_dtype
+from pandas.api.types import is_integer_dtype, is_numeric_dtype
 
-from bnnbench.datasets.own.answering import Task, answers_of
+from bnnbench.datasets.own.answering import Task, answers_of, with_words
 from bnnbench.datasets.own.columns.dates import Dates
 from bnnbench.datasets.own.columns.kinds import Categories, Numbers
-from bnnbench.datasets.own.columns.numerals import Commas
+from bnnbench.datasets.own.columns.numerals import Commas, commas_in
 from bnnbench.datasets.own.copies import copies_in
 from bnnbench.datasets.own.doubts import doubts_about
 from bnnbench.datasets.own.notes import Note, Sheet, require_none
@@ -69,6 +69,7 @@ def contents_of(
     Raises `BadTable` for a target or a column that cannot become numbers, and if `strict` for the
     first note.
     """
+    sheet = with_words(sheet, target)
     commas, column = commas_of(sheet), column_of(sheet.frame, target)
     answers, has_target, notes = answers_of(column, task, commas)
     if strict:
@@ -83,9 +84,22 @@ def contents_of(
     return Contents(rows, names, preparation, answers, targets, copies, notes)
 
 
+def task_of(sheet: Sheet, target: str) -> Task:
+    """Return the task that a target suggests; raises `BadTable` like `answers_of`."""
+    sheet = with_words(sheet, target)
+    answers, _, _ = answers_of(column_of(sheet.frame, target), None, commas_of(sheet))
+    return "classification" if answers.labels else "regression"
+
+
 def commas_of(sheet: Sheet) -> Commas:
-    """Return what a comma before three digits means in a file, by its separator of columns."""
-    return "unknown" if sheet.separator in (";", "\t", "|") else "thousands"
+    """Return what a comma before three digits means in a file.
+
+    Its separator of columns says so, or other numbers in it.
+    """
+    if sheet.separator in ("", ","):
+        return "thousands"
+    columns = [column_of(sheet.frame, name) for name in sheet.frame.columns]
+    return commas_in([c for c in columns if not is_numeric_dtype(c)], "unknown")
 
 
 def in_words(contents: Contents) -> str:

@@ -41,9 +41,14 @@ def follows_from_kind(kinds: Kinds, targets: Numbers, are_classes: bool) -> bool
 def _majorities(kinds: Kinds, count: int, targets: Numbers) -> tuple[np.ndarray, int]:
     """Return the most frequent class of each kind, and the number of rows of other classes."""
     classes = targets.astype(int)
-    table = np.zeros((count, classes.max() + 1), int)
-    np.add.at(table, (kinds, classes), 1)
-    return table.argmax(1), int(len(targets) - table.max(1).sum())
+    most = int(classes.max()) + 1
+    pairs, rows = np.unique(kinds.astype(np.int64) * most + classes, return_counts=True)
+    order = np.argsort(-rows, kind="stable")  # of equally frequent classes, the first
+    pairs, rows = pairs[order], rows[order]
+    found, first = np.unique(pairs // most, return_index=True)
+    majority = np.zeros(count, int)
+    majority[found] = pairs[first] % most
+    return majority, int(len(targets) - rows[first].sum())
 
 
 def _are_few(errors: int, targets: Numbers) -> bool:

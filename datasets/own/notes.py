@@ -1,7 +1,7 @@
 """Decisions about a table that are reported, or refused with `--strict`."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pandas as pd
 
@@ -28,6 +28,8 @@ class Sheet:
     notes: tuple[Note, ...] = ()
     separator: str = ""
     """The separator of a text file's columns."""
+    words: Mapping[str, pd.Series] = field(default_factory=dict)
+    """A text file's columns of texts with gaps → the same in which only empty cells are gaps."""
 
 
 def require_none(notes: Sequence[Note]) -> None:

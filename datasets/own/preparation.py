@@ -17,7 +17,7 @@ from bnnbench.datasets.own.columns.kinds import Categories, Column, Numbers
 from bnnbench.datasets.own.columns.notation import Notation
 from bnnbench.datasets.own.columns.numerals import Commas
 from bnnbench.datasets.own.notes import Note, quoted
-from bnnbench.datasets.reading.columns import BadTable, column_of, texts_of
+from bnnbench.datasets.reading.columns import BadTable, texts_of
 
 
 @dataclass(frozen=True)
@@ -40,21 +40,18 @@ class Preparation:
 
     def fitted(self, table: pd.DataFrame) -> "Preparation":
         """Return the preparation with all values that are learned from training rows."""
-        columns = ((c, self._column(table, c.name)) for c in self.columns)
-        return replace(self, columns=tuple(column.fitted(values) for column, values in columns))
+        given = _by_name(table)
+        return replace(self, columns=tuple(c.fitted(given[c.name]) for c in self.columns))
 
     def inputs(self, table: pd.DataFrame) -> Float[np.ndarray, "rows features"]:
         """Return the features of any rows, whose columns may be in any order.
 
         Raises `BadTable` if columns are missing, or have values of another kind.
         """
-        given = {str(name) for name in table.columns}
+        given = _by_name(table)
         if lacking := [column.name for column in self.columns if column.name not in given]:
             raise BadTable(f"the table lacks columns: {quoted(lacking, 8)}")
-        return np.hstack([c.values(self._column(table, c.name)) for c in self.columns])
-
-    def _column(self, table: pd.DataFrame, name: str) -> pd.Series:
-        return column_of(table, next(given for given in table.columns if str(given) == name))
+        return np.hstack([c.values(given[c.name]) for c in self.columns])
 
 
 @dataclass(frozen=True)
@@ -94,6 +91,11 @@ def prepare(table: pd.DataFrame, train: Sequence[int] | np.ndarray | None = None
     """Return how the columns of a table become features, given its training rows (None: all)."""
     rows = np.arange(len(table)) if train is None else np.asarray(train)
     return decided(table)[0].fitted(table.iloc[rows])
+
+
+def _by_name(table: pd.DataFrame) -> dict[str, pd.Series]:
+    """Return the columns by their names as texts."""
+    return {str(name): column for name, column in table.items()}
 
 
 def _is_written(column: Column) -> bool:

@@ -12,8 +12,8 @@ import pandas as pd
 
 from bnnbench.datasets.base import Dataset, Table, check_fold
 from bnnbench.datasets.origins import Origin
-from bnnbench.datasets.own.answering import Task, require_classes, task_of
-from bnnbench.datasets.own.contents import Contents, commas_of, contents_of, in_words
+from bnnbench.datasets.own.answering import Task, require_classes
+from bnnbench.datasets.own.contents import Contents, contents_of, in_words, task_of
 from bnnbench.datasets.own.files.arrays import TARGETS
 from bnnbench.datasets.own.files.saved import SPLITS
 from bnnbench.datasets.own.local import Local
@@ -196,7 +196,7 @@ def own_table(
     _check_rows(path, len(sheet.frame), least)
     if strict:
         contents_of(sheet, target, task, others, strict=True)
-    task = task or task_of(column_of(sheet.frame, target), commas_of(sheet))
+    task = task or task_of(sheet, target)
     source = OwnTable(full, target, task, digest(full), split, groups, tuple(drop))
     _check_rows(path, len(source.rows()), least)
     source.require_classes()

@@ -1,6 +1,5 @@
 """Columns of a table as numbers or texts, and what to do about values that are neither."""
 
-from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -12,9 +11,8 @@ MOST_CLASSES = 20
 """Maximum number of distinct values for an integer target to count as classes."""
 FEWEST_NUMBERS = 10
 """Minimum number of integers that are numbers if most occur once."""
+LARGEST_WHOLE = 2.0**63
 MISSING = "missing"
-MOST_NAMES = 8
-"""Maximum number of columns listed in a sentence."""
 _TRUTHS = {"True": 1.0, "False": 0.0}
 
 
@@ -25,34 +23,6 @@ class BadTable(ValueError):
 def column_of(table: pd.DataFrame, name: str) -> pd.Series:
     """Return the column of this name, which must be unique."""
     return cast(pd.Series, table[name])
-
-
-def in_words(table: pd.DataFrame) -> str:
-    """Return how a table's columns are read as features, and which are of doubtful use."""
-    numbers, categories, same, different = [], [], [], []
-    for name in map(str, table.columns):
-        column = column_of(table, name)
-        kinds = column.nunique(dropna=False)
-        if pd.api.types.is_numeric_dtype(column):
-            numbers.append(name)
-        else:
-            categories.append(f"{name} ({kinds})")
-        if kinds <= 1:
-            same.append(name)
-        elif kinds == len(table) and not pd.api.types.is_float_dtype(column):
-            different.append(name)
-    parts = {
-        "numbers: ": numbers,
-        "categories, with how many values: ": categories,
-        "the same in every row: ": same,
-        "different in every row, so that --drop may help if they only number rows: ": different,
-    }
-    return "; ".join(f"{title}{_first(names)}" for title, names in parts.items() if names)
-
-
-def _first(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
 
 
 def numbers_of(column: pd.Series) -> np.ndarray:
@@ -84,10 +54,15 @@ def texts_of(column: pd.Series) -> pd.Series:
 
     Whole numbers have no point.
     """
-    if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
+    if pd.api.types.is_float_dtype(column) and _are_whole(column.dropna()):
         column = column.astype("Int64")
     texts = column.astype("string").str.strip()
     return texts.mask(texts == "").fillna(MISSING)
+
+
+def _are_whole(numbers: pd.Series) -> bool:
+    """Return whether numbers are whole, and small enough to be written without an exponent."""
+    return bool((numbers % 1 == 0).all() and (numbers.abs() < LARGEST_WHOLE).all())
 
 
 def mostly_numbers(column: pd.Series) -> bool:

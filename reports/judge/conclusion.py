@@ -18,12 +18,13 @@ def conclusion(results: Sequence[Judged]) -> str:
     """Return the sentence about one data set, by each of its main metrics."""
     by_clause: dict[str, list[str]] = {}
     for result in results:
-        by_clause.setdefault(_clause(result), []).append(result.name)
+        by_clause.setdefault(clause(result), []).append(result.name)
     clauses = (f"by {joined(names)}, {clause}" for clause, names in by_clause.items())
     return f"For {results[0].benchmark.title}, {'; '.join(clauses)}."
 
 
-def _clause(result: Judged) -> str:
+def clause(result: Judged) -> str:
+    """Return what the tests by one metric say about its best methods and the others."""
     decision = result.decision
     if not decision.leaders:
         return "no method has a complete set of runs"

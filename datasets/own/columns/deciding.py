@@ -6,9 +6,11 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
 
+from bnnbench.datasets.own.columns.codes import are_codes, on_codes
 from bnnbench.datasets.own.columns.dates import Dates, formats_of, with_parts
 from bnnbench.datasets.own.columns.kinds import Categories, Column, Numbers
-from bnnbench.datasets.own.columns.numerals import Commas, commas_in, note_on, numerals_of
+from bnnbench.datasets.own.columns.notation import stripped
+from bnnbench.datasets.own.columns.numerals import Commas, note_on, numerals_of
 from bnnbench.datasets.own.notes import Note, require_none
 from bnnbench.datasets.reading.columns import (
     MISSING,
@@ -38,9 +40,7 @@ def columns_of(
     Raises `BadTable` for a column that cannot become numbers, and if `strict` for the first note.
     """
     columns = [column_of(table, name) for name in table.columns]
-    written = [column for column in columns if not is_numeric_dtype(column)]
-    meaning = commas_in(written, commas)
-    decisions = [_decided(column, meaning, commas != "thousands") for column in columns]
+    decisions = [_decided(column, commas, commas != "thousands") for column in columns]
     used = tuple(column for column, _ in decisions if column is not None)
     notes = [note for _, note in decisions if note is not None]
     if strict:
@@ -59,6 +59,9 @@ def _decided(column: pd.Series, commas: Commas, is_decimal: bool) -> Decision:
         return _of_numbers(name, numbers_of(column))
     if is_datetime64_any_dtype(column):
         return _of_dates(Dates(name), column, [])
+    if are_codes(stripped(column)):
+        kind, note = _of_texts(name, texts_of(column))
+        return kind, note or on_codes(name, stripped(column).dropna())
     try:
         numerals = numerals_of(column, commas)
     except BadTable as error:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -29,14 +30,18 @@ class Notation:
     """A currency, or the sign of percent, left out before or after the number."""
     gaps: tuple[str, ...] = ()
     """Texts that count as missing, besides `GAPS`."""
+    parentheses: bool = False
+    """Whether numbers in parentheses are negative, as in accounts."""
 
     def numbers(self, column: pd.Series) -> np.ndarray:
         """Return a column's numbers, NaN for missing ones; raises `BadTable` for other texts."""
         if is_numeric_dtype(column) or is_bool_dtype(column):
             return numbers_of(column)
-        texts = stripped(column)
-        read = texts.mask(self.reads(texts), self.bare(texts))
-        return numbers_of(read.astype(object).mask(self.is_gap(texts), None).rename(column.name))
+        is_real = reals_in(column)
+        texts = stripped(column.mask(is_real))
+        read = texts.mask(self.reads(texts), self.bare(texts)).astype(object)
+        read = read.mask(self.is_gap(texts), None).mask(is_real, column)
+        return numbers_of(read.rename(column.name))
 
     def is_gap(self, texts: pd.Series) -> pd.Series:
         """Return which texts count as missing."""
@@ -55,15 +60,28 @@ class Notation:
             whole = rf"[1-9]\d{{0,2}}(?:[{re.escape(self.thousands)}]\d{{3}})+|\d+"
         number = rf"(?:(?:{whole})(?:{point}\d*)?|{point}\d+)(?:[eE][-+]?\d+)?"
         if not self.unit:
-            return rf"[-+]?{number}"
+            return self._also_in_parentheses(rf"[-+]?{number}", number)
         unit = rf"(?:{re.escape(self.unit)})?[{SPACES}]*"
-        return rf"{unit}[-+]?{unit}{number}[{SPACES}]*{unit}"
+        bare = rf"{unit}{number}[{SPACES}]*{unit}"
+        return self._also_in_parentheses(rf"{unit}[-+]?{bare}", bare)
 
     def bare(self, texts: pd.Series) -> pd.Series:
         """Return texts as Python writes numbers."""
         ignored = self.thousands + (SPACES if self.unit else "")
         marks = str.maketrans({**dict.fromkeys(ignored, ""), self.decimal: "."})
-        return texts.str.replace(self.unit, "", regex=False).str.translate(marks)
+        plain = texts.str.replace(self.unit, "", regex=False).str.translate(marks)
+        return plain.str.replace(r"\((.*)\)", r"-\1", regex=True) if self.parentheses else plain
+
+    def _also_in_parentheses(self, number: str, bare: str) -> str:
+        return rf"{number}|\({bare}\)" if self.parentheses else number
+
+
+def reals_in(column: pd.Series) -> pd.Series:
+    """Return which cells of a column of objects are numbers, not texts."""
+    if column.dtype != object:
+        return pd.Series(False, column.index)
+    are_real = column.map(lambda cell: isinstance(cell, Real) and not isinstance(cell, bool))
+    return are_real.astype(bool) & column.notna()
 
 
 def stripped(column: pd.Series) -> pd.Series:

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from bnnbench.datasets.own.columns.notation import SPACES, Notation, stripped
+from bnnbench.datasets.own.columns.notation import SPACES, Notation, reals_in, stripped
 from bnnbench.datasets.own.notes import Note, quoted
 from bnnbench.datasets.reading.columns import MOST_CLASSES, BadTable
 
@@ -20,14 +20,20 @@ MOST_STRANGERS = 0.05
 """Maximum share of other texts in a column of numbers, which then count as missing."""
 
 PLAIN, THOUSANDS, DECIMALS = Notation(), Notation(".", ","), Notation(",")
+GROUPS = Notation(",", ".")
+PARENTHESES = r"\([^a-zA-Z()]*\d[^a-zA-Z()]*\)"
+"""A text that may be a negative number in accounts."""
+GROUPED = r".*[1-9]\d{0,2}\.\d{3}(?!\d).*"
+"""A text in which a point may mark thousands."""
 NOTATIONS = (
-    *(PLAIN, THOUSANDS, DECIMALS, Notation(",", ".")),
+    *(PLAIN, THOUSANDS, DECIMALS, GROUPS),
     *(Notation(point, mark) for point in ".," for mark in (SPACES, "'\u2019")),
 )
 """The notations, in the order in which they are tried."""
 
 Commas = Literal["thousands", "decimals", "unknown"]
 """The meaning of a comma before three digits, if nothing else in the column decides it."""
+MEANINGS: tuple[Commas, ...] = ("thousands", "decimals")
 
 
 @dataclass(frozen=True)
@@ -53,36 +59,65 @@ def numerals_of(column: pd.Series, commas: Commas = "thousands") -> Numerals | N
     Raises `BadTable`, without the column's name, if a comma could separate decimals or thousands,
     and `commas` is unknown.
     """
-    counts = stripped(column).value_counts().drop("", errors="ignore")
+    is_real = reals_in(column)
+    reals, kinds = int(is_real.sum()), int(column[is_real].nunique())
+    counts = stripped(column[~is_real]).value_counts().drop("", errors="ignore")
     texts = pd.Series(counts.index, dtype="string")
     is_gap = PLAIN.is_gap(texts).to_numpy(bool)
     values, rows = texts.mask(is_gap).dropna(), counts.to_numpy()
-    if not len(values) or rows[is_gap].sum() > MOST_GAPS * rows.sum():
+    together = int(rows.sum()) + reals
+    if not len(values) + reals or rows[is_gap].sum() > MOST_GAPS * together:
         return None
-    if 2 * values.str.contains(r"\d").sum() < len(values):
+    if 2 * (values.str.contains(r"\d").sum() + kinds) < len(values) + kinds:
         return None  # the usual case of texts, at less cost
     best, misread = _best(values, rows[~is_gap], _unit(values), commas)
     strange = int(rows[~is_gap][misread].sum())
-    if strange > MOST_STRANGERS * rows.sum() or (strange and len(values) <= MOST_CLASSES):
+    _require_one_notation(values, misread, 2 * strange < together)
+    few = len(values) + kinds <= MOST_CLASSES
+    if strange > MOST_STRANGERS * together or (strange and few):
         return None
     strangers = tuple(values[misread])
-    odd = [*values[~misread & ~PLAIN.reads(values).to_numpy(bool)]]
-    left_out, together = int(rows[is_gap].sum()) + strange, int(rows.sum())
+    odd = _beyond(PLAIN, values[~misread]) or _beyond(Notation(best.decimal), values[~misread])
+    left_out = int(rows[is_gap].sum()) + strange
     gaps, notation = tuple(texts[is_gap]), replace(best, gaps=strangers)
     return Numerals(notation, odd[0] if odd else "", gaps, strangers, left_out, together)
+
+
+def _beyond(notation: Notation, values: pd.Series) -> list[str]:
+    return [*values[~notation.reads(values).to_numpy(bool)]]
+
+
+def _require_one_notation(values: pd.Series, misread: np.ndarray, are_few: bool) -> None:
+    """Raise `BadTable` if a few texts are numbers in another notation than the others."""
+    if not are_few or not misread.any() or misread.all():
+        return
+    others = values[misread]
+    is_number = np.any([notation.reads(others).to_numpy(bool) for notation in NOTATIONS], 0)
+    if is_number.any():
+        usual, other = next(iter(values[~misread])), next(iter(others[is_number]))
+        raise BadTable(
+            f"has numbers in several notations, such as {usual!r} and {other!r}: write all of them "
+            "with decimal points, and without separators of thousands"
+        )
 
 
 def _best(
     values: pd.Series, rows: np.ndarray, unit: str, commas: Commas
 ) -> tuple[Notation, np.ndarray]:
     """Return the notation in which most rows are numbers, and the values that are none in it."""
-    notations = [replace(notation, unit=unit) for notation in NOTATIONS]
+    in_parentheses = values.str.fullmatch(PARENTHESES)
+    negatives = bool(in_parentheses.any() and not in_parentheses.all())
+    notations = [replace(n, unit=unit, parentheses=negatives) for n in NOTATIONS]
     misread = {n: ~n.reads(values).to_numpy(bool) for n in notations}
     strange = {notation: rows[missed].sum() for notation, missed in misread.items()}
     best = min(notations, key=lambda notation: strange[notation])
-    thousands, decimals = replace(THOUSANDS, unit=unit), replace(DECIMALS, unit=unit)
+    thousands, decimals, points = (
+        replace(n, unit=unit, parentheses=negatives) for n in (THOUSANDS, DECIMALS, GROUPS)
+    )
     if best == thousands and strange[decimals] == strange[best]:
         best = decimals if _are_decimals(commas, values) else thousands
+    if commas == "decimals" and values.str.fullmatch(GROUPED).any():
+        best = points if strange[points] == strange[best] else best
     return best, misread[best]
 
 
@@ -91,11 +126,13 @@ def commas_in(columns: Sequence[pd.Series], otherwise: Commas) -> Commas:
     if otherwise != "unknown":
         return otherwise
     for column in columns:
-        commas: dict[Commas, Numerals | None] = {
-            meaning: numerals_of(column, meaning) for meaning in ("thousands", "decimals")
-        }
-        first, second = commas.values()
-        if first is not None and first == second and "," in first.example:
+        try:
+            first, second = (numerals_of(column, meaning) for meaning in MEANINGS)
+        except BadTable:  # told where the column is used
+            continue
+        if first is None or first != second:
+            continue
+        if "," in first.example or first.notation.thousands == ".":
             return "decimals" if first.notation.decimal == "," else "thousands"
     return otherwise
 
@@ -122,7 +159,8 @@ def _of_notation(notation: Notation, example: str) -> str:
     points = "a decimal comma" * (notation.decimal == ",")
     thousands = "a separator of thousands" * bool(notation.thousands)
     unit = f"the unit {notation.unit}" * bool(notation.unit)
-    parts = " and ".join(filter(None, (points, thousands, unit)))
+    negatives = "negative numbers in parentheses" * notation.parentheses
+    parts = " and ".join(filter(None, (points, thousands, unit, negatives)))
     return f"numbers with {parts}, such as {example!r}"
 
 
@@ -151,7 +189,7 @@ def _unit(values: pd.Series) -> str:
     units = [unit for unit in CURRENCIES if values.str.contains(re.escape(unit)).any()]
     if len(units) == 1:
         return units[0]
-    return PERCENT if values.str.contains(PERCENT).all() else ""
+    return PERCENT if len(values) and values.str.contains(PERCENT).all() else ""
 
 
 def _are_decimals(commas: Commas, values: pd.Series) -> bool:

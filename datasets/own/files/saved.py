@@ -31,6 +31,10 @@ def read_parts(folder: Path) -> pd.DataFrame:
 
 
 def read_arrow(folder: Path) -> pd.DataFrame:
+    """Return the table of a folder of arrow files, with class names in place of their numbers.
+
+    Raises `BadTable` for rows chosen by indices, and `bounded.TooLarge`.
+    """
     import pyarrow as pa
 
     state = json.loads((folder / STATE).read_text())

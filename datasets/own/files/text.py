@@ -3,11 +3,13 @@
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from bnnbench.datasets.own.files.encodings import Bytes, encoding_of, notes_on
 from bnnbench.datasets.own.files.layout import Layout, layout_of
+from bnnbench.datasets.own.files.written import LEADING_ZERO, settled
 from bnnbench.datasets.own.notes import Sheet
 from bnnbench.datasets.reading.bounded import PACKED, unpacked_text
 from bnnbench.datasets.reading.columns import BadTable
@@ -38,8 +40,33 @@ def _sheet(content: Bytes, title: str, texts: Sequence[str]) -> Sheet:
     encoding = encoding_of(content, title)
     layout = layout_of(_head(content, encoding), title)
     content.seek(0)
-    frame = _frame(content, encoding, layout, texts)
-    return Sheet(frame, (*notes_on(encoding, title), *layout.notes), layout.separator)
+    frame = _frame(content, encoding, layout, dtype=dict.fromkeys(texts, "str"))
+    sheet = Sheet(frame, (*notes_on(encoding, title), *layout.notes), layout.separator)
+
+    def written(names: Sequence[str]) -> pd.DataFrame:
+        content.seek(0)
+        return _frame(
+            content,
+            encoding,
+            layout,
+            usecols=lambda name: str(name).strip() in names,
+            dtype=str,
+            keep_default_na=False,
+            na_values=[""],
+        )
+
+    return settled(sheet, written, texts, _have_zeros(content))
+
+
+def _have_zeros(content: Bytes) -> bool:
+    """Return whether any digits of a file begin with a zero."""
+    content.seek(0)
+    end = b"\n"
+    while block := content.read(SAMPLE):
+        if LEADING_ZERO.search(end + block):
+            return True
+        end = block[-4:]
+    return False
 
 
 def _head(content: Bytes, encoding: str) -> str:
@@ -50,7 +77,7 @@ def _head(content: Bytes, encoding: str) -> str:
     return text[: text.rfind("\n") + 1] if len(head) == SAMPLE and "\n" in text else text
 
 
-def _frame(content: Bytes, encoding: str, layout: Layout, texts: Sequence[str]) -> pd.DataFrame:
+def _frame(content: Bytes, encoding: str, layout: Layout, **options: Any) -> pd.DataFrame:
     names = layout.names or None
     frame = pd.read_csv(
         content,  # pyright: ignore[reportArgumentType]
@@ -58,9 +85,9 @@ def _frame(content: Bytes, encoding: str, layout: Layout, texts: Sequence[str]) 
         skiprows=layout.skipped,
         header="infer" if names is None else None,
         names=names,
-        dtype=dict.fromkeys(texts, "str"),
         encoding=encoding,
         skipinitialspace=True,
         low_memory=False,
+        **options,
     )
     return frame.rename(columns=lambda name: str(name).strip())
