@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def _augmented(images: Tensor) -> Tensor:
-    """Return the images shifted at random, one shift for the batch's each quarter, and flipped."""
+    """Return the images shifted at random, one shift for each eighth of the batch, and flipped."""
     padded = functional.pad(images, (SHIFT,) * 4, mode="reflect")
     parts = []
     for part in padded.chunk(8):

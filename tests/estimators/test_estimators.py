@@ -1,6 +1,7 @@
 """Regressor and classifier beside closed forms and scikit-learn's own models."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,11 @@ from bnnbench.estimators import choice
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import Unsupported
 from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.marginal import Marginal
 from bnnbench.methods.tuning.method import Tuned
+from bnnbench.methods.tuning.space import space_of
+from bnnbench.suites.uci.tuned import LEAGUE
+from bnnbench.suites.uci_classification.tuned import TUNED_QUICK
 from bnnbench.wording import UsageError
 
 RNG = np.random.default_rng(0)
@@ -207,9 +212,23 @@ def test_tables_with_categories_and_gaps_become_features():
         BnnRegressor("sklearn_ridge").fit(frame, Y[:10])
 
 
-def test_tune_searches_as_the_board_does():
-    regression, classes = (choice._budgets(of_classes) for of_classes in (False, True))
-    assert all(isinstance(one, Tuned) for one in [*regression, *classes])
+def test_tune_searches_as_the_board_does(monkeypatch):
+    searches = []
+
+    def fit(search, problem, rng):
+        searches.append(search)
+        return Marginal().fit(problem, rng)
+
+    monkeypatch.setattr(Tuned, "fit", fit)
+    BnnRegressor("adamw", tune=True).fit(X, Y)
+    BnnClassifier("adamw", tune=True).fit(X, LABELS)
+    of_the_board = [league.methods["AdamW"] for league in (LEAGUE, TUNED_QUICK)]
+    for made, expected in zip(searches, of_the_board, strict=True):
+        assert replace(made, method=expected.method) == expected
+        assert space_of(made.method) == space_of(expected.method)
+
+
+def test_tune_leaves_a_method_without_settings_as_it_is():
     fitted = BnnRegressor("marginal", tune=True).fit(X, Y)
     np.testing.assert_allclose(fitted.predict(X[:1]), Y.mean())
 
@@ -223,7 +242,10 @@ def test_tuned_settings_are_chosen_by_held_out_rows(monkeypatch):
 
 
 def test_threads_are_as_before():
+    before = torch.get_num_threads()
     torch.set_num_threads(2)
-    BnnRegressor("marginal").fit(X, Y).predict(X)
-    assert torch.get_num_threads() == 2
-    torch.set_num_threads(1)
+    try:
+        BnnRegressor("marginal").fit(X, Y).predict(X)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)

@@ -118,7 +118,12 @@ def test_the_pilots_of_third_party_methods_alone_are_confined(suite):
 def test_a_method_whose_pilot_died_is_taken_for_the_median(suite):
     found = pilot(suite, "cpu", Lawful("PBP"))
     assert "PBP" not in found.rates
-    assert found.seconds("PBP", suite.methods["PBP"], 540, 5) > 0
+    work = work_of(suite.methods["PBP"], found.likelihood, 540, 5)
+    at_rates_of = [float(np.dot(one.seconds, work)) / 5 for one in found.rates.values()]
+    slower, faster = sorted(at_rates_of)[1:3]
+    expected = (slower + faster) / 2
+    assert slower != faster
+    assert found.seconds("PBP", suite.methods["PBP"], 540, 5) == pytest.approx(expected)
 
 
 def test_the_time_of_a_suite_is_that_of_its_tasks_on_its_workers(suite):

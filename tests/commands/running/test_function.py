@@ -109,11 +109,13 @@ def test_an_interrupt_keeps_finished_runs(small, tmp_path, monkeypatch, capsys):
 def test_the_process_is_left_as_it_was(small, monkeypatch):
     monkeypatch.setenv("MINE", "yes")
     monkeypatch.delenv("BNNBENCH_OFFLINE", raising=False)
+    threads, before = torch.get_num_threads(), dict(os.environ)
     torch.set_num_threads(2)
-    before = dict(os.environ)
-    small("marginal", folds=1, offline=True)
-    assert (dict(os.environ), torch.get_num_threads()) == (before, 2)
-    torch.set_num_threads(1)
+    try:
+        small("marginal", folds=1, offline=True)
+        assert (dict(os.environ), torch.get_num_threads()) == (before, 2)
+    finally:
+        torch.set_num_threads(threads)
 
 
 @dataclass(frozen=True)

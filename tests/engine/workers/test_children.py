@@ -5,6 +5,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from concurrent.futures import BrokenExecutor
 
 import pytest
@@ -151,8 +152,10 @@ def test_a_pool_answers_from_processes():
 def test_an_interrupt_ends_the_processes_of_a_pool(tmp_path):
     pool = Pool(1)
     running, later = (pool.submit(waits, tmp_path) for _ in range(2))
+    deadline = time.monotonic() + 60
     while not (begun := [*tmp_path.iterdir()]):
-        pass
+        assert time.monotonic() < deadline, "no process of the pool has begun"
+        time.sleep(0.01)
     pool.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
     assert later.cancelled()
     assert isinstance(running.exception(), BrokenExecutor)

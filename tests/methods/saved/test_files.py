@@ -1,5 +1,6 @@
 """Files that are damaged, forged, newer, or name code."""
 
+import contextlib
 import copy
 import dataclasses
 import hashlib
@@ -7,6 +8,7 @@ import io
 import json
 import math
 import random
+import subprocess
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -116,7 +118,51 @@ ODD = (None, True, -1, 10**13, 0.5, "", "os:system", [], {}, [[]], {"type": "sub
        {"type": "linear", "fields": {"outputs": 10**12, "bias": True}})  # fmt: skip
 
 
-def test_forged_descriptions_raise_nothing_else_and_run_nothing():
+RAN = []
+"""What was run that a forger planted."""
+
+
+def planted(*arguments, **settings):
+    RAN.append((arguments, settings))
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A class of a module that is imported already, and so is found."""
+
+    __init__ = __post_init__ = __setstate__ = predict = planted
+
+
+PLANTED = (
+    *({"type": f"{__name__}:{name}", "fields": {}} for name in ("Planted", "planted")),
+    {"type": "subprocess:Popen", "fields": {"args": ["true"]}},
+    *({kind: f"{__name__}:planted"} for kind in ("function", "type", "dtype", "estimator")),
+)
+
+
+def test_code_that_a_description_names_is_not_run(monkeypatch):
+    monkeypatch.setattr(subprocess, "Popen", planted)
+    files = files_of(posterior())
+    content = content_of(files)
+    for *before, last in filter(None, places(content["posterior"])):
+        for one in PLANTED:
+            forged = copy.deepcopy(content)
+            node = forged["posterior"]
+            for key in before:
+                node = node[key]
+            node[last] = one
+            with contextlib.suppress(NotLoaded):
+                load(resealed(files, forged))
+    for one in PLANTED:
+        with contextlib.suppress(NotLoaded):
+            load(resealed(files, content | {"posterior": one}))
+    assert RAN == []
+    Planted()
+    assert len(RAN) == 1, "which shows that running it is noticed"
+    RAN.clear()
+
+
+def test_forged_descriptions_raise_nothing_else():
     files, rng = files_of(posterior()), random.Random(1)
     content = content_of(files)
     paths = [path for path in places(content["posterior"]) if path]
