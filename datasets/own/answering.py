@@ -71,10 +71,10 @@ def with_words(sheet: Sheet, target: str) -> Sheet:
         return sheet
     texts = sheet.words[target]
     are_words = texts.str.strip().str.lower().isin(WORDS) & column_of(sheet.frame, target).isna()
-    shares = texts[are_words].str.strip().value_counts() / len(texts)
+    shares = texts.loc[are_words].str.strip().value_counts() / len(texts)
     rare = are_words & texts.str.strip().isin(shares[shares <= CLASS_SHARE].index)
     frame = sheet.frame.assign(**{target: texts.mask(rare, None)})
-    return replace(sheet, frame=frame, notes=(*sheet.notes, *_on_rare(target, texts[rare])))
+    return replace(sheet, frame=frame, notes=(*sheet.notes, *_on_rare(target, texts.loc[rare])))
 
 
 def _on_rare(name: str, texts: pd.Series) -> list[Note]:
@@ -159,7 +159,7 @@ def _filled(
     elif not (is_numeric_dtype(column) or is_bool_dtype(column)):
         texts = stripped(column)
         gaps = gaps | texts.isin(UNKNOWN_CLASS)
-        known = texts[~gaps]
+        known = texts.loc[~gaps]
         notes = [*_on_words(name, known), *([on_codes(name, known)] if are_codes(known) else [])]
     if gaps.all():
         raise BadTable(f"the target {name!r} has no value in any row")
@@ -168,7 +168,7 @@ def _filled(
 
 def _on_words(name: str, texts: pd.Series) -> list[Note]:
     """Return a note on classes whose names could stand for missing ones."""
-    words = texts[texts.str.lower().isin(WORDS)].unique()
+    words = texts.loc[texts.str.lower().isin(WORDS)].unique()
     if not len(words):
         return []
     told = f"{name}: {quoted(words)} is a class; leave cells empty to leave out their rows"

@@ -43,8 +43,10 @@ def treatment_decision(result: Judged) -> str:
     "" without a network that is compared with others.
     """
     given = given_network(result.benchmark)
-    standing = result.decision.standings.get(given or "")
-    if given not in result.cells or standing is None or standing.state == "not eligible":
+    if given is None or given not in result.cells:
+        return ""
+    standing = result.decision.standings.get(given)
+    if standing is None or standing.state == "not eligible":
         return ""
     if len(result.decision.candidates) < 2:
         return ""

@@ -60,8 +60,8 @@ def numerals_of(column: pd.Series, commas: Commas = "thousands") -> Numerals | N
     and `commas` is unknown.
     """
     is_real = reals_in(column)
-    reals, kinds = int(is_real.sum()), int(column[is_real].nunique())
-    counts = stripped(column[~is_real]).value_counts().drop("", errors="ignore")
+    reals, kinds = int(is_real.sum()), int(column.loc[is_real].nunique())
+    counts = stripped(column.loc[~is_real]).value_counts().drop("", errors="ignore")
     texts = pd.Series(counts.index, dtype="string")
     is_gap = PLAIN.is_gap(texts).to_numpy(bool)
     values, rows = texts.mask(is_gap).dropna(), counts.to_numpy()
@@ -77,7 +77,7 @@ def numerals_of(column: pd.Series, commas: Commas = "thousands") -> Numerals | N
     if strange > MOST_STRANGERS * together or (strange and few):
         return None
     strangers = tuple(values[misread])
-    odd = _beyond(PLAIN, values[~misread]) or _beyond(Notation(best.decimal), values[~misread])
+    odd = _beyond(PLAIN, values.loc[~misread]) or _beyond(Notation(best.decimal), values.loc[~misread])
     left_out = int(rows[is_gap].sum()) + strange
     gaps, notation = tuple(texts[is_gap]), replace(best, gaps=strangers)
     return Numerals(notation, odd[0] if odd else "", gaps, strangers, left_out, together)
@@ -91,7 +91,7 @@ def _require_one_notation(values: pd.Series, misread: np.ndarray, are_few: bool)
     """Raise `BadTable` if a few texts are numbers in another notation than the others."""
     if not are_few or not misread.any() or misread.all():
         return
-    others = values[misread]
+    others = values.loc[misread]
     is_number = np.any([notation.reads(others).to_numpy(bool) for notation in NOTATIONS], 0)
     if is_number.any():
         usual, other = next(iter(values[~misread])), next(iter(others[is_number]))

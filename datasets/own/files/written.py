@@ -30,10 +30,10 @@ def settled(sheet: Sheet, written: Written, texts: Sequence[str], has_zeros: boo
     columns = [column_of(sheet.frame, n) for n in sheet.frame.columns if n not in texts]
     others = [column for column in columns if not is_numeric_dtype(column)]
     numbers = [c for c in columns if is_numeric_dtype(c) and not is_bool_dtype(c)]
-    grouped = [c.name for c in numbers if sheet.separator != "," and _may_be_grouped(c)]
-    padded = [c.name for c in numbers if has_zeros and (c.dropna() % 1 == 0).all()]
-    gappy = [column.name for column in others if column.isna().any()]
-    names = list(dict.fromkeys(map(str, (*grouped, *padded, *gappy))))
+    grouped = [str(c.name) for c in numbers if sheet.separator != "," and _may_be_grouped(c)]
+    padded = [str(c.name) for c in numbers if has_zeros and (c.dropna() % 1 == 0).all()]
+    gappy = [str(column.name) for column in others if column.isna().any()]
+    names = list(dict.fromkeys((*grouped, *padded, *gappy)))
     if not names:
         return sheet
     found = _Found(sheet, written(names))
@@ -70,7 +70,7 @@ class _Found:
 
     def _texts(self, name: str) -> pd.Series:
         is_known = column_of(self.sheet.frame, name).notna().to_numpy()
-        return column_of(self.written, name)[is_known].str.strip()
+        return column_of(self.written, name).loc[is_known].str.strip()
 
     def _with_texts(self, names: Sequence[str]) -> Sheet:
         frame = self.sheet.frame
