@@ -1,8 +1,10 @@
 """Test rows mixed with the rows of another file, to be told apart."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import torch
 
@@ -11,7 +13,7 @@ from bnnbench.datasets.conditions import condition_names
 from bnnbench.datasets.conditions.base import WithoutSources
 from bnnbench.datasets.conditions.out_of_distribution import shuffled
 from bnnbench.datasets.conditions.traits import Traits
-from bnnbench.datasets.own.reading import digest
+from bnnbench.datasets.own.reading import digest, require_unchanged
 from bnnbench.datasets.own.trained_rows import read_rows
 from bnnbench.datasets.reading.cache import cached_per_dataset
 from bnnbench.datasets.reading.columns import BadTable
@@ -51,9 +53,15 @@ class OtherRows(WithoutSources):
 
     @cached_per_dataset
     def select(self, dataset: Dataset) -> Split:
-        """Return both sets; raises `BadTable` if their inputs differ in shape."""
+        """Return both sets.
+
+        Raises `BadTable` if the file has changed, or its inputs differ in shape or names.
+        """
         known = dataset.test.inputs
-        other = torch.from_numpy(read_rows(self.path, self.target_column, targets=False).inputs)
+        require_unchanged(self.path, self.sha256)
+        rows = read_rows(self.path, self.target_column, targets=False)
+        names = cast(Sequence[str], dataset.facts.get("columns", ()))
+        other = torch.from_numpy(rows.ordered(names, self.path).inputs)
         if other.shape[1:] != known.shape[1:]:
             raise BadTable(
                 f"{self.path} has inputs of shape {tuple(other.shape[1:])}, but the network needs "

@@ -79,6 +79,15 @@ def digest(path: str) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
+def require_unchanged(path: str, sha256: str) -> None:
+    """Raise `BadTable` unless the content of a file or folder has this checksum."""
+    if digest(path) != sha256:
+        raise BadTable(
+            f"{path} changed while the command ran, or since the run being repeated: "
+            f"run it again, or restore the file with SHA-256 {sha256[:12]}…"
+        )
+
+
 def _reader(file: Path, texts: Sequence[str]) -> Callable[[Path], Sheet]:
     if not file.is_dir():
         return _of_file(file, texts)

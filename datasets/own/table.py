@@ -19,7 +19,7 @@ from bnnbench.datasets.own.files.saved import SPLITS
 from bnnbench.datasets.own.local import Local
 from bnnbench.datasets.own.notes import LONGEST
 from bnnbench.datasets.own.preparation import Answers, Preparation
-from bnnbench.datasets.own.reading import digest, has_parts, sheet_of
+from bnnbench.datasets.own.reading import digest, has_parts, require_unchanged, sheet_of
 from bnnbench.datasets.own.splits import FEW_ROWS, Splits
 from bnnbench.datasets.reading import tables
 from bnnbench.datasets.reading.cache import cached
@@ -142,11 +142,7 @@ class OwnTable(Local):
     @cached(2)
     def _contents(self) -> Contents:
         sheet = sheet_of(self.path)
-        if digest(self.path) != self.sha256:
-            raise BadTable(
-                f"{self.path} changed while the command ran, or since the run being repeated: "
-                f"run it again, or restore the file with SHA-256 {self.sha256[:12]}…"
-            )
+        require_unchanged(self.path, self.sha256)
         others = [name for name in (self.split, self.groups, *self.drop) if name]
         return contents_of(sheet, self.target_column, self.task, others)
 

@@ -5,6 +5,7 @@ which treatments choose, and test rows, by which they are scored.
 """
 
 import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,9 +24,9 @@ from bnnbench.datasets.base import (
 from bnnbench.datasets.facts import facts_of
 from bnnbench.datasets.origins import Origin
 from bnnbench.datasets.own.local import Local
-from bnnbench.datasets.own.reading import digest
+from bnnbench.datasets.own.reading import digest, require_unchanged
 from bnnbench.datasets.own.table import Task
-from bnnbench.datasets.own.trained_rows import TARGETS, Rows, check_alike, read_rows
+from bnnbench.datasets.own.trained_rows import TARGETS, Rows, check_alike, drawn_units, read_rows
 from bnnbench.datasets.reading.cache import cached
 from bnnbench.datasets.reading.columns import BadTable, is_classes
 
@@ -80,9 +81,10 @@ class TrainedOn(Local):
     def load(self, fold: int) -> Dataset:
         """Return the only fold, as it is in the files."""
         check_fold(self, fold)
-        if tuple(map(digest, self.files)) != self.sha256:
-            raise BadTable(f"one of {', '.join(self.files)} changed while the command ran")
-        train, test = self._rows(self.train), self._rows(self.test)
+        for path, checksum in zip(self.files, self.sha256, strict=True):
+            require_unchanged(path, checksum)
+        train = self._rows(self.train)
+        test = self._rows(self.test).ordered(train.names, self.test)
         calibration, test = self._calibration(train, test)
         split = self._split
         dataset = Dataset(
@@ -94,24 +96,32 @@ class TrainedOn(Local):
             None if self.classes else Target(self.target_column or TARGETS, "", 0.0, 1.0),
             calibration=split(calibration),
         )
-        seen, unseen = (rows if self.classes else rows.of_first_target for rows in (train, test))
-        facts = dict(facts_of(dataset, seen, unseen, self.licence))
+        facts = dict(facts_of(dataset, train.raw, test.raw, self.licence))
         facts.pop("sha256")  # of other rows than the calibration rows
-        return replace(dataset, facts=facts | {"calibration_rows": len(calibration.targets)})
+        facts |= {"calibration_rows": len(calibration.targets), "columns": list(train.names)}
+        return replace(dataset, facts=facts | {"transforms": [*_on_seen(train, test)]})
 
     def _calibration(self, train: Rows, test: Rows) -> tuple[Rows, Rows]:
         """Return calibration rows, and the test rows that are scored."""
         if self.calibration:
-            return (train if self.chooses_by_seen_rows else self._rows(self.calibration)), test
+            if self.chooses_by_seen_rows:
+                return train, test
+            return self._rows(self.calibration).ordered(train.names, self.calibration), test
         count = min(len(test.targets) // 2, MOST_CALIBRATION_ROWS)
-        order = np.random.default_rng(self.seed).permutation(len(test.targets))
-        return test.chosen(np.sort(order[:count])), test.chosen(np.sort(order[count:]))
+        drawn = drawn_units(test.units, count, self.seed)
+        if not drawn.any():
+            raise BadTable(
+                f"{self.test} repeats so few different inputs that they cannot be split into "
+                "calibration and test rows: give calibration rows with --calibration"
+            )
+        return test.chosen(np.flatnonzero(drawn)), test.chosen(np.flatnonzero(~drawn))
 
     def _rows(self, path: str) -> Rows:
         rows = read_rows(path, self.target_column)
         if self.classes:
-            return Rows(rows.inputs, rows.targets.reshape(-1).astype(np.int64))
-        return Rows(rows.inputs, rows.targets.reshape(len(rows.targets), -1).astype(np.float32))
+            return rows._replace(targets=rows.targets.reshape(-1).astype(np.int64))
+        targets = rows.targets.reshape(len(rows.targets), -1).astype(np.float32)
+        return rows._replace(targets=targets)
 
     def _split(self, rows: Rows) -> Split:
         return Split(torch.from_numpy(rows.inputs), torch.from_numpy(rows.targets))
@@ -145,8 +155,29 @@ def trained_on(
     if (left := len(rows[full[1]].targets)) < FEWEST_ROWS:
         raise BadTable(f"{test} has {left} rows; at least {FEWEST_ROWS} are needed")
     sums = tuple(digest(path) for path in (*full, *others))
+    _require_different(dict(zip(("training", "test", "calibration"), sums, strict=False)))
     named = others[0] if others else calibration
     return TrainedOn(full[0], full[1], task, count, sums, named, target, seed)
+
+
+def _require_different(checksums: Mapping[str, str]) -> None:
+    """Raise `BadTable` if two of the files have the same content."""
+    seen = {checksums["training"]: "training"}
+    for role, checksum in [*checksums.items()][1:]:
+        if checksum in seen:
+            cure = "; to choose by training rows, give --calibration train"
+            raise BadTable(
+                f"the {role} rows are the {seen[checksum]} rows: give a file of other rows"
+                f"{cure if role == 'calibration' else ''}"
+            )
+        seen[checksum] = role
+
+
+def _on_seen(train: Rows, test: Rows) -> Iterator[str]:
+    """Yield a sentence on test rows whose inputs are training rows' too."""
+    known = {row.tobytes() for row in train.inputs}
+    if count := sum(row.tobytes() in known for row in test.inputs):
+        yield f"{count} of {len(test.inputs)} test rows have the inputs of training rows"
 
 
 def _task(targets: np.ndarray) -> Task:

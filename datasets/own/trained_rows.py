@@ -1,11 +1,13 @@
 """Files of rows for a trained network: numbers exactly as the network expects them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from pandas.api.types import is_numeric_dtype
 
+from bnnbench.datasets.own.notes import quoted
 from bnnbench.datasets.own.reading import read
 from bnnbench.datasets.reading import npz
 from bnnbench.datasets.reading.bounded import TooLarge
@@ -20,15 +22,38 @@ class Rows(NamedTuple):
 
     inputs: np.ndarray
     targets: np.ndarray
+    names: tuple[str, ...] = ()
+    """The names of a table's columns of inputs; empty for arrays."""
 
     def chosen(self, places: np.ndarray) -> "Rows":
         """Return the rows at these places."""
-        return Rows(self.inputs[places], self.targets[places])
+        return self._replace(inputs=self.inputs[places], targets=self.targets[places])
+
+    def ordered(self, names: Sequence[str], path: str) -> "Rows":
+        """Return the rows of a file with their columns in the order of another table's `names`.
+
+        Raises `BadTable` if these are not the same names. Arrays have none, and keep their order.
+        """
+        if not names or not self.names or tuple(names) == self.names:
+            return self
+        lacking = [name for name in names if name not in self.names]
+        strange = [name for name in self.names if name not in names]
+        if lacking or strange:
+            parts = [f"lacks the columns {quoted(lacking, 5)}"] * bool(lacking)
+            parts += [f"has other columns, {quoted(strange, 5)}"] * bool(strange)
+            raise BadTable(f"{path} {' and '.join(parts)}: it needs the training rows' columns")
+        return self._replace(inputs=self.inputs[:, [self.names.index(name) for name in names]])
 
     @property
-    def of_first_target(self) -> "Rows":
-        """The rows with only the first target of each."""
-        return Rows(self.inputs, self.targets[:, 0])
+    def units(self) -> np.ndarray:
+        """The number of each row's inputs among the different ones, in order of appearance."""
+        numbers: dict[bytes, int] = {}
+        return np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in self.inputs])
+
+    @property
+    def raw(self) -> tuple[np.ndarray, np.ndarray]:
+        """The inputs, and the first target of each row."""
+        return self.inputs, self.targets if self.targets.ndim == 1 else self.targets[:, 0]
 
 
 def read_rows(path: str, target: str = "", *, targets: bool = True) -> Rows:
@@ -52,7 +77,18 @@ def read_rows(path: str, target: str = "", *, targets: bool = True) -> Rows:
             "write them as the network was trained with them"
         )
     labels = column_of(frame, target).to_numpy() if targets else np.zeros(0)
-    return Rows(_numbers(path, frame[columns].to_numpy(np.float32)), labels)
+    inputs = _numbers(path, frame[columns].to_numpy(np.float32))
+    return Rows(inputs, labels, tuple(map(str, columns)))
+
+
+def drawn_units(units: np.ndarray, count: int, seed: int) -> np.ndarray:
+    """Return which rows are drawn: at most `count`, and of equal inputs all rows or none."""
+    sizes = np.bincount(units)
+    drawn = np.zeros(len(sizes), bool)
+    for unit in np.random.default_rng(seed).permutation(len(sizes)):
+        drawn[unit] = sizes[unit] <= count
+        count -= int(sizes[unit]) * int(drawn[unit])
+    return drawn[units]
 
 
 def _arrays(path: str, targets: bool) -> dict[str, np.ndarray]:
@@ -91,9 +127,13 @@ def _numbers(path: str, inputs: np.ndarray) -> np.ndarray:
 
 
 def check_alike(rows: dict[str, Rows]) -> None:
-    """Raise `BadTable` unless all files have rows of one shape, each with its target."""
+    """Raise `BadTable` unless all files have rows of one shape, each with its target.
+
+    Tables need columns of the same names.
+    """
     (first, *_) = rows
     for path, one in rows.items():
+        one.ordered(rows[first].names, path)
         if len(one.inputs) != len(one.targets):
             raise BadTable(f"{path} has {len(one.inputs)} inputs and {len(one.targets)} targets")
         for kind in (INPUTS, TARGETS):

@@ -144,8 +144,7 @@ def _fork_the_server_of_workers() -> None:
 
     control, theirs = socket.socketpair()
     if os.fork() == 0:
-        os.closerange(3, theirs.fileno())
-        os.closerange(theirs.fileno() + 1, interpreter.MOST_FILES)
+        interpreter.close_files_but(theirs.fileno())
         signal.pthread_sigmask(signal.SIG_BLOCK, children.DRIVERS_OWN)
         interpreter.serve(theirs.fileno())  # ends when its client has ended
     theirs.close()

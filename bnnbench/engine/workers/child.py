@@ -6,7 +6,6 @@ import os
 import pickle
 import socket
 import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ from bnnbench.engine.workers.answers.answering import Nursery
 from bnnbench.engine.workers.answers.asked import asked_apart
 from bnnbench.engine.workers.base import device_failed, prepare_process
 from bnnbench.engine.workers.channel import Channel, Plain
-from bnnbench.engine.workers.interpreter import wait_for_the_drivers_end
+from bnnbench.engine.workers.interpreter import end_with_the_driver
 from bnnbench.methods.fitting.progress import Listener
 
 SECONDS_BETWEEN_REPORTS = 0.1
@@ -69,7 +68,7 @@ def work(
     prepare_process()
     nursery = None if data else Nursery()  # before this process holds any data
     canary.expected()
-    threading.Thread(target=_die_with_the_driver, daemon=True).start()
+    end_with_the_driver()
     server = Channel(data) if data else None
     while True:
         try:
@@ -137,12 +136,6 @@ def _ask(server: Channel, *question: object) -> Any:
     if isinstance(answer, Exception):
         raise answer
     return answer
-
-
-def _die_with_the_driver() -> None:
-    """End this process when the driver ends, even if killed by a signal."""
-    wait_for_the_drivers_end()
-    subprocesses.end(os.getpid(), subprocesses.descendants(os.getpid()))
 
 
 def throttled(

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import wait
 from typing import Any, Protocol, runtime_checkable
 
+from bnnbench.engine.workers import subprocesses
 from bnnbench.engine.workers.channel import Channel
 from bnnbench.engine.workers.interpreter import NUMBER, Context, send_call
 
@@ -27,7 +28,7 @@ DRIVERS_OWN = {signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2}
 """Signals from a terminal or a scheduler to all processes, which only the driver handles."""
 
 UNKNOWN = 255
-"""Exit code of a process whose server was killed."""
+"""Exit code of a process whose server was killed, after which it is, too."""
 
 
 @runtime_checkable
@@ -98,6 +99,8 @@ class Forked:
         self._line, self._report = line, report
         self._exitcode: int | None = None
         self.pid = self._number()
+        if self.pid < 0:
+            raise OSError(-self.pid, f"no process could be forked: {os.strerror(-self.pid)}")
 
     @property
     def exitcode(self) -> int | None:
@@ -108,7 +111,10 @@ class Forked:
         if self._exitcode is None and wait([self._report], seconds):
             try:
                 self._exitcode = self._number()
-            except EOFError:
+            except EOFError:  # the server was killed, and leaves the process to itself
+                subprocesses.end(self.pid, subprocesses.descendants(self.pid))
+                with suppress(ProcessLookupError):
+                    os.kill(self.pid, signal.SIGKILL)
                 self._exitcode = UNKNOWN
             self._report.close()
             self._line.close()
@@ -136,7 +142,11 @@ class Server:
         return cls(control, process)
 
     def fork(self, line: socket.socket, theirs: socket.socket) -> Forked:
-        """Return a new process. Raises OSError or EOFError if the server was killed."""
+        """Return a new process.
+
+        Raises ConnectionError or EOFError if the server was killed, and another OSError if there
+        are too many processes or files.
+        """
         report, its = socket.socketpair()
         try:
             with its:
@@ -167,7 +177,7 @@ def use(server: Server | None) -> None:
 def _forked(line: socket.socket, theirs: socket.socket, target: Callable[..., None]) -> Forked:
     with _one_at_a_time:
         if _server:
-            with suppress(OSError, EOFError):
+            with suppress(ConnectionError, EOFError):
                 return _server.fork(line, theirs)
             _server.close()
         use(server := Server.started(_imported_again(target)))
@@ -187,21 +197,14 @@ def _interpreter(function: str, end: socket.socket) -> "subprocess.Popen[bytes]"
         f"import sys; sys.path[:] = {_search_path()!r}; "
         f"from bnnbench.engine.workers.interpreter import {function}; {function}({end.fileno()})"
     )
-    command = [sys.executable, *_flags(), "-c", code]
+    flags = subprocess._args_from_interpreter_flags()  # pyright: ignore[reportAttributeAccessIssue]
+    command = [sys.executable, *flags, "-c", code]
     with _drivers_own_blocked():
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[end.fileno()])
 
 
 def _search_path() -> list[str]:
     return [os.path.abspath(folder) for folder in sys.path if isinstance(folder, str)]
-
-
-def _flags() -> list[str]:
-    """Return the flags with which this interpreter was started."""
-    given = sys._xoptions.items()
-    options = [f"-X{name}" if value is True else f"-X{name}={value}" for name, value in given]
-    short = ["-O"] * sys.flags.optimize + ["-B"] * sys.flags.dont_write_bytecode
-    return [*short, *(f"-W{rule}" for rule in sys.warnoptions), *options]
 
 
 @contextmanager

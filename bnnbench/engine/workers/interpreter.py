@@ -4,12 +4,14 @@
 learns what to do from its line, a socket whose other end its driver keeps open as long as it lives.
 """
 
+import errno
 import importlib
 import os
 import signal
 import socket
 import struct
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -18,6 +20,7 @@ from multiprocessing.connection import wait
 from typing import Any, NoReturn
 
 from bnnbench.engine.run.worker_process import become_worker
+from bnnbench.engine.workers import subprocesses
 from bnnbench.engine.workers.channel import Channel
 from bnnbench.methods import own_files
 
@@ -28,6 +31,9 @@ MOST_FILES = 2**16
 """Numbers of open files are below this."""
 
 MOST_SOCKETS = 16
+
+MOST_SIGNALS = 2**16
+"""Maximum number of ends of processes that are noted at once."""
 
 
 @dataclass(frozen=True)
@@ -112,11 +118,16 @@ def _code_of(target: Callable[..., None], arguments: list[Any]) -> int:
 _line: socket.socket | None = None
 
 
-def wait_for_the_drivers_end() -> None:
-    """Return when the driver has ended, even if killed by a signal."""
+def end_with_the_driver() -> None:
+    """End this process and its tree when the driver ends, even if killed by a signal."""
+    threading.Thread(target=_end_with_the_driver, daemon=True).start()
+
+
+def _end_with_the_driver() -> None:
     assert _line is not None
     with suppress(OSError):
         _line.recv(1)
+    subprocesses.end(os.getpid(), subprocesses.descendants(os.getpid()))
 
 
 @dataclass
@@ -126,7 +137,10 @@ class _Forks:
     reports: dict[int, socket.socket] = field(default_factory=dict)
 
     def fork(self, control: socket.socket) -> bool:
-        """Fork a process for a request; return false once the driver has ended."""
+        """Fork a process for a request; return false once the driver has ended.
+
+        The report of one that could not be forked is the number of the error, negative.
+        """
         try:
             command, descriptors, _, _ = socket.recv_fds(control, 1, 2)
         except OSError:
@@ -134,11 +148,17 @@ class _Forks:
         if not command:
             return False
         line, report = descriptors
-        if (pid := os.fork()) == 0:
+        try:
+            pid = os.fork()
+        except OSError as error:  # too many processes, or too little memory
+            pid = -(error.errno or errno.EAGAIN)
+        if pid == 0:
             _become_fork(line)
         os.close(line)
         self.reports[pid] = socket.socket(fileno=report)
         self._tell(pid, pid)
+        if pid < 0:
+            self.reports.pop(pid).close()
         return True
 
     def reap(self) -> None:
@@ -160,9 +180,14 @@ def _become_fork(line: int) -> NoReturn:
     """Carry out the call on the line without any other of the server's descriptors."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    os.closerange(3, line)
-    os.closerange(line + 1, MOST_FILES)
+    close_files_but(line)
     call(line)
+
+
+def close_files_but(number: int) -> None:
+    """Close all files of this process but the standard streams and one other."""
+    os.closerange(3, number)
+    os.closerange(number + 1, MOST_FILES)
 
 
 def serve(control: int) -> NoReturn:
@@ -179,7 +204,7 @@ def serve(control: int) -> NoReturn:
     while True:
         ready = wait([requests, ended])
         if ended in ready:
-            ended.recv(MOST_FILES)
+            ended.recv(MOST_SIGNALS)
             forks.reap()
         if requests in ready and not forks.fork(requests):
             os._exit(0)

@@ -4,6 +4,7 @@ The process answers in JSON, so that nothing in its answer runs here.
 """
 
 import os
+import signal
 import socket
 import time
 import traceback
@@ -17,7 +18,8 @@ from bnnbench.engine.run.sandbox.sandbox import Sandbox, temporary_folder
 from bnnbench.engine.workers import subprocesses
 from bnnbench.engine.workers.base import prepare_process
 from bnnbench.engine.workers.channel import Channel, Malformed, Plain
-from bnnbench.engine.workers.children import started
+from bnnbench.engine.workers.children import send_signal, started
+from bnnbench.engine.workers.interpreter import end_with_the_driver
 from bnnbench.methods import own_files
 
 LONGEST_ANSWER = 2**26
@@ -52,6 +54,7 @@ def answer(
         return _received(ours, seconds)
     finally:
         subprocesses.end(process.pid, subprocesses.descendants(process.pid))
+        send_signal(process, signal.SIGKILL)  # it may not lead a session yet
         process.join()
         ours.close()
 
@@ -81,6 +84,7 @@ def _call(
     try:
         if sandbox:
             sandbox.confine()
+        end_with_the_driver()  # by a thread, which must not exist before
         prepare_process()
         outcome = {"value": function(*arguments), "error": None}
     except BaseException as error:  # an import may even exit

@@ -137,3 +137,75 @@ def test_other_rows_are_mixed_with_the_test_rows():
 def test_a_source_is_plain_data():
     source = trained_on("train.npz", "test.npz")
     assert hash(source) == hash(TrainedOn(**vars(source)))
+
+
+@pytest.fixture
+def tables():
+    """Tables of training rows, and of other rows with their columns in another order."""
+    frame = pd.DataFrame(RNG.normal(size=(60, 3)), columns=["a", "b", "c"]).assign(y=range(60))
+    frame.iloc[:30].to_csv("seen.csv", index=False)
+    frame.iloc[30:, [2, 3, 0, 1]].to_csv("unseen.csv", index=False)
+    return frame
+
+
+def test_columns_of_tables_are_matched_by_name(tables):
+    data = trained_on("seen.csv", "unseen.csv", target="y", task="regression").load(0)
+    for split in data.splits:
+        rows = tables.loc[split.targets[:, 0].numpy(), ["a", "b", "c"]].to_numpy(np.float32)
+        np.testing.assert_array_equal(split.inputs, rows)
+    other = tables[["c", "b", "a"]] + 100
+    other.to_csv("other.csv", index=False)
+    mixed = OtherRows.of("other.csv", "y").select(data)
+    found = mixed.inputs[mixed.targets == 1].numpy()
+    expected = other[["a", "b", "c"]].to_numpy(np.float32)
+    np.testing.assert_allclose(np.sort(found, 0), np.sort(expected, 0), rtol=1e-6)
+
+
+def test_tables_with_other_columns_are_refused_by_name(tables):
+    tables.rename(columns={"b": "d"}).to_csv("unseen.csv", index=False)
+    with pytest.raises(BadTable, match="lacks the columns 'b' and has other columns, 'd'"):
+        trained_on("seen.csv", "unseen.csv", target="y", task="regression")
+    tables.to_csv("unseen.csv", index=False)
+    data = trained_on("seen.csv", "unseen.csv", target="y", task="regression").load(0)
+    tables.rename(columns={"b": "d"}).to_csv("other.csv", index=False)
+    with pytest.raises(BadTable, match="lacks the columns 'b'"):
+        OtherRows.of("other.csv", "y").select(data)
+
+
+def test_the_same_rows_in_two_places_are_refused():
+    with pytest.raises(BadTable, match="the test rows are the training rows"):
+        trained_on("train.npz", "train.npz")
+    for file, role in {"test.npz": "test", "train.npz": "training"}.items():
+        with pytest.raises(BadTable, match=f"the calibration rows are the {role} rows"):
+            trained_on("train.npz", "test.npz", calibration=file)
+
+
+def test_equal_inputs_are_all_calibration_rows_or_all_test_rows():
+    inputs, targets = np.repeat(np.load("test.npz")["inputs"][:12], 5, 0), np.arange(60) % 3
+    inputs[:2] = np.load("train.npz")["inputs"][:2]
+    np.savez("again.npz", inputs=inputs, targets=targets)
+    for seed in range(5):
+        data = trained_on("train.npz", "again.npz", seed=seed).load(0)
+        parts = [{row.tobytes() for row in part.inputs.numpy()} for part in data.splits[1:]]
+        assert not parts[0] & parts[1]
+        assert 20 <= len(data.calibration) <= 30
+        assert len(data.test) + len(data.calibration) == 60
+        seen = sum(
+            row.tobytes() in {r.tobytes() for r in inputs[:2]} for row in data.test.inputs.numpy()
+        )
+        told = data.facts["transforms"]
+        assert told == [
+            f"{seen} of {len(data.test)} test rows have the inputs of training rows"
+        ] * bool(seen)
+    np.savez("again.npz", inputs=np.ones((60, 1, 4, 4), np.float32), targets=targets)
+    with pytest.raises(BadTable, match="cannot be split into calibration and test rows"):
+        trained_on("train.npz", "again.npz").load(0)
+
+
+def test_changed_other_rows_are_noticed():
+    data = trained_on("train.npz", "test.npz").load(0)
+    np.savez("strange.npz", inputs=np.full((20, 1, 4, 4), 99.0))
+    condition = OtherRows.of("strange.npz")
+    np.savez("strange.npz", inputs=np.full((20, 1, 4, 4), 98.0))
+    with pytest.raises(BadTable, match=r"strange.npz changed while the command ran"):
+        condition.select(data)

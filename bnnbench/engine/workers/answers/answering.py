@@ -30,11 +30,9 @@ from bnnbench.engine.workers.answers.questions import (
     with_arrays,
 )
 from bnnbench.engine.workers.channel import Channel, Plain
+from bnnbench.engine.workers.interpreter import close_files_but
 from bnnbench.methods.base import InferenceDiverged
 from bnnbench.methods.predictions.base import CannotAnswer
-
-MOST_FILES = 2**16
-"""Numbers of open files are below this."""
 
 
 class Lodged(Channel):
@@ -80,8 +78,7 @@ class Nursery:
 def _tend(control: socket.socket) -> None:
     """Fork a process for every command. It has no file of the parent's but the standard streams."""
     faulthandler.disable()
-    os.closerange(3, control.fileno())
-    os.closerange(control.fileno() + 1, MOST_FILES)
+    close_files_but(control.fileno())
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
     while True:
         command, descriptors, _, _ = socket.recv_fds(control, 1, 1)
