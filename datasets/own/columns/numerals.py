@@ -77,7 +77,8 @@ def numerals_of(column: pd.Series, commas: Commas = "thousands") -> Numerals | N
     if strange > MOST_STRANGERS * together or (strange and few):
         return None
     strangers = tuple(values[misread])
-    odd = _beyond(PLAIN, values.loc[~misread]) or _beyond(Notation(best.decimal), values.loc[~misread])
+    read = values.loc[~misread]
+    odd = _beyond(PLAIN, read) or _beyond(Notation(best.decimal), read)
     left_out = int(rows[is_gap].sum()) + strange
     gaps, notation = tuple(texts[is_gap]), replace(best, gaps=strangers)
     return Numerals(notation, odd[0] if odd else "", gaps, strangers, left_out, together)

@@ -1,5 +1,6 @@
 """Processes import nothing of the program that starts them, and end as they are told to."""
 
+import errno
 import os
 import signal
 import socket
@@ -7,14 +8,15 @@ import sys
 import threading
 import time
 from concurrent.futures import BrokenExecutor
+from contextlib import ExitStack
 
 import pytest
 
 from bnnbench.engine.run.worker_process import is_worker
-from bnnbench.engine.workers import children
+from bnnbench.engine.workers import children, interpreter
 from bnnbench.engine.workers.channel import Channel
 from bnnbench.engine.workers.children import send_signal, started
-from bnnbench.engine.workers.pool import Pool
+from bnnbench.engine.workers.pool import NotSent, Pool
 
 
 @pytest.fixture(params=["forked", pytest.param("interpreter", marks=pytest.mark.long)])
@@ -161,3 +163,50 @@ def test_an_interrupt_ends_the_processes_of_a_pool(tmp_path):
     assert isinstance(running.exception(), BrokenExecutor)
     with pytest.raises(ProcessLookupError):
         os.kill(int(begun[0].name), 0)
+
+
+class Unsendable(RuntimeError):
+    """An error that cannot be made again from its message."""
+
+    def __init__(self, first, second):
+        super().__init__(f"{first} {second}")
+
+
+def fails_unsendably():
+    raise Unsendable("its", "own")
+
+
+def answers_unsendably():
+    return threading.Lock()
+
+
+def test_what_a_pool_cannot_send_is_said():
+    with Pool(2) as pool:
+        with pytest.raises(NotSent, match=r"^Unsendable: its own$"):
+            pool.submit(fails_unsendably).result()
+        with pytest.raises(NotSent, match=r"^its result: TypeError: cannot pickle"):
+            pool.submit(answers_unsendably).result()
+
+
+def test_an_interrupt_ends_processes_that_are_just_starting(tmp_path):
+    pool = Pool(1)
+    running = pool.submit(waits, tmp_path)  # not in the pool's list before it has been forked
+    pool.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
+    assert running.cancelled() or isinstance(running.exception(), BrokenExecutor)
+
+
+def test_a_process_that_cannot_be_forked_is_reported(monkeypatch):
+    def fork():
+        raise OSError(errno.EAGAIN, "no more processes")
+
+    monkeypatch.setattr(interpreter.os, "fork", fork)
+    forks = interpreter._Forks()
+    with ExitStack() as sockets:
+        pairs = [map(sockets.enter_context, socket.socketpair()) for _ in range(3)]
+        (control, ours), (report, its), (line, theirs) = pairs
+        socket.send_fds(ours, [b"f"], [theirs.fileno(), its.fileno()])
+        assert forks.fork(control)
+        assert not forks.reports
+        with pytest.raises(OSError, match="no process could be forked") as error:
+            children.Forked(line, report)
+    assert error.value.errno == errno.EAGAIN
