@@ -12,10 +12,6 @@ from torch import Generator, Tensor
 from bnnbench.datasets.origins import Origin
 from bnnbench.datasets.reading.withheld import refuse
 
-"""`original`: the official files, by checksum. `generated`: drawn from a distribution by a seed,
-without files. `subset`: some rows of either.
-`stand-in`: small real data that ships inside a dependency."""
-
 Part = Literal["train", "test"]
 
 
