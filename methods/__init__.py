@@ -21,6 +21,7 @@ METHODS: Mapping[str, str] = {
     "dvi": "bnnbench.methods.dvi.method:Dvi",
     "vsd": "bnnbench.methods.vsd.method:Vsd",
     "ivon": "bnnbench.methods.ivon:Ivon",
+    "vbll": "bnnbench.methods.vbll.method:Vbll",
     "hmc": "bnnbench.methods.hmc.method:Hmc",
     "hmc_hamiltorch": "bnnbench.methods.hmc.hamiltorch:HmcHamiltorch",
     "pbp": "bnnbench.methods.pbp.method:Pbp",

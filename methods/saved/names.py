@@ -30,6 +30,7 @@ PARTS: Mapping[str, str] = {
     "mc_dropout_posterior": f"{HERE}.mc_dropout:McDropoutPosterior",
     "sampled_posterior": f"{HERE}.function_space.base:SampledPosterior",
     "dvi_posterior": f"{HERE}.dvi.posterior:DviPosterior",
+    "vbll_posterior": f"{HERE}.vbll.posterior:VbllPosterior",
     "vsd_posterior": f"{HERE}.vsd.method:VsdPosterior",
     "rotated_noise": f"{HERE}.vsd.noise:RotatedNoise",
     "hmc_posterior": f"{HERE}.hmc.posterior:HmcPosterior",
