@@ -65,6 +65,8 @@ METHODS: Mapping[str, str] = {
     "sklearn_forest": "bnnbench.methods.libraries.sklearn_forest:SklearnForest",
     "sklearn_boosting": "bnnbench.methods.libraries.sklearn_boosting:SklearnBoosting",
     "sklearn_ridge": "bnnbench.methods.libraries.sklearn_ridge:SklearnRidge",
+    "bayesian_linear": "bnnbench.methods.linear.bayesian:BayesianLinear",
+    "logistic_regression": "bnnbench.methods.linear.logistic:LogisticRegression",
     "laplace_torch": "bnnbench.methods.libraries.laplace_torch:LaplaceTorch",
     "ivon_opt": "bnnbench.methods.libraries.ivon_opt:IvonOpt",
     "posteriors_sghmc": "bnnbench.methods.libraries.posteriors_sghmc:PosteriorsSghmc",

@@ -41,6 +41,7 @@ TYPES: Mapping[str, tuple[str, ...]] = {
     f"{GP}._gpr": ("GaussianProcessRegressor",),
     f"{GP}.kernels": ("ConstantKernel", "Matern", "Product", "RBF", "Sum", "WhiteKernel"),
     "sklearn.linear_model._bayes": ("BayesianRidge",),
+    "sklearn.linear_model._logistic": ("LogisticRegression",),
     "sklearn.multiclass": ("OneVsRestClassifier", "_ConstantPredictor"),
     "sklearn.preprocessing._label": ("LabelBinarizer", "LabelEncoder"),
     "sklearn.tree._classes": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
