@@ -65,6 +65,7 @@ METHODS: Mapping[str, str] = {
     "sklearn_forest": "bnnbench.methods.libraries.sklearn_forest:SklearnForest",
     "sklearn_boosting": "bnnbench.methods.libraries.sklearn_boosting:SklearnBoosting",
     "sklearn_ridge": "bnnbench.methods.libraries.sklearn_ridge:SklearnRidge",
+    "histogram_boosting": "bnnbench.methods.trees.histogram_boosting:HistogramBoosting",
     "bayesian_linear": "bnnbench.methods.linear.bayesian:BayesianLinear",
     "logistic_regression": "bnnbench.methods.linear.logistic:LogisticRegression",
     "laplace_torch": "bnnbench.methods.libraries.laplace_torch:LaplaceTorch",
