@@ -75,6 +75,9 @@ PARTS: Mapping[str, str] = {
     "sklearn_forest_posterior": f"{HERE}.libraries.sklearn_forest:ForestPosterior",
     "sklearn_boosted_quantiles": f"{HERE}.libraries.sklearn_boosting:BoostedQuantiles",
     "sklearn_ridge_posterior": f"{HERE}.libraries.sklearn_ridge:RidgePosterior",
+    "boosted_posterior": f"{HERE}.trees.histogram_boosting:BoostedPosterior",
+    "input_features": f"{HERE}.linear.bayesian:InputFeatures",
+    "one_class": f"{HERE}.libraries.sklearn_rows:OneClass",
     "sklearn_classifier_posterior": f"{HERE}.libraries.sklearn_rows:ClassifierPosterior",
 }
 """Name → "module:Class" of a dataclass, which is stored as its fields."""
