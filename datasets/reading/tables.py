@@ -121,17 +121,14 @@ def gal_split(rows: int, fold: int) -> tuple[np.ndarray, np.ndarray]:
     return order[:train], order[train:]
 
 
-def stratified_split(
-    classes: np.ndarray, fold: int, test: float = TEST_SHARE
-) -> tuple[np.ndarray, np.ndarray]:
+def stratified_split(classes: np.ndarray, fold: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the row numbers of a random fold: a tenth of each class's rows for testing.
 
-    `test` is another share, or a number of rows if it is an integer. A small class may have one
-    test row or none; each class needs at least two rows.
+    A small class may have one test row or none; each class needs at least two rows.
     """
     from sklearn.model_selection import StratifiedShuffleSplit
 
-    splitter = StratifiedShuffleSplit(1, test_size=test, random_state=fold)
+    splitter = StratifiedShuffleSplit(1, test_size=TEST_SHARE, random_state=fold)
     return next(splitter.split(classes, classes))
 
 

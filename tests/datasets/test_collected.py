@@ -58,13 +58,20 @@ def test_units_are_linked_by_equal_inputs_and_by_groups():
     assert len(set(units)) == 3
 
 
-def test_a_tenth_of_the_units_is_tested_and_at_least_thirty_rows():
+def test_a_tenth_of_the_rows_is_tested_and_at_least_thirty():
     for rows, each, tested in ((1000, 1, 100), (1000, 5, 100), (103, 1, 30), (60, 4, 32)):
         units = np.repeat(np.arange(rows // each), each)
         train, test = split(units, None, "x", 0)
         assert len(test) == tested
         assert sorted([*train, *test]) == list(range(len(units)))
         assert not set(units[train]) & set(units[test])
+
+
+def test_units_of_unequal_sizes_give_splits_of_one_size_and_each_is_tested_sometimes():
+    units = np.repeat(np.arange(12), [*[40] * 11, 21])
+    tested = [split(units, None, "x", number)[1] for number in range(60)]
+    assert {len(test) for test in tested} == {80}  # 61 would need the small unit every time
+    assert set(units[np.concatenate(tested)]) == set(range(11))
 
 
 def test_splits_have_streams_named_by_table_and_number():
@@ -82,8 +89,9 @@ def test_classes_keep_their_shares_and_equal_inputs_with_other_labels_stay_toget
     units = np.concatenate([np.arange(990), np.arange(10)])
     train, test = split(units, classes, "x", 3)
     assert not set(units[train]) & set(units[test])
+    assert len(test) == 100
     few = np.repeat(np.arange(60), 2)
-    assert len(split(few, np.repeat([0.0, 1.0], 60), "x", 0)[1]) >= 30
+    assert len(split(few, np.repeat([0.0, 1.0], 60), "x", 0)[1]) == 32  # 16 of each class
 
 
 # The prepared file, from the published one
@@ -154,8 +162,8 @@ def test_every_table_loads_in_splits_that_keep_units_and_twins_together(name, he
     assert data.train.inputs.isfinite().all()
     assert len(data.train) + len(data.test) == entry.rows
     assert len(data.test) >= 30
-    classes = table.targets() if entry.classes and not entry.split_by else None
-    train, test = split(table.units(), classes, name, table.folds - 1)
+    train, test = table.split(table.folds - 1)
+    assert len(test) == len(data.test) == len(table.split(0)[1])
     for columns in filter(None, (list(entry.split_by), list(table.features().columns))):
         of_train = set(frame.iloc[train][columns].itertuples(index=False, name=None))
         of_test = set(frame.iloc[test][columns].itertuples(index=False, name=None))

@@ -1,11 +1,11 @@
 """What is known of each collected table, from `tables.csv`."""
 
-import csv
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from bnnbench.datasets.official.collected import lines
 from bnnbench.datasets.origins import Origin
 
 Task = Literal["regression", "classification"]
@@ -59,25 +59,9 @@ class Entry:
         return 5 if self.rows > MANY_ROWS else 10
 
 
-def _entry(line: Mapping[str, str]) -> Entry:
-    values = {field.name: _value(str(field.type), line[field.name]) for field in fields(Entry)}
-    return Entry(**values)
-
-
-def _value(kind: str, text: str) -> object:
-    if kind.endswith("int'>"):
-        return int(text)
-    if kind.endswith("bool'>"):
-        return text == "yes"
-    return tuple(text.split()) if kind.startswith("tuple") else text
-
-
-def _read() -> dict[str, Entry]:
-    with Path(__file__).with_name("tables.csv").open(encoding="utf-8", newline="") as lines:
-        return {line["name"]: _entry(line) for line in csv.DictReader(lines)}
-
-
-ENTRIES: Mapping[str, Entry] = _read()
+ENTRIES: Mapping[str, Entry] = {
+    entry.name: entry for entry in lines.read(Entry, Path(__file__).with_name("tables.csv"))
+}
 """Name → entry, in the order of the file."""
 
 

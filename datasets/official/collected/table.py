@@ -112,9 +112,16 @@ class CollectedTable:
     def table(self, fold: int) -> Table:
         """Return the raw rows of a split; classes are numbers of the sorted labels."""
         check_fold(self, fold)
+        return self.cut(*self.split(fold))
+
+    def split(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the training and test rows of a split, whose number may exceed the folds."""
+        classes = self.targets() if self.classes and not self.entry.split_by else None
+        return split(self.units(), classes, self.name, number)
+
+    def cut(self, train: np.ndarray, test: np.ndarray) -> Table:
+        """Return a table of these rows."""
         features, targets = self.features(), self.targets()
-        classes = targets if self.classes and not self.entry.split_by else None
-        train, test = split(self.units(), classes, self.name, fold)
         preparation = prepare(features, train)
         inputs = preparation.inputs(features)
         return tables.split_table(inputs, targets, train, test, self.classes, preparation.names)
