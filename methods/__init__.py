@@ -17,6 +17,8 @@ METHODS: Mapping[str, str] = {
     "belief_matching": "bnnbench.methods.belief_matching:BeliefMatching",
     "mc_dropout": "bnnbench.methods.mc_dropout:McDropout",
     "ensemble": "bnnbench.methods.ensemble:Ensemble",
+    "batch_ensemble": "bnnbench.methods.batch_ensemble.method:BatchEnsemble",
+    "tabm": "bnnbench.methods.batch_ensemble.tabm:TabM",
     "mfvi": "bnnbench.methods.mfvi:Mfvi",
     "dvi": "bnnbench.methods.dvi.method:Dvi",
     "vsd": "bnnbench.methods.vsd.method:Vsd",

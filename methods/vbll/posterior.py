@@ -112,7 +112,9 @@ class VbllPosterior:
     ) -> Float64[Tensor, "points width"]:
         hidden = inputs
         if self.body is not None:
-            body, options = self.body, {"buffers": self.buffers}
-            parts = inputs.split(POINTS_AT_ONCE)
-            hidden = torch.cat([body(self.weights, part[None], **options)[0] for part in parts])
+            parts = [
+                self.body(self.weights, points[None], buffers=self.buffers)[0]
+                for points in inputs.split(POINTS_AT_ONCE)
+            ]
+            hidden = torch.cat(parts)
         return functional.pad(hidden.double(), (0, int(self.bias)), value=1.0)
