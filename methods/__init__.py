@@ -69,6 +69,8 @@ METHODS: Mapping[str, str] = {
     "sklearn_boosting": "bnnbench.methods.libraries.sklearn_boosting:SklearnBoosting",
     "sklearn_ridge": "bnnbench.methods.libraries.sklearn_ridge:SklearnRidge",
     "histogram_boosting": "bnnbench.methods.trees.histogram_boosting:HistogramBoosting",
+    "forest_density": "bnnbench.methods.trees.forest_density:ForestDensity",
+    "quantile_forest": "bnnbench.methods.trees.quantile_forest:QuantileForest",
     "bayesian_linear": "bnnbench.methods.linear.bayesian:BayesianLinear",
     "logistic_regression": "bnnbench.methods.linear.logistic:LogisticRegression",
     "laplace_torch": "bnnbench.methods.libraries.laplace_torch:LaplaceTorch",
