@@ -58,6 +58,7 @@ METHODS: Mapping[str, str] = {
     "fastfood": "bnnbench.methods.gp.fastfood:Fastfood",
     "gaussian_process": "bnnbench.methods.gp.exact:GaussianProcess",
     "gaussian_process_left_out": "bnnbench.methods.gp.leave_one_out:LeaveOneOutGp",
+    "gaussian_process_cross_validated": ("bnnbench.methods.gp.cross_validated:CrossValidatedGp"),
     "tempered": "bnnbench.methods.post_hoc.tempered:Tempered",
     "rescaled": "bnnbench.methods.post_hoc.rescaled:Rescaled",
     "conformal": "bnnbench.methods.post_hoc.conformal:Conformal",

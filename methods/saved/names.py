@@ -65,6 +65,8 @@ PARTS: Mapping[str, str] = {
     "fastfood_kernel": f"{HERE}.gp.fastfood:Kernel",
     "fastfood_frequencies": f"{HERE}.gp.fastfood:Frequencies",
     "exact_gp_posterior": f"{HERE}.gp.exact:ExactGpPosterior",
+    "cross_validated_gp_posterior": f"{HERE}.gp.cross_validated:CrossValidatedPosterior",
+    "gp_target_units": f"{HERE}.gp.target_units:TargetUnits",
     "conformal_posterior": f"{HERE}.post_hoc.conformal:ConformalPosterior",
     "tempered_posterior": f"{HERE}.tuning.temperature:TemperedPosterior",
     "with_noise": f"{HERE}.tuning.noise:WithNoise",
