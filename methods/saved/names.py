@@ -64,6 +64,8 @@ PARTS: Mapping[str, str] = {
     "fastfood_posterior": f"{HERE}.gp.fastfood:FastfoodPosterior",
     "fastfood_kernel": f"{HERE}.gp.fastfood:Kernel",
     "fastfood_frequencies": f"{HERE}.gp.fastfood:Frequencies",
+    "sngp_posterior": f"{HERE}.sngp.posterior:SngpPosterior",
+    "random_features": f"{HERE}.sngp.features:RandomFeatures",
     "exact_gp_posterior": f"{HERE}.gp.exact:ExactGpPosterior",
     "conformal_posterior": f"{HERE}.post_hoc.conformal:ConformalPosterior",
     "tempered_posterior": f"{HERE}.tuning.temperature:TemperedPosterior",
