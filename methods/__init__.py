@@ -55,6 +55,7 @@ METHODS: Mapping[str, str] = {
     "deep_kernel": "bnnbench.methods.gp.deep_kernel:DeepKernel",
     "orthogonal_gp": "bnnbench.methods.gp.orthogonal:OrthogonalGp",
     "deep_gp": "bnnbench.methods.gp.deep:DeepGp",
+    "sngp": "bnnbench.methods.sngp.method:Sngp",
     "fastfood": "bnnbench.methods.gp.fastfood:Fastfood",
     "gaussian_process": "bnnbench.methods.gp.exact:GaussianProcess",
     "gaussian_process_left_out": "bnnbench.methods.gp.leave_one_out:LeaveOneOutGp",

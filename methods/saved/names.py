@@ -64,6 +64,8 @@ PARTS: Mapping[str, str] = {
     "fastfood_posterior": f"{HERE}.gp.fastfood:FastfoodPosterior",
     "fastfood_kernel": f"{HERE}.gp.fastfood:Kernel",
     "fastfood_frequencies": f"{HERE}.gp.fastfood:Frequencies",
+    "sngp_posterior": f"{HERE}.sngp.posterior:SngpPosterior",
+    "random_features": f"{HERE}.sngp.features:RandomFeatures",
     "exact_gp_posterior": f"{HERE}.gp.exact:ExactGpPosterior",
     "cross_validated_gp_posterior": f"{HERE}.gp.cross_validated:CrossValidatedPosterior",
     "gp_target_units": f"{HERE}.gp.target_units:TargetUnits",
