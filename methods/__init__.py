@@ -73,6 +73,8 @@ METHODS: Mapping[str, str] = {
     "histogram_boosting": "bnnbench.methods.trees.histogram_boosting:HistogramBoosting",
     "forest_density": "bnnbench.methods.trees.forest_density:ForestDensity",
     "quantile_forest": "bnnbench.methods.trees.quantile_forest:QuantileForest",
+    "ngboost": "bnnbench.methods.trees.ngboost:NgBoost",
+    "catboost": "bnnbench.methods.trees.catboost:CatBoost",
     "bayesian_linear": "bnnbench.methods.linear.bayesian:BayesianLinear",
     "logistic_regression": "bnnbench.methods.linear.logistic:LogisticRegression",
     "laplace_torch": "bnnbench.methods.libraries.laplace_torch:LaplaceTorch",
