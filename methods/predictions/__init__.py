@@ -12,6 +12,7 @@ PREDICTIVES: Mapping[str, str] = {
     "weighted_gaussian": ("bnnbench.methods.predictions.weighted:WeightedGaussianPredictive"),
     "samples": "bnnbench.methods.predictions.samples:SamplePredictive",
     "quantiles": "bnnbench.methods.predictions.quantiles:QuantilePredictive",
+    "bars": "bnnbench.methods.predictions.bars:BarPredictive",
     "interval": "bnnbench.methods.predictions.sets:IntervalPredictive",
     "class_set": "bnnbench.methods.predictions.sets:SetPredictive",
     "affine_box": "bnnbench.methods.ciber.predictive:AffinePredictive",
