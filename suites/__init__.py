@@ -93,6 +93,10 @@ SUITES: Mapping[str, Entry] = {
         "Transfer from CIFAR-10 to the nine shared classes of STL-10",
         ("quick", "paper", "paper_preresnet164", "paper_wideresnet28_10"),
     ),
+    "tables": Entry(
+        "Regression on twenty tables with equal tuning: likelihood, error and intervals",
+        ("quick", "quick_classes", "regression", "classification", "sizes", "sizes_classes"),
+    ),
     "toy": Entry(
         "Noisy cubics: distance to the posterior predictive of HMC",
         ("quick", "paper", "gap", "depth", "coverage", "coverage_paper"),
@@ -109,6 +113,7 @@ SUITES: Mapping[str, Entry] = {
             *("large", "large_seeds", "paper_002_large"),
             *("gap", "deduplicated"),
             *("tuned_quick", "league", "league_large", "tuned", "tuned_noise", "tuned_blocks"),
+            "scoringbench",
         ),
     ),
     "uci_classification": Entry(

@@ -7,7 +7,7 @@ from bnnbench.engine.records.record import Record
 from bnnbench.metrics import LISTED
 from bnnbench.reports.judge.columns import (
     COSTS,
-    cost_column,
+    cost_columns,
     diagnostic_column,
     filled,
     score_column,
@@ -41,7 +41,7 @@ def condition_table(
     if condition == benchmark.main and not minor:
         costs = [r.cost for r in benchmark.records if r.cost]
         known = [name for name in COSTS if any(c.value(name) for c in costs)]
-        pairs += [cost_column(benchmark, name, methods) for name in known]
+        pairs += [pair for name in known for pair in cost_columns(benchmark, name, methods)]
     title = f"{benchmark.title}, {benchmark.condition(condition)}"
     table = table_of(title, pairs, benchmark, methods, benchmark.origin_of(condition))
     return replace(table, unanswered=_unanswered(benchmark, condition, names))
