@@ -78,6 +78,8 @@ METHODS: Mapping[str, str] = {
     "catboost": "bnnbench.methods.trees.catboost:CatBoost",
     "bayesian_linear": "bnnbench.methods.linear.bayesian:BayesianLinear",
     "logistic_regression": "bnnbench.methods.linear.logistic:LogisticRegression",
+    "tabpfn": "bnnbench.methods.pretrained.tabpfn:TabPfn",
+    "tabicl": "bnnbench.methods.pretrained.tabicl:TabIcl",
     "laplace_torch": "bnnbench.methods.libraries.laplace_torch:LaplaceTorch",
     "ivon_opt": "bnnbench.methods.libraries.ivon_opt:IvonOpt",
     "posteriors_sghmc": "bnnbench.methods.libraries.posteriors_sghmc:PosteriorsSghmc",

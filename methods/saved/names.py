@@ -90,6 +90,7 @@ PARTS: Mapping[str, str] = {
     "forest_density_posterior": f"{HERE}.trees.forest_density:DensityPosterior",
     "forest_frequency_posterior": f"{HERE}.trees.forest_density:FrequencyPosterior",
     "quantile_forest_posterior": f"{HERE}.trees.quantile_forest:QuantileForestPosterior",
+    "in_context_posterior": f"{HERE}.pretrained.in_context:InContextPosterior",
     "input_features": f"{HERE}.linear.bayesian:InputFeatures",
     "one_class": f"{HERE}.libraries.sklearn_rows:OneClass",
     "sklearn_classifier_posterior": f"{HERE}.libraries.sklearn_rows:ClassifierPosterior",
