@@ -4,7 +4,6 @@ Its runner calls `fit`, `predict` and `predict_distribution` and reads attribute
 nothing of it is imported here.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +17,7 @@ from bnnbench.methods.base import Method
 from bnnbench.methods.predictions import inversion
 from bnnbench.methods.predictions.base import CannotAnswer
 from bnnbench.methods.predictions.binned import binned
+from bnnbench.reports.public_board.names import model_name
 
 BINS = 300
 
@@ -110,13 +110,6 @@ def entries() -> dict[str, Callable[[], ScoringBenchRegressor]]:
     from bnnbench.suites.uci.tuned import LEAGUE
 
     return {
-        f"bnnbench_{_identifier(label)}": partial(ScoringBenchRegressor, method)
+        model_name(label): partial(ScoringBenchRegressor, method)
         for label, method in LEAGUE.methods.items()
     }
-
-
-def _identifier(label: str) -> str:
-    """Return a label as a part of a file's name."""
-    return re.sub(r"[^a-z0-9]+", "_", label.lower().replace("@", " at ").replace("+", " ")).strip(
-        "_"
-    )

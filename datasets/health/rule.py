@@ -1,13 +1,16 @@
 """The rule by which a collected table counts; nothing in it looks at a network.
 
 It was written before any Bayesian method was run on the tables. A table counts if all hold:
-(a) at least 100 different inputs, and at least half of all rows different; (b) no value holds more
-than 20 % of real targets, since a density would be rewarded for a point mass; (c) labels are made by
-no logical rule and are no draws from densities in closed form; (d) no column, nor sum nor difference
-of two, is a monotone function of the target; (e) the rows are those of no other table of the
-project; (f) no simple model reaches an accuracy of .99 or an R2 of .999; (g) the better of linear
-model and boosting gains over the constant in the mean of ten splits, by more than two standard
-errors, and in at least eight of them; (h) each class has at least 15 rows.
+
+(a) at least 100 different inputs, and at least half of all rows different;
+(b) no value holds more than 20 % of real targets: a density would be rewarded for a point mass;
+(c) labels are made by no logical rule, and are no draws from densities in closed form;
+(d) no column, nor sum nor difference of two, is a monotone function of the target;
+(e) the rows are those of no other table of the project;
+(f) no simple model reaches an accuracy of .99 or an R2 of .999;
+(g) the better of linear model and boosting gains over the constant: in the mean of ten splits, by
+    more than two standard errors, and in at least eight of them;
+(h) each class has at least 15 rows.
 """
 
 from collections.abc import Iterator
@@ -33,7 +36,7 @@ def _about_rows(entry: Entry, health: Health) -> Iterator[str]:
     if health.distinct < LEAST_INPUTS or health.distinct < LEAST_SHARE * entry.rows:
         yield f"{health.distinct} different inputs in {entry.rows:,} rows"
     if not entry.classes and health.share_of_one_value > LARGEST_VALUE:
-        yield f"{health.share_of_one_value:.0%} of the targets are one value"
+        yield f"{100 * health.share_of_one_value:.0f} % of the targets are one value"
     if entry.made_by:
         yield f"labels are {entry.made_by}"
     if health.part_square >= PART:

@@ -95,7 +95,7 @@ class Ascent:
         """Move the first members along the gradient of a batch; return their losses, in nats."""
         tensors = self.weights, self.numbers
         point = [tensor[: len(inputs)].detach().requires_grad_() for tensor in tensors]
-        loss = self.loss(*point, inputs, targets)
+        loss = self.loss(point[0], point[1], inputs, targets)
         gradients = torch.autograd.grad(
             loss.sum(), point, allow_unused=True, materialize_grads=True
         )

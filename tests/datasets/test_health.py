@@ -106,7 +106,7 @@ def test_a_healthy_table_counts():
     [
         (NUMBERS, {"distinct": 199}, "199 different inputs in 400 rows"),
         (replace(CLASSES, rows=150), {"distinct": 99}, "99 different inputs in 150 rows"),
-        (NUMBERS, {"share_of_one_value": 0.21}, "21% of the targets are one value"),
+        (NUMBERS, {"share_of_one_value": 0.21}, "21 % of the targets are one value"),
         (replace(CLASSES, made_by="a logical rule"), {}, "labels are a logical rule"),
         (NUMBERS, {"part": "a + b", "part_square": 0.99995}, "a + b gives the target"),
         (replace(NUMBERS, same_as="bike"), {}, "has the rows of bike"),
