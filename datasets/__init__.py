@@ -10,6 +10,8 @@ import difflib
 import importlib
 from typing import TYPE_CHECKING, Any, Literal
 
+from bnnbench.datasets.official.collected.entries import ENTRIES
+
 if TYPE_CHECKING:
     from bnnbench.datasets.base import DataSource
     from bnnbench.datasets.reading.files import FileSet
@@ -56,6 +58,7 @@ SOURCES = {
     "sonar": "bnnbench.datasets.official.uci_classification:UciClassification",
     "thyroid": "bnnbench.datasets.official.uci_classification:UciClassification",
     "wheat_seeds": "bnnbench.datasets.official.uci_classification:UciClassification",
+    **dict.fromkeys(ENTRIES, "bnnbench.datasets.official.collected.table:CollectedTable"),
     "digits_as_mnist": "bnnbench.datasets.stand_ins:DigitsAsMnist",
     "digits_as_cifar10": "bnnbench.datasets.stand_ins:DigitsAsCifar10",
     "photograph_crops": "bnnbench.datasets.stand_ins:PhotographCrops",

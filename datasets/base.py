@@ -12,10 +12,6 @@ from torch import Generator, Tensor
 from bnnbench.datasets.origins import Origin
 from bnnbench.datasets.reading.withheld import refuse
 
-"""`original`: the official files, by checksum. `generated`: drawn from a distribution by a seed,
-without files. `subset`: some rows of either.
-`stand-in`: small real data that ships inside a dependency."""
-
 Part = Literal["train", "test"]
 
 
@@ -144,6 +140,11 @@ class Dataset:
         if isinstance(self.likelihood, Categorical):
             return self.likelihood.classes
         return self.train.targets.shape[1]
+
+    @property
+    def target_zero(self) -> float | None:
+        """The standardised value of a target of 0; None for classes and unknown units."""
+        return -self.target.mean / self.target.std if self.target else None
 
     @property
     def splits(self) -> tuple[Split, ...]:

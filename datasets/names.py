@@ -17,6 +17,7 @@ KINDS: Mapping[str, str] = {
     "uci": "bnnbench.datasets.official.uci:Uci",
     "uci_large": "bnnbench.datasets.official.uci_large:UciLarge",
     "uci_classification": "bnnbench.datasets.official.uci_classification:UciClassification",
+    "collected_table": "bnnbench.datasets.official.collected.table:CollectedTable",
     "digits_as_mnist": "bnnbench.datasets.stand_ins:DigitsAsMnist",
     "digits_as_cifar10": "bnnbench.datasets.stand_ins:DigitsAsCifar10",
     "photograph_crops": "bnnbench.datasets.stand_ins:PhotographCrops",

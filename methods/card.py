@@ -23,6 +23,7 @@ Family = Literal[
     "message passing",
     "moments",
     "sampling",
+    "not a network",
     "other",
 ]
 """The representation of uncertainty."""

@@ -93,6 +93,10 @@ SUITES: Mapping[str, Entry] = {
         "Transfer from CIFAR-10 to the nine shared classes of STL-10",
         ("quick", "paper", "paper_preresnet164", "paper_wideresnet28_10"),
     ),
+    "tables": Entry(
+        "Regression on twenty tables with equal tuning: likelihood, error and intervals",
+        ("quick", "quick_classes", "regression", "classification", "sizes", "sizes_classes"),
+    ),
     "toy": Entry(
         "Noisy cubics: distance to the posterior predictive of HMC",
         ("quick", "paper", "gap", "depth", "coverage", "coverage_paper"),

@@ -1,10 +1,11 @@
-"""`bnnbench data`: list, download, pack or describe sources, or export the rows of one."""
+"""`bnnbench data`: list, download, pack, describe or check sources, or export the rows of one."""
 
 import argparse
 import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from bnnbench.commands.terminal.parser import Parser
@@ -13,6 +14,7 @@ from bnnbench.datasets.base import DataSource, ImageSource
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.export import export
 from bnnbench.datasets.facts import of_source
+from bnnbench.datasets.official.collected.table import CollectedTable
 from bnnbench.datasets.reading import files, packed
 from bnnbench.datasets.reading.files import FileSet
 from bnnbench.datasets.reading.third_party_text import legible
@@ -25,12 +27,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ["BNNBENCH_DATA"] = options.data_dir
     if options.offline:
         os.environ["BNNBENCH_OFFLINE"] = "1"
-    if options.command not in ("fetch", "facts", "export", "pack", "unpack"):
+    if options.command not in ("fetch", "facts", "health", "export", "pack", "unpack"):
         _list()
         return 0
     try:
         if options.command == "facts":
             return _facts(source(options.name), options.fold)
+        if options.command == "health":
+            return max([_health(source(name)) for name in options.names])
         if options.command == "export":
             return _export(source(options.name), options)
         if options.command == "unpack":
@@ -72,6 +76,12 @@ def _parser() -> Parser:
     )
     facts.add_argument("name", metavar="NAME", help="a source listed by `bnnbench data list`")
     facts.add_argument("--fold", type=int, default=0, help="default: %(default)s")
+    health = commands.add_parser(
+        "health",
+        help="check collected tables by their rows and by simple models, and say which count",
+        parents=[shared],
+    )
+    health.add_argument("names", nargs="+", metavar="NAME", help="collected tables")
     export_rows = commands.add_parser(
         "export",
         help="write training and test rows for another program, without the test targets",
@@ -172,6 +182,26 @@ def _facts(data_source: DataSource, fold: int) -> int:
     for name, value in {**data.facts, **of_source(data_source)}.items():
         for k, line in enumerate(_lines(value)):
             print(f"  {'' if k else name:30} {line}")
+    return 0
+
+
+def _health(data_source: DataSource) -> int:
+    """Print the health checks of a collected table, and whether it meets the rule."""
+    from bnnbench.datasets.health.checks import health_of
+    from bnnbench.datasets.health.rule import failures
+
+    if not isinstance(data_source, CollectedTable):
+        raise ValueError(f"{data_source.name} is no collected table: `facts` describes it")
+    try:
+        health = health_of(data_source)
+    except (DataUnavailable, DataDamaged) as error:
+        print(legible(error), file=sys.stderr)
+        return 1
+    reasons = failures(data_source.entry, health)
+    print(f"{data_source.name}: {'does not count: ' + '; '.join(reasons) if reasons else 'counts'}")
+    for name, value in asdict(health).items():
+        shown = f"{value:.4g}" if isinstance(value, float) else value
+        print(f"  {name:20} {' '.join(value) if isinstance(value, tuple) else shown}")
     return 0
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from bnnbench.datasets.base import Dataset, Split
 from bnnbench.datasets.conditions.base import WithoutSources
 from bnnbench.datasets.conditions.traits import Traits
-from bnnbench.datasets.origins import Origin
+from bnnbench.datasets.origins import PUBLISHED, Origin
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class First(WithoutSources):
 
     def origin(self, dataset: Dataset) -> Origin:
         """Return the data set's origin, or "subset" if rows are left out."""
-        whole = dataset.origin in ("original", "generated") and len(dataset.test) > self.rows
-        return "subset" if whole else dataset.origin
+        is_whole = dataset.origin in (*PUBLISHED, "generated")
+        return "subset" if is_whole and len(dataset.test) > self.rows else dataset.origin
 
     def select(self, dataset: Dataset) -> Split:
         """Return the first rows; all rows if there are fewer."""

@@ -15,7 +15,7 @@ from bnnbench.datasets.base import (
     check_fold,
     has_images,
 )
-from bnnbench.datasets.origins import Origin, Part
+from bnnbench.datasets.origins import Origin, Part, of_subset
 from bnnbench.datasets.reading import images, tables
 from bnnbench.datasets.reading.cache import cached
 from bnnbench.datasets.reading.images import Labelled
@@ -130,8 +130,7 @@ class Derived:
     @property
     def _origin_of_subset(self) -> Origin:
         """The source's origin, or "subset" if the source is complete."""
-        origin = self.source.origin
-        return "subset" if origin in ("original", "own", "generated") else origin
+        return of_subset(self.source.origin)
 
     @property
     def _image_source(self) -> ImageSource:

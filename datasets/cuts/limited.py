@@ -64,6 +64,8 @@ class Limited(Derived):
                 for part, limit in limits
                 if not self.source.missing(part)
             )
+        if self.source.missing():
+            return False
         rows = self._table_source.table(0)
         counts = len(rows.train_targets), len(rows.test_targets)
         return any(

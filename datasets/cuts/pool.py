@@ -13,7 +13,7 @@ from torch import Tensor
 from bnnbench.datasets.base import Dataset, Scaling, Table, check_fold, has_images
 from bnnbench.datasets.cuts.derived import Derived
 from bnnbench.datasets.errors import PoolTooSmall
-from bnnbench.datasets.origins import Origin, Part
+from bnnbench.datasets.origins import PUBLISHED, Origin, Part
 from bnnbench.datasets.reading import images, tables
 from bnnbench.datasets.reading.cache import cached
 from bnnbench.datasets.reading.images import Labelled
@@ -63,7 +63,7 @@ class ActivePool(Derived):
     def origin(self) -> Origin:
         """The source's origin, or "subset" if `limit` or `test` leaves official rows out."""
         origin = self.source.origin
-        return "subset" if origin == "original" and self._cuts() else origin
+        return "subset" if origin in PUBLISHED and self._cuts() else origin
 
     def images(self, part: Part) -> Labelled:
         """Return the raw images and labels of the source part from which a part is drawn."""

@@ -10,7 +10,7 @@ import sys
 import tarfile
 import threading
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeAlias
@@ -36,7 +36,8 @@ class DataFile:
 
     `checksum` is "md5:..." or "sha256:...". If `sha256` is also given, it verifies the file, while
     records still contain `checksum`. A file comes from one of `urls`, https first, or is the member
-    of `archive` with the same path (or path `member`).
+    of `archive` with the same path (or path `member`), or what `conversion` makes of all of
+    `archive`. Archives may be in archives.
     """
 
     source: str
@@ -47,6 +48,7 @@ class DataFile:
     archive: "DataFile | None" = None
     member: str = ""
     sha256: str = ""
+    conversion: "Callable[[bytes], bytes] | None" = None
 
     @property
     def verified_by(self) -> str:
@@ -177,17 +179,21 @@ def fetch(files: Iterable[DataFile]) -> None:
     Raises DataUnavailable, listing the attempts.
     """
     try:
-        to_fetch = [file for file in files if not _intact(file)]
-        for file in to_fetch:
-            if file.archive is None:
-                _download(file)
-        for archive in dict.fromkeys(file.archive for file in to_fetch if file.archive):
-            _unpack(archive, [file for file in to_fetch if file.archive == archive])
+        _get([file for file in files if not _intact(file)])
     except OSError as error:
         raise DataUnavailable(
             f"cannot use the data folder {folder()}: {error}. Choose another with "
             "--data-dir or BNNBENCH_DATA."
         ) from error
+
+
+def _get(files: list[DataFile]) -> None:
+    """Download files, and unpack those that come from archives."""
+    for file in files:
+        if file.archive is None:
+            _download(file)
+    if packed := [file for file in files if file.archive]:
+        _unpack(packed)
 
 
 def _intact(file: DataFile) -> bool:
@@ -281,28 +287,39 @@ def _retrieve(file: DataFile, url: str) -> str | None:
     return failure
 
 
-def _unpack(archive: DataFile, files: list[DataFile]) -> None:
-    """Extract the named members of an archive; delete the archive if it was downloaded for this.
+def _unpack(files: list[DataFile]) -> None:
+    """Extract or convert files from their archives; delete archives downloaded for this.
 
-    No other member is read and no path from the archive is used, so that nothing can be written
+    No other member is read and no path from an archive is used, so that nothing can be written
     outside the data folder.
     """
-    was_here = _intact(archive)
-    if not was_here:
-        _download(archive)
+    archives = dict.fromkeys(file.archive for file in files if file.archive)
+    fetched = [archive for archive in archives if not _intact(archive)]
     try:
+        _get(fetched)
         for file in files:
-            with _member(archive, file.member or file.path) as content:
+            with _content(file) as content:
                 _put(file, content)
     finally:
-        if not was_here:
+        for archive in fetched:
             archive.place.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _content(file: DataFile) -> Iterator[Content]:
+    """Open the content that a file's archive gives."""
+    assert file.archive is not None
+    if file.conversion:
+        yield io.BytesIO(file.conversion(read(file.archive)))
+    else:
+        with _member(file.archive, file.member or file.path) as content:
+            yield content
 
 
 @contextlib.contextmanager
 def _member(archive: DataFile, name: str) -> Iterator[Content]:
     try:
-        if archive.path.endswith(".zip"):
+        if archive.path.endswith((".zip", ".whl")):
             with zipfile.ZipFile(archive.place) as zipped, zipped.open(name) as content:
                 yield content
         else:

@@ -9,6 +9,8 @@ PREDICTIVES: Mapping[str, str] = {
     "categorical_marginals": "bnnbench.methods.predictions.marginals:MarginalCategorical",
     "gaussian_marginals": "bnnbench.methods.predictions.marginals:MarginalGaussian",
     "student": "bnnbench.methods.predictions.student:StudentPredictive",
+    "weighted_gaussian": "bnnbench.methods.predictions.weighted:WeightedGaussianPredictive",
+    "log_normal": "bnnbench.methods.predictions.log_normal:LogNormalPredictive",
     "samples": "bnnbench.methods.predictions.samples:SamplePredictive",
     "quantiles": "bnnbench.methods.predictions.quantiles:QuantilePredictive",
     "interval": "bnnbench.methods.predictions.sets:IntervalPredictive",

@@ -38,7 +38,9 @@ def data_files() -> set[DataFile]:
     """Return all files of all data sets, and the archives that contain them."""
     items = map(fetchable, (*SOURCES, *FILE_SETS))
     found = {f for i in items for f in getattr(i, "data_files", getattr(i, "files", ()))}
-    return found | {file.archive for file in found if file.archive}
+    while (archives := {file.archive for file in found if file.archive}) - found:
+        found |= archives
+    return found
 
 
 def normal(name: str) -> str:

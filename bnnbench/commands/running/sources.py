@@ -10,7 +10,7 @@ from bnnbench.commands.running.networks import with_network
 from bnnbench.datasets.base import DataSource, PoolSource
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.errors import PoolTooSmall
-from bnnbench.datasets.origins import Origin, Part
+from bnnbench.datasets.origins import PUBLISHED, Origin, Part
 from bnnbench.datasets.resolve import Policy, resolve
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Suite
@@ -89,7 +89,7 @@ def resolved(suite: Suite, options: Options) -> Suite:
 
 def to_be_fetched(source: DataSource, policy: Policy) -> bool:
     """Return whether the source's files are missing and would be downloaded."""
-    return policy != "stand-in" and source.origin == "original" and bool(source.missing())
+    return policy != "stand-in" and source.origin in PUBLISHED and bool(source.missing())
 
 
 def left_out(suite: Suite) -> list[Case]:

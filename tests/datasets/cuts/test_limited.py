@@ -8,6 +8,7 @@ from bnnbench.datasets.base import DataSource, ImageSource
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.svhn_first1083 import SvhnFirst1083
+from bnnbench.datasets.official.uci import Uci
 from bnnbench.datasets.stand_ins import DiabetesAsUci, DigitsAsMnist
 
 
@@ -50,6 +51,10 @@ def test_the_origin_says_subset_only_where_rows_of_original_files_are_left_out()
     assert Limited(OfficialDigits(), test=359).origin == "subset"
     assert Limited(OfficialDigits(), test=360).origin == "original"
     assert Limited(DiabetesAsUci(), train=50).origin == "stand-in"
+
+
+def test_the_origin_of_a_table_without_its_file_is_the_source_s(folder):
+    assert Limited(Uci("boston"), train=50).origin == "original"
 
 
 def test_a_limit_of_a_limit_is_the_smaller():

@@ -242,6 +242,36 @@ def test_a_zip_archive_serves_as_well(folder, server):
     assert left_in(folder.parent) == ["data/sub/file.bin"]
 
 
+def reversed_(content: bytes) -> bytes:
+    return content[::-1]
+
+
+def test_files_are_made_from_members_of_one_archive_inside_another(folder, server):
+    wheel = io.BytesIO()
+    with zipfile.ZipFile(wheel, "w") as zipped:
+        zipped.writestr("a", b"first"[::-1])
+        zipped.writestr("b", b"second"[::-1])
+    inner = wheel.getvalue()
+    pack = tar_of((tarfile.TarInfo("x.whl"), inner))
+    outermost = archived(pack, server.serve("/pack", pack)).archive
+    middle = DataFile("mnist", "x.whl", md5(inner), archive=outermost)
+    made = []
+    for name, content in (("a", b"first"), ("b", b"second")):
+        member = DataFile("mnist", f"raw/{name}", md5(content[::-1]), archive=middle, member=name)
+        made.append(DataFile("mnist", name, md5(content), archive=member, conversion=reversed_))
+    files.fetch(made)
+    assert [files.read(file) for file in made] == [b"first", b"second"]
+    assert left_in(folder) == ["a", "b"]
+    assert server.requests == ["/pack", "/pack"]  # the first asks whether the host answers
+
+
+def test_a_conversion_with_another_result_is_refused(folder, server):
+    raw = DataFile("mnist", "raw", md5(b"ab"), 2, (server.serve("/raw", b"ab"),))
+    with pytest.raises(DataDamaged):
+        files.fetch([DataFile("mnist", "x", md5(b"ab"), archive=raw, conversion=reversed_)])
+    assert left_in(folder) == []
+
+
 # The folder
 
 
