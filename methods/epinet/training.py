@@ -27,6 +27,7 @@ from bnnbench.methods.fitting.optimisers import Adam, column
 from bnnbench.methods.fitting.randomness import normal, spawn
 from bnnbench.methods.fitting.training import Stack
 from bnnbench.methods.networks.heteroscedastic import gaussian_losses
+from bnnbench.methods.networks.least_rows import least_rows
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
 
@@ -60,7 +61,9 @@ class Training:
         )
         self.priors = self._drawn_priors(problems)
         self.scales = column([v.prior_scale for v in variants], self.weights)[..., None, None]
-        self.stack.batches = Minibatches(self._with_columns(problems), rngs, first.batch_size)
+        least = least_rows(problems[0].architecture, problems[0].input_shape)
+        rows = self._with_columns(problems)
+        self.stack.batches = Minibatches(rows, rngs, first.batch_size, least)
         rates = [variant.learning_rate for variant in variants]
         decays = [variant.weight_decay for variant in variants]
         self.of_base = Adam([self.stack.weights], rates, decays)

@@ -9,6 +9,7 @@ from bnnbench.methods.base import Unsupported
 from bnnbench.methods.epinet.method import Epinet
 from bnnbench.methods.epinet.training import Training
 from bnnbench.methods.fitting.network_posterior import POINTS_AT_ONCE
+from bnnbench.methods.networks.architectures import BatchNorm, Linear, ReLU
 from bnnbench.methods.networks.start import Start
 from tests.methods.problems import classification, images, regression, stream, streams
 
@@ -80,6 +81,12 @@ def test_it_continues_from_a_trained_network():
     method = replace(SMALL, heteroscedastic=False, learning_rate=1e-9)
     posterior = method.fit(replace(problem, start=start), stream(0))
     torch.testing.assert_close(posterior.base.weights[0], weights, atol=1e-6, rtol=0)
+
+
+def test_a_last_batch_of_one_row_joins_the_one_before_under_batch_norm():
+    network = (Linear(5), BatchNorm(), ReLU(), Linear(1))
+    posterior = SMALL.fit(regression(rows=17, architecture=network), stream(0))
+    assert posterior.predict(torch.zeros(2, 4), stream(1)).means.isfinite().all()
 
 
 def test_images_are_refused():
