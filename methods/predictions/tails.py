@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
+from bnnbench.methods.predictions.log_normal import LogNormalPredictive
 from bnnbench.methods.predictions.predictive import GaussianPredictive, in_chunks
 from bnnbench.methods.predictions.student import StudentPredictive
 
@@ -17,7 +18,7 @@ LogMass = Float64[Tensor, "points outputs"]
 
 def has_all_digits(prediction: Any) -> bool:
     """Return whether the logarithms do not depend on the rounding of a cdf."""
-    return isinstance(prediction, GaussianPredictive | StudentPredictive)
+    return isinstance(prediction, GaussianPredictive | StudentPredictive | LogNormalPredictive)
 
 
 def log_mass_below(prediction: Any, threshold: Threshold) -> LogMass:
@@ -40,6 +41,8 @@ def _log_mass(prediction: Any, threshold: Tensor, side: float) -> Tensor:
     if isinstance(prediction, StudentPredictive):
         parts = prediction.locations, prediction.scales, prediction.degrees
         return in_chunks(lambda *p: _mixed(_of_students(*p, side)), *parts, threshold[None])
+    if isinstance(prediction, LogNormalPredictive):
+        return torch.special.log_ndtr(side * prediction.z(threshold))
     cdf = prediction.cdf(threshold)
     return (cdf if side > 0 else 1 - cdf).clamp(min=0).log()
 
