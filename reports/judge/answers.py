@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from bnnbench.reports.judge.conclusion import conclusion
 from bnnbench.reports.judge.findings import across, is_good, on_one, short, short_across
 from bnnbench.reports.judge.measures import Judged, judged, main_metrics
+from bnnbench.reports.judge.over_sets.results import verdict_on
+from bnnbench.reports.judge.over_sets.shipped_advice import shipped_advice
 from bnnbench.reports.judge.ranks import ranks
 from bnnbench.reports.judge.summaries.costs import BASE, Costs, costs
 from bnnbench.reports.judge.treatments import treatment_decision
@@ -41,11 +43,14 @@ class Answer:
     """The comparisons behind the sentences, one per data set and main metric."""
     conclusions: tuple[str, ...] = ()
     """A sentence per custom data set: its best methods, and methods not separated from them."""
+    from_others: str = ""
+    """For a custom table: what the finished runs on other tables advise."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The sentences in order, without empty ones."""
-        return tuple(t for t in (*self.conclusions, self.best, self.cost, self.limits) if t)
+        parts = (*self.conclusions, self.best, self.cost, self.limits, self.from_others)
+        return tuple(text for text in parts if text)
 
 
 def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = None) -> Answer:
@@ -73,15 +78,27 @@ def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = No
         best, line = on_one([first, *others], len(methods)), short(first)
     else:
         ranked = {metric: ranks(benchmarks, metric) for metric in by_metric}
-        best = across(by_metric, ranked, len(methods), len(benchmarks))
+        verdicts = {metric: verdict_on(of) for metric, of in by_metric.items()}
+        best = across(by_metric, ranked, verdicts, len(methods), len(benchmarks))
         metric = next(iter(by_metric))
-        line = short_across(by_metric[metric], ranked[metric])
+        line = short_across(by_metric[metric], ranked[metric], verdicts[metric])
     cost = _cost(costs(benchmarks), next(iter(by_metric.values())))
     limits = [*_failures(outcomes), *_unconverged(outcomes), *published]
     main = tuple(j for scored in by_metric.values() for j in scored)
-    concluded = (treatment_decision(main[0]) or conclusion(main),)
-    concluded = concluded if benchmarks[0].origin == OWN else ()
-    return Answer(best, cost, _sentence(limits), line, main, concluded)
+    if benchmarks[0].origin != OWN:
+        return Answer(best, cost, _sentence(limits), line, main)
+    treated = treatment_decision(main[0])
+    advised = "" if treated else _from_others(benchmarks[0])
+    concluded = (treated or conclusion(main),)
+    return Answer(best, cost, _sentence(limits), line, main, concluded, advised)
+
+
+def _from_others(benchmark: Benchmark) -> str:
+    """Return what the finished runs on other tables advise for a custom table; "" for images."""
+    circumstances = benchmark.records[0].circumstances
+    if not isinstance(circumstances.facts.get("features"), int):
+        return ""
+    return shipped_advice("regression" if circumstances.target else "classification")
 
 
 def _one_by_one(answers: Sequence[Answer]) -> Answer:
@@ -93,6 +110,7 @@ def _one_by_one(answers: Sequence[Answer]) -> Answer:
         " ".join(a.line for a in answers),
         tuple(judged for a in answers for judged in a.main),
         tuple(text for a in answers for text in a.conclusions),
+        " ".join(dict.fromkeys(a.from_others for a in answers if a.from_others)),
     )
 
 

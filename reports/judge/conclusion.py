@@ -3,13 +3,21 @@
 It repeats the tables' decisions and names every method that they do not rule out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bnnbench.reports.judge.decision import Decision, State
 from bnnbench.reports.judge.measures import Judged
+from bnnbench.reports.judge.over_sets.grades import Evidence, Grade, grade
 from bnnbench.reports.judge.sentences import evidence
 from bnnbench.reports.style.words import joined, quoted, spelled
 
+GRADES: Mapping[Grade, tuple[str, str]] = {
+    "best": ("is best", "are best"),
+    "leads": ("leads", "lead"),
+    "not shown to be best": ("is ahead, not shown to be best", "are ahead, not shown to be best"),
+    "not decided": ("is ahead, but nothing is decided", "are ahead, but nothing is decided"),
+}
+"""Grade → the predicate of one leader, and of several."""
 MOST_NAMES = 4
 """If all rivals are undecided and more than this, they are counted, not named."""
 
@@ -34,9 +42,16 @@ def clause(result: Judged) -> str:
         return f"{leaders} alone {_were(several)} compared"
     if not decision.question:
         return f"{leaders} {_have(several)} the best mean, but nothing was tested"
-    settled = decision.standings[decision.leaders[0]].state == "best"
-    text = f"{leaders} {'is' if not several else 'are'} {'best' if settled else 'ahead'}"
+    text = f"{leaders} {GRADES[grade(evidence_of(decision))][several]}"
     return ", ".join([text, *_rivals(result, "them" if several else "it")])
+
+
+def evidence_of(decision: Decision) -> Evidence:
+    """Return what decides the grade of a column's leader; candidates count, not methods."""
+    states = [decision.standings[group[0]].state for group in decision.candidates]
+    rivals, worse, equal = len(states) - 1, states.count("worse"), states.count("equal")
+    tied = sum(state in ("best", "leads") for state in states) > 1
+    return Evidence(decision.leaders[0], rivals, worse, equal, tied=tied)
 
 
 def _rivals(result: Judged, leader: str) -> list[str]:
@@ -46,7 +61,7 @@ def _rivals(result: Judged, leader: str) -> list[str]:
     others = len(open_) + len(equal) + len(worse)
     if len(open_) == others > MOST_NAMES:
         none = f"none of the other {spelled(others)} methods"
-        return [f"but {none} can be told from {leader} with {evidence(result.column)}"]
+        return [f"{none} can be told from {leader} with {evidence(result.column)}"]
     parts = []
     if equal:
         verb = "is" if len(equal) == 1 else "are"

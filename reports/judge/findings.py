@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from bnnbench.reports.judge.measures import Judged
+from bnnbench.reports.judge.over_sets.grades import Evidence, grade, sentence
+from bnnbench.reports.judge.over_sets.verdict import Verdict
 from bnnbench.reports.judge.ranks import Ranks
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
@@ -30,21 +32,31 @@ def short(result: Judged) -> str:
 def across(
     by_metric: Mapping[str, Sequence[Judged]],
     ranked: Mapping[str, Ranks | None],
+    verdicts: Mapping[str, Verdict | None],
     methods: int,
     sets: int,
 ) -> str:
-    """Return the sentence about several data sets; the keys of both mappings are metrics."""
+    """Return the sentence about several data sets; the keys of all mappings are metrics.
+
+    With a decision over data sets, it is the answer; without one, ranks are, or counts.
+    """
     opening = f"of {methods} methods on {sets} data sets" if methods > 1 else f"on {sets} data sets"
     parts = []
     for metric, scored in by_metric.items():
-        ranking = ranked[metric]
+        ranking, over_sets = ranked[metric], verdicts[metric]
         clause = _by_rank(ranking, scored, sets) if ranking else _counts(scored)
+        if over_sets:
+            clause = sentence(over_sets.evidence).removesuffix(".")
         parts.append(f"by {scored[0].name}, {clause}")
     return f"{labels.sentence(opening)}, {'; '.join(parts)}."
 
 
-def short_across(results: Sequence[Judged], ranking: Ranks | None) -> str:
+def short_across(
+    results: Sequence[Judged], ranking: Ranks | None, over_sets: Verdict | None
+) -> str:
     """Return a short sentence about the best methods by one metric over several data sets."""
+    if over_sets:
+        return f"By {results[0].name}, {sentence(over_sets.evidence)}"
     if not ranking:
         return f"By {results[0].name}, {_counts(results, groups=1)}."
     first, *others = ranking.places
@@ -52,9 +64,11 @@ def short_across(results: Sequence[Judged], ranking: Ranks | None) -> str:
     if not ranking.can_tell:
         return f"{text}, which are too few to tell ranks apart."
     open_ = sum(not place.worse for place in others)
-    if not open_:
+    graded = grade(Evidence(first.method, len(others), len(others) - open_))
+    if graded == "best":
         return f"{text}; all others rank worse."
-    return f"{text}; {counted_in_words(open_, 'method')} cannot be told from it by rank."
+    known = f"{counted_in_words(open_, 'method')} cannot be told from it by rank"
+    return f"{text}; {known}" + (": not shown to be best." if graded != "leads" else ".")
 
 
 def is_good(result: Judged, method: str) -> bool:

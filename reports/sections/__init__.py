@@ -17,6 +17,7 @@ SECTIONS = (
     "suites.approximation_levels",
     "suites.treatments",
     "overviews",
+    "over_sets",
     "ranking",
     "failures",
     "suites.learning",

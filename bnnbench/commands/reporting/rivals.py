@@ -7,7 +7,10 @@ from pathlib import Path
 from bnnbench.engine.records.record import Record
 from bnnbench.reports.judge.columns import samples_of, score_under
 from bnnbench.reports.judge.comparisons import contest_of
+from bnnbench.reports.judge.conclusion import evidence_of
 from bnnbench.reports.judge.measures import Judged, judged, main_metrics
+from bnnbench.reports.judge.over_sets.grades import grade, sentence
+from bnnbench.reports.judge.over_sets.results import verdict_on
 from bnnbench.reports.judge.pairs import against
 from bnnbench.reports.judge.summaries.costs import costs
 from bnnbench.reports.judge.table import Cell
@@ -83,12 +86,23 @@ def standing_of(new_runs: Sequence[Record], others: Sequence[Record]) -> Iterato
             yield f"  compared on the {len(places)} of {len(asked)} splits and seeds that it has"
         of = [b for b in benchmarks([*alike, *mine]) if method in b.runs]
         for metric in main_metrics(of):
-            for benchmark in of:
-                if verdict := judged(benchmark, metric):
-                    yield from _standing(verdict, method)
+            results = [result for benchmark in of if (result := judged(benchmark, metric))]
+            for result in results:
+                yield from _standing(result, method)
+            yield from _over_sets(results, method)
         if (cost := costs(of)) and method in cost.fits:
             base = "" if method == cost.base else f", {cost.times(method)} of {cost.base}"
             yield f"  a fit takes {cost.seconds(method)}{base}"
+
+
+def _over_sets(results: Sequence[Judged], method: str) -> Iterator[str]:
+    """Yield the place over many data sets as random, and the grade of the first."""
+    if decided := verdict_on(results):
+        ordered = [place.method for place in decided.places]
+        name = f"  over {len(decided.league.sets)} data sets, {results[0].name}: "
+        if method in ordered:
+            yield f"{name}place {ordered.index(method) + 1} of {len(ordered)}"
+        yield f"{name}{sentence(decided.evidence)}"
 
 
 def _place(record: Record) -> tuple[str, int, int]:
@@ -108,7 +122,7 @@ def _standing(verdict: Judged, method: str) -> Iterator[str]:
     place = f"place {ordered.index(method) + 1} of {len(ordered)} by mean, {cell.mean:.4g}"
     half = f" ± {cell.half_width:.2g}" if cell.half_width is not None else ""
     gap = amount(abs(cell.mean - best.mean) * column.scale, column.unit)
-    behind = "" if ordered[0] == method else f"; {gap} behind {ordered[0]}"
+    behind = f"; {gap} behind {ordered[0]}" if ordered[0] != method else _graded(verdict, method)
     yield f"{name}{place}{half}{behind}"
     if cell.standing.excluded:
         yield f"    not compared: {cell.standing.excluded.reason}"
@@ -129,6 +143,14 @@ def _standing(verdict: Judged, method: str) -> Iterator[str]:
     for verb, names in parts:
         if names:
             yield f"    {verb} {joined(names, MOST_NAMES)}"
+
+
+def _graded(verdict: Judged, method: str) -> str:
+    """Return the grade of a method with the best mean; "" if nothing was tested."""
+    decision = verdict.decision
+    if method not in decision.leaders or not decision.question:
+        return ""
+    return f"; {grade(evidence_of(decision))}"
 
 
 def _is_constant(cell: Cell) -> bool:

@@ -129,6 +129,7 @@ def written_report(order: Order) -> Written:
         f"{folder / 'report.html'}: {counted(len(report.results.records), 'run')} of "
         f"{legible(report.suite)}",
         *(legible(text) for part in report.parts for text in part.answer.conclusions),
+        *dict.fromkeys(text for p in report.parts if (text := p.answer.from_others)),
     ]
     return Written(
         DAMAGED if damage else 0, tuple(lines), tuple(complaints), folder_site.entry(report)

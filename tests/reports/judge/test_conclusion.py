@@ -42,7 +42,7 @@ def test_methods_that_cannot_be_told_apart_are_named():
     (text,) = concluded(scores)
     first, second = ("A", "B") if scores["A"].mean() < scores["B"].mean() else ("B", "A")
     assert text == (
-        f"For mine, by NLL, {first} is ahead, but {second} cannot be told from it with six splits, "
+        f"For mine, by NLL, {first} leads, but {second} cannot be told from it with six splits, "
         "and C is worse."
     )
 
@@ -58,7 +58,8 @@ def test_many_are_counted_where_nothing_tells_them_apart():
     scores = {f"M{k}": around(1.0, 0.2, stream=k) for k in range(7)}
     (text,) = concluded(scores)
     assert text.endswith(
-        "is ahead, but none of the other six methods can be told from it with six splits."
+        "is ahead, but nothing is decided, none of the other six methods can be told from it with "
+        "six splits."
     )
 
 

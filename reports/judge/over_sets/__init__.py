@@ -1,0 +1,1 @@
+"""Decisions, grades and the regret of advice with data sets as random."""

@@ -1,0 +1,120 @@
+"""The grade of a headline that names a first method, and its sentence.
+
+Every headline over data sets, and on one, has its grade from here: of the board, of reports, of
+`compare` and `try`, and of the documents.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from bnnbench.reports.style.words import joined, quoted
+
+Grade = Literal["best", "leads", "not shown to be best", "not decided"]
+
+OFTEN = 0.8
+"""A method that leads is first in at least this share of redraws of the data sets."""
+MOST_FAR_BELOW = 1
+"""A best method is clearly worse than the constant on at most so many data sets."""
+MOST_NAMES = 2
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The facts that decide the grade of a first method."""
+
+    first: str
+    rivals: int
+    """The number of other methods."""
+    worse: int
+    """How many of them are shown to be worse."""
+    equal: int = 0
+    """How many more are shown to be practically equal to the first."""
+    others_first: Mapping[str, str] = field(default_factory=dict)
+    """Data set → the method that is first without it, if that is another."""
+    share: float | None = None
+    """Share of redraws of the data sets in which it is first; None for one data set."""
+    first_by_rank: bool = True
+    """True if it also has the best mean rank."""
+    far_below: int = 0
+    """Number of data sets on which it is clearly worse than a constant prediction."""
+    tied: bool = False
+    """True if another method has exactly the same mean."""
+    place: str = "tables like these"
+
+    @property
+    def stable(self) -> bool:
+        """True if it is first whichever data set is left out."""
+        return not self.others_first
+
+
+def grade(of: Evidence) -> Grade:
+    """Return the first grade whose conditions hold."""
+    settled = of.worse + of.equal
+    if of.rivals and of.stable and not of.tied:
+        sure = of.first_by_rank and of.far_below <= MOST_FAR_BELOW
+        if settled == of.rivals and sure:
+            return "best"
+        often = of.share is None or of.share >= OFTEN
+        if often and settled and 2 * settled >= of.rivals:
+            return "leads"
+    return "not shown to be best" if settled else "not decided"
+
+
+def sentence(of: Evidence) -> str:
+    """Return the sentence of the grade."""
+    first, worse, reached = quoted(of.first), _worse(of), grade(of)
+    if reached == "best":
+        if of.equal:
+            return f"{first} is best {_over(of.place)}: {worse}, the rest is practically equal."
+        return f"{first} is best {_over(of.place)}: {_all(of.rivals)}."
+    if reached == "leads":
+        equal = f", {of.equal} practically equal" if of.equal else ""
+        rest = ", the rest is open" if of.worse + of.equal < of.rivals else ""
+        return f"{first} leads {_over(of.place)}: {worse}{equal}{rest}{_however(of)}."
+    if reached == "not shown to be best":
+        equal = f" and {of.equal} practically equal" if of.equal else ""
+        return (
+            f"{first} has the largest mean {_over(of.place)}, but is not shown to be best: "
+            f"{worse}{equal}{_without(of)}."
+        )
+    return f"{first} has the largest mean, but {of.place} do not tell the methods apart."
+
+
+def short(of: Evidence, use: str) -> str:
+    """Return the headline that advises to use a method, by default the first."""
+    reached = grade(of)
+    if reached == "best":
+        return f"Use {use}." if of.equal else f"Use {use}: it is best {_over(of.place)}."
+    if reached == "leads":
+        return f"Use {use} first: it leads."
+    if reached == "not shown to be best":
+        return f"Use {use} first: not shown to be best."
+    return f"{of.first} has the best mean; nothing is decided."
+
+
+def _over(place: str) -> str:
+    return f"{'over' if place.endswith('like these') else 'on'} {place}"
+
+
+def _all(rivals: int) -> str:
+    return "the other method is worse" if rivals == 1 else f"all {rivals} others are worse"
+
+
+def _worse(of: Evidence) -> str:
+    return f"{of.worse or 'none'} of {of.rivals} {'is' if of.worse < 2 else 'are'} worse"
+
+
+def _however(of: Evidence) -> str:
+    if of.share is None:
+        return ""
+    return f"; first whichever data set is left out, and in {100 * of.share:.0f} % of redraws"
+
+
+def _without(of: Evidence) -> str:
+    names = list(of.others_first.items())
+    if not names:
+        return ""
+    if len(names) > MOST_NAMES:
+        return f"; without one of {len(names)} data sets another is first"
+    return "; " + joined([f"without {name} it is {quoted(other)}" for name, other in names])
