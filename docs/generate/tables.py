@@ -26,8 +26,9 @@ space, and fits longer than the chosen one (`searched.py`).
 (`standings.py`).
 `literature`: our methods compared with published scores of the same folds (`beside_others.py`).
 `answers`: the board's answer to each question, by one criterion; with `each=kind`, only to the
-first question of each kind's page. `column`: one column of a table of the report, with its decision
-(`one_column.py`).
+first question of each kind's page. `regrets` and `worth`: what advice is worth on data sets that
+it has not seen, for a kind of question, as a table and in words. `column`: one column of a table of
+the report, with its decision (`one_column.py`).
 `repeated`, `apart`, `repetitions`: repeated runs (`repeated.py`).
 `folders`: the folders of docs/bundle (`bundled.py`).
 `methods`: a card for each method (`cards.py`).
@@ -40,10 +41,12 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from bnnbench.reports.pages.site.advice import advice
+from bnnbench.reports.judge.over_sets.tables import ADVICE
+from bnnbench.reports.judge.over_sets.worth import Worth
+from bnnbench.reports.pages.site.answers import Answer, answer_to
 from bnnbench.reports.pages.site.board_pages import usual
-from bnnbench.reports.pages.site.ranking import ranked
 from bnnbench.reports.pages.site.tasks import Task
+from bnnbench.reports.pages.site.worth import worth_of
 from bnnbench.reports.read.predictions.oracles import oracle_comparison
 from bnnbench.reports.sections.suites.oracles import HEADINGS, row
 from bnnbench.reports.style import labels
@@ -133,23 +136,45 @@ def answers_table(options: Options) -> Iterator[tuple[str, ...]]:
 
     With `each=kind`, only for the first question of each kind's page.
     """
-    yield ("task", "data", "answer", "methods", "cannot be told from the best", "worse")
-    yield ("---", "---", "---", "---:", "---:", "---:")
+    yield ("task", "data", "answer", "methods", "worse", "without one set", "first in redraws")
+    yield ("---", "---", "---", "---:", "---:", "---:", "---:")
     by_question: dict[tuple[str, str], list[Task]] = {}
     for task in tasks():
         by_question.setdefault((task.question.kind, task.question.data), []).append(task)
-    rankings = {}
+    answers = {}
     for question, alike in by_question.items():
         task = usual(alike)
-        rankings[question] = task, ranked(task, task.scales[0].name)
+        answers[question] = answer_to(task, task.scales[0].name)
     if options.get("each") == "kind":
-        chosen = {kind: (kind, data) for kind, data in reversed(rankings)}.values()
-        rankings = {question: found for question, found in rankings.items() if question in chosen}
-    for (kind, data), (task, ranking) in rankings.items():
-        methods = [ranking.compared, ranking.of("undecided"), ranking.of("worse")]
-        counts = [str(len(found)) for found in methods]
-        words = advice(ranking).headline.removesuffix(".")
-        yield kind, f"{data}; settings {task.question.settings}", words, *counts
+        chosen = {kind: (kind, data) for kind, data in reversed(answers)}.values()
+        answers = {question: found for question, found in answers.items() if question in chosen}
+    for (kind, data), answer in answers.items():
+        yield kind, f"{data}; settings {answer.settings}", *_answer_row(answer)
+
+
+def _answer_row(answer: Answer) -> tuple[str, ...]:
+    share = "" if answer.share is None else f"{100 * answer.share:.0f} %"
+    counts = (str(answer.methods), str(answer.worse), answer.worse_without_one, share)
+    return answer.headline.removesuffix("."), *counts
+
+
+def regrets_table(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for each kind of advice, for a kind of question."""
+    task, worth = _worth(options)
+    yield tuple(text.format(unit=task.scales[0].unit) for text in ADVICE)
+    yield tuple("---" for _ in ADVICE)
+    yield from worth.rows
+
+
+def worth_text(options: Options) -> str:
+    """Return what advice on a kind of question is worth."""
+    return f"{_worth(options)[1].text}\n"
+
+
+def _worth(options: Options) -> tuple[Task, Worth]:
+    """Return the first question of a kind with a decision over data sets."""
+    of_kind = (task for task in tasks() if task.question.kind == options["kind"])
+    return next((task, worth) for task in of_kind if (worth := worth_of(task, task.scales[0].name)))
 
 
 def diagnostics_table(options: Options) -> Iterator[tuple[str, ...]]:
@@ -185,6 +210,7 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "edges": edges_table,
     "longer": longer_table,
     "answers": answers_table,
+    "regrets": regrets_table,
     "column": column_table,
     "printed": printed_table,
     "layers": layers_table,
@@ -203,6 +229,7 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
 }
 TEXTS: Mapping[str, Callable[[Options], str]] = {
     "decision": column_text,
+    "worth": worth_text,
     "covered": coverage_text,
     "repetitions": repeated_text,
     "methods": lambda options: cards(),

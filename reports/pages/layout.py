@@ -34,9 +34,19 @@ SECTIONS = (
 )
 """Title and address of the site's sections."""
 
-JUDGING = ("numerics", "decision", "ranking", "advice", "table")
+JUDGING = ("numerics", "decision", "ranking", "advice", "grades", "table")
 SCRIPTS = {
-    "board.html": (*JUDGING, "chart", "arrows", "heat", "clipboard", "record", "runs", "board"),
+    "board.html": (
+        *JUDGING,
+        "chart",
+        "arrows",
+        "heat",
+        "clipboard",
+        "record",
+        "runs",
+        "league",
+        "board",
+    ),
     "compare.html": (*JUDGING, "scatter", "settings", "compare"),
     "examples.html": ("examples",),
     "method.html": ("method",),

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from bnnbench.engine.records.record import Record
+from bnnbench.reports.pages.site.answers import answer_to
 from bnnbench.reports.pages.site.questions import QUESTIONS, Question
 from bnnbench.reports.pages.site.ranking import ranked
 from bnnbench.reports.pages.site.tasks import Task, task_of
@@ -65,7 +66,7 @@ def _columns_of(new: Sequence[Record], task: Task | None) -> tuple[str, ...]:
 
 
 def _headline(task: Task | None, criterion: str, columns: Sequence[str] | None) -> object:
-    """Return the leaders and the groups of first methods; None without scores."""
+    """Return the headline over all columns, leaders and groups of first methods, or None."""
     if task is None or criterion not in {scale.name for scale in task.scales}:
         return None
     here = None if columns is None else [c.name for c in task.columns if c.name in columns]
@@ -73,4 +74,5 @@ def _headline(task: Task | None, criterion: str, columns: Sequence[str] | None) 
         return None
     ranking = ranked(task, criterion, here)
     leaders = ranking.standings.decision.leaders
-    return leaders, [frozenset(ranking.of(state)) for state in FIRST]
+    over_all = answer_to(task, criterion).headline if columns is None else ""
+    return over_all, leaders, [frozenset(ranking.of(state)) for state in FIRST]

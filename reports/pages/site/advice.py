@@ -1,11 +1,18 @@
-"""The answer to a question, in a headline and a few sentences.
+"""The answer to a question on its own data sets, in a headline and a few sentences.
 
 `templates/scripts/advice.js` has the same texts; a browser test compares the two.
 """
 
 from dataclasses import dataclass
 
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
 from bnnbench.metrics.statistics import mean, replicates
+from bnnbench.reports.judge.over_sets.grades import Evidence, short
+from bnnbench.reports.judge.over_sets.league import SAME
+from bnnbench.reports.judge.over_sets.verdict import share_first
 from bnnbench.reports.pages.site.ranking import Ranking, fits_of, no_better_than_constants, ranked
 from bnnbench.reports.style.numbers import duration
 from bnnbench.reports.style.words import counted, counted_in_words, joined, spelled
@@ -49,7 +56,9 @@ def advice(ranking: Ranking) -> Advice:
         )
     use, guarded = _guarded(ranking, first)
     if guarded:
-        return Advice(f"Use {use} first." if use else "Use none of these for calibration.", guarded)
+        unknown = f"Use {use} first: not shown to be best."
+        return Advice(unknown if use else "Use none of these for calibration.", guarded)
+    evidence = evidence_of(ranking)
     use = _cheaper(ranking, first)
     sentences = []
     if use == first:
@@ -62,9 +71,9 @@ def advice(ranking: Ranking) -> Advice:
     open_, equal, worse = (ranking.of(state) for state in ("undecided", "equal", "worse"))
     alike = [m for m in ranking.standings.decision.leaders if m != first]
     if len(worse) == others:
-        sentences += [f"{_all(others)} worse.", *_without_one(ranking, first)]
+        sentences += [f"{_all(others)} worse.", *_without_one(evidence)]
         sentences += _time_of(ranking, use, first)
-        return Advice(f"Use {use}: it is best.", " ".join(sentences))
+        return Advice(short(evidence, use), " ".join(sentences))
     if alike:
         verb = "has" if len(alike) == 1 else "have"
         sentences.append(f"{_named(alike)} {verb} exactly the same scores.")
@@ -84,7 +93,7 @@ def advice(ranking: Ranking) -> Advice:
     if worse:
         verb = "is" if len(worse) == 1 else "are"
         sentences.append(f"{_capital(_named(worse))} {verb} worse.")
-    sentences += _without_one(ranking, first)
+    sentences += _without_one(evidence)
     cheapest = _cheapest(ranking, open_, use)
     if cheapest:
         sentences.append(
@@ -93,8 +102,47 @@ def advice(ranking: Ranking) -> Advice:
         )
     else:
         sentences += _time_of(ranking, use, first)
-    headline = f"Use {use} first." if open_ else f"Use {use}."
-    return Advice(headline, " ".join(sentences))
+    return Advice(short(evidence, use), " ".join(sentences))
+
+
+def evidence_of(ranking: Ranking) -> Evidence:
+    """Return what decides the grade of a ranking's first method, on its own data sets."""
+    compared, decision = ranking.compared, ranking.standings.decision
+    first = compared[0].method
+    means = _means_by_set(ranking) if _is_apart(ranking) else np.zeros((len(compared), 0))
+    sets = len(means[0])
+    several = sets > 1 and _share_no_row(ranking)
+    others: dict[str, str] = {}
+    if sets >= FEWEST_SETS:
+        for k, column in enumerate(ranking.columns):
+            sums = np.delete(means, k, axis=1).sum(1)
+            if sums.min() < sums[0] - SAME:
+                others[column.title] = compared[int(sums.argmin())].method
+    return Evidence(
+        first,
+        sum(row.method not in decision.leaders for row in compared),
+        len(ranking.of("worse")),
+        len(ranking.of("equal")),
+        others,
+        share_first(-means, 0) if several else None,
+        place=_scope(ranking),
+    )
+
+
+def _share_no_row(ranking: Ranking) -> bool:
+    """Return whether no two columns are cut from the same rows."""
+    sources = [column.source for column in ranking.columns if column.source is not None]
+    return len(sources) == len(set(sources))
+
+
+def _means_by_set(ranking: Ranking) -> Float[ndarray, "methods sets"]:
+    """Return the mean lowered score of the compared methods, in their order, on every data set."""
+    names = [row.method for row in ranking.compared]
+    of_sets = [
+        [mean(replicates(fits.samples[name], fits.by_fold)) for name in names]
+        for fits in fits_of(ranking.task, ranking.scale, ranking.columns, names)
+    ]
+    return np.array(of_sets).T
 
 
 def _guarded(ranking: Ranking, first: str) -> tuple[str, str]:
@@ -148,25 +196,9 @@ def _cheapest(ranking: Ranking, methods: list[str], use: str) -> str:
     return cheapest if timed[cheapest] < use_seconds else ""
 
 
-def _without_one(ranking: Ranking, first: str) -> list[str]:
+def _without_one(evidence: Evidence) -> list[str]:
     """Return a sentence on the data sets without which another method has the best mean."""
-    if len(ranking.columns) < FEWEST_SETS or not _is_apart(ranking):
-        return []
-    names = [row.method for row in ranking.compared]
-    means = {
-        column.title: {
-            name: mean(replicates(samples, column.by_fold))
-            for fits in fits_of(ranking.task, ranking.scale, [column], names)
-            for name, samples in fits.samples.items()
-        }
-        for column in ranking.columns
-    }
-    others: dict[str, str] = {}
-    for left_out in means:
-        sums = {n: sum(of[n] for title, of in means.items() if title != left_out) for n in names}
-        best = min(names, key=lambda name: sums[name])
-        if sums[best] < sums[first]:
-            others[left_out] = best
+    others = evidence.others_first
     if len(others) > FEW_NAMES:
         count = spelled(len(others))
         return [f"For {count} of them, leaving that one out gives another method the best mean."]
@@ -184,10 +216,20 @@ def _time_of(ranking: Ranking, use: str, first: str) -> list[str]:
 
 def _place(ranking: Ranking) -> str:
     titles = [column.title for column in ranking.columns]
-    if len(titles) <= FEW_NAMES:
-        return joined(titles)
+    return joined(titles) if len(titles) <= FEW_NAMES else _counted(ranking)
+
+
+def _scope(ranking: Ranking) -> str:
+    """Return what a headline's claim is about."""
+    place = _counted(ranking) if len(ranking.columns) > 1 else ranking.columns[0].title
+    if any(column.by_fold for column in ranking.columns):
+        return place
+    return f"{place}, one training set{' each' * (len(ranking.columns) > 1)}"
+
+
+def _counted(ranking: Ranking) -> str:
     noun = "data sets" if _is_apart(ranking) else "conditions"
-    return f"these {spelled(len(titles))} {noun}"
+    return f"these {spelled(len(ranking.columns))} {noun}"
 
 
 def _is_apart(ranking: Ranking) -> bool:

@@ -6,10 +6,10 @@ from typing import Any
 
 from bnnbench.reports.pages.drilldown.run_pages import RunPages
 from bnnbench.reports.pages.layout import LIMIT, PageTooLarge, page
-from bnnbench.reports.pages.site.advice import advice
+from bnnbench.reports.pages.site.answers import answer_to
 from bnnbench.reports.pages.site.data import board_data
 from bnnbench.reports.pages.site.failures import failures_by_task
-from bnnbench.reports.pages.site.ranking import ranked
+from bnnbench.reports.pages.site.league_data import leagues_data
 from bnnbench.reports.pages.site.tasks import Task
 from bnnbench.reports.style.numbers import slug
 
@@ -42,16 +42,16 @@ def _board_page(
     common: dict[str, Any],
 ) -> str:
     task = usual(tasks)
-    ranking = ranked(task, task.scales[0].name)
+    answer, leagues = answer_to(task, task.scales[0].name), leagues_data(tasks)
 
     def written(keyed: bool, most_bytes: float) -> str:
-        data = {"kinds": list(kinds.items())} | board_data(tasks, runs, keyed) | common
+        data = {"kinds": list(kinds.items()), "leagues": leagues}
+        data |= board_data(tasks, runs, keyed) | common
         return page(
             *("board.html", address, "bnnbench: which method first?", "Board", data),
             most_bytes=most_bytes,
+            answer=answer,
             failures=failures_by_task(tasks),
-            ranking=ranking,
-            advice=advice(ranking),
         )
 
     try:

@@ -88,11 +88,11 @@ def task_data(
         "constants": task.constants,
         "runs": {c: [f"{fold}.{seed}" for fold, seed in of] for c, of in runs.items()},
         "scores": {
-            criterion: {
+            scale.name: {
                 column: {m: [by_run.get(run) for run in runs[column]] for m, by_run in of.items()}
-                for column, of in by_column.items()
+                for column, of in task.scores[scale.name].items()
             }
-            for criterion, by_column in task.scores.items()
+            for scale in task.scales
         },
         "seconds": task.seconds,
         "ofProcessors": task.of_processors,

@@ -24,16 +24,32 @@ class Criterion:
     scale: float = 1.0
     ratio: bool = False
     """True if targets differ in unit, so that logarithms of ratios are compared."""
+    floor: float | None = None
+    """Least distance from a constant prediction to the best method on a data set, in `unit`, when
+    data sets are random; None for a score by which a constant may be best."""
 
 
-LIKELIHOOD = Criterion("likelihood", ("log_likelihood", "nll"), "nats an example")
-ERROR = Criterion("error", ("rmse",), "% of the RMSE", 100.0, ratio=True)
-ACCURACY = Criterion("accuracy", ("accuracy",), "points", 100.0)
+LIKELIHOOD = Criterion("likelihood", ("log_likelihood", "nll"), "nats an example", floor=0.05)
+ERROR = Criterion("error", ("rmse",), "% of the RMSE", 100.0, ratio=True, floor=5.0)
+"""Of a Gaussian with fitted noise, 5 % of the RMSE are 0.05 nats."""
+BESIDE = (
+    Criterion("CRPS", ("crps",), "% of the CRPS", 100.0, ratio=True, floor=5.0),
+    *(
+        Criterion(
+            f"interval score of {level} %",
+            (f"interval_score_{level}",),
+            *("% of the score", 100.0, True, 5.0),
+        )
+        for level in (90, 95)
+    ),
+)
+"""Scores of regressions that only say whether the first method by likelihood stays first."""
+ACCURACY = Criterion("accuracy", ("accuracy",), "points", 100.0, floor=1.0)
 QUANTILES = Criterion("calibration", ("calibration_mae",), "points", 100.0)
 CONFIDENCE = Criterion("calibration", ("ece",), "points", 100.0)
 OF_RARE_CLASSES = (
     LIKELIHOOD,
-    Criterion("accuracy", ("balanced_accuracy",), "points", 100.0),
+    Criterion("accuracy", ("balanced_accuracy",), "points", 100.0, floor=1.0),
     Criterion("calibration", ("ece_classwise",), "points", 100.0),
 )
 DETECTION = Criterion("detection", ("auroc_ood",), "points", 100.0)
@@ -108,6 +124,10 @@ class Question:
 
 QUESTIONS = (
     Question(
+        *("regression", "tables of 100 to 9,000 rows", "searched", OF_NUMBERS),
+        (Place("tables", "regression", clean),),
+    ),
+    Question(
         *("regression", "under 1,500 rows, 20 splits", "searched", OF_NUMBERS),
         (Place("uci", "league", clean, by_split=True),),
     ),
@@ -128,12 +148,16 @@ QUESTIONS = (
         (Place("uci", "large", clean),),
     ),
     Question(
-        *("classification", "tables under 1,000 rows", "searched", OF_RARE_CLASSES),
-        (Place("uci_classification", "tuned_quick", clean),),
+        *("classification", "tables of 200 to 20,000 rows", "searched", OF_RARE_CLASSES),
+        (Place("tables", "classification", clean),),
     ),
     Question(
         *("classification", "more tables under 1,000 rows", "searched", OF_RARE_CLASSES),
         tuple(Place("uci_classification", name, clean) for name in ("tuned_quick", "tuned_more")),
+    ),
+    Question(
+        *("classification", "tables under 1,000 rows", "searched", OF_RARE_CLASSES),
+        (Place("uci_classification", "tuned_quick", clean),),
     ),
     Question(
         *("classification", "tables under 1,000 rows", "as declared", OF_RARE_CLASSES),

@@ -10,8 +10,10 @@ from typing import NamedTuple
 from bnnbench.engine.records.record import Record
 from bnnbench.metrics import LISTED
 from bnnbench.reports.judge.comparisons import exclusion
+from bnnbench.reports.judge.over_sets.league import FEWEST_SETS
 from bnnbench.reports.judge.participants import Exclusion, Run
-from bnnbench.reports.pages.site.questions import Criterion, Place, Question
+from bnnbench.reports.judge.summaries.before_fits import held_out_scores, table_facts
+from bnnbench.reports.pages.site.questions import BESIDE, ERROR, Criterion, Place, Question
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.devices import has_processor_seconds, mean_fit_seconds, timed_elsewhere
 from bnnbench.reports.style import labels
@@ -23,6 +25,9 @@ DIGITS = 5
 
 ByRun = Mapping[Run, float]
 """Fold and seed → score."""
+
+Blocks = tuple[float, ...]
+"""Scores on blocks of held-out rows; the first blocks are the same for all methods."""
 
 
 class Ended(NamedTuple):
@@ -46,6 +51,8 @@ class Scale:
     ratio: bool
     margin: float | None
     """The largest difference that does not matter for choosing a method, in `unit`."""
+    floor: float | None = None
+    """As in `Criterion`."""
 
     def lowered(self, value: float) -> float:
         """Return a score in the unit of margins, with the sign that makes lower better."""
@@ -102,6 +109,13 @@ class Task:
     """column → method → run → its key and status"""
     barred: Mapping[str, Mapping[str, Exclusion]] = field(default_factory=dict)
     """column → method → the reason why its runs are not compared"""
+    beside: tuple[Scale, ...] = ()
+    """Scales that no page ranks by, which say whether the first stays first."""
+    held_out: Mapping[str, Mapping[str, Mapping[Run, Blocks]]] = field(default_factory=dict)
+    """column → method → run → scores of the chosen settings on blocks of held-out training rows;
+    only for questions over many data sets"""
+    facts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """column → what is known of the table before a fit"""
 
     @property
     def constants(self) -> list[str]:
@@ -111,7 +125,7 @@ class Task:
 
     def scale(self, name: str) -> Scale:
         """Return the scale of a criterion."""
-        return next(scale for scale in self.scales if scale.name == name)
+        return next(scale for scale in (*self.scales, *self.beside) if scale.name == name)
 
 
 def task_of(question: Question, benchmarks: Mapping[str, Sequence[Benchmark]]) -> Task | None:
@@ -130,6 +144,8 @@ def task_of(question: Question, benchmarks: Mapping[str, Sequence[Benchmark]]) -
         for column, benchmark, conditions in entries
     ]
     scales = [scale for c in question.criteria if (scale := _scale(c, entries))]
+    extra = BESIDE if ERROR in question.criteria else ()
+    beside = [scale for c in extra if (scale := _scale(c, entries))]
     methods = {m: runs for _, b, _ in entries for m, runs in b.runs.items()}
     records = [r for _, b, _ in entries for r in b.records]
     apart = timed_elsewhere(records)
@@ -140,7 +156,7 @@ def task_of(question: Question, benchmarks: Mapping[str, Sequence[Benchmark]]) -
             column.name: _scores(_runs(column, benchmark), conditions, scale)
             for column, benchmark, conditions in entries
         }
-        for scale in scales
+        for scale in (*scales, *beside)
     }
     if not any(by_run for of in scores.values() for by in of.values() for by_run in by.values()):
         return None
@@ -162,6 +178,9 @@ def task_of(question: Question, benchmarks: Mapping[str, Sequence[Benchmark]]) -
             column.name: {m: why for m, runs in b.runs.items() if (why := exclusion(runs))}
             for column, b, _ in entries
         },
+        tuple(beside),
+        {c.name: _held_out(c, b) for c, b, _ in entries} if len(entries) >= FEWEST_SETS else {},
+        {column.name: table_facts(b) for column, b, _ in entries},
     )
 
 
@@ -244,6 +263,7 @@ def _scale(
                 criterion.scale,
                 criterion.ratio,
                 size and criterion.scale * size,
+                criterion.floor,
             )
     return None
 
@@ -284,6 +304,15 @@ def _scores(
         if by_run:
             scores[method] = by_run
     return scores
+
+
+def _held_out(column: Column, benchmark: Benchmark) -> dict[str, Mapping[Run, Blocks]]:
+    """Return method → run → scores of the chosen settings on blocks of held-out training rows."""
+    by_method = {
+        method: {run: score for run, of in runs.items() if (score := held_out_scores(of))}
+        for method, runs in _runs(column, benchmark).items()
+    }
+    return {method: by_run for method, by_run in by_method.items() if by_run}
 
 
 def _over_seeds(means: Sequence[float], by_ratio: bool) -> float:

@@ -35,10 +35,20 @@ function duration(seconds) {
 const isApart = (ranking) =>
   new Set(ranking.columns.map((c) => c.fits)).size === ranking.columns.length;
 
+const countedSets = (ranking) =>
+  `these ${spelled(ranking.columns.length)} ${isApart(ranking) ? "data sets" : "conditions"}`;
+
 function placeOf(ranking) {
   const titles = ranking.columns.map((column) => column.title);
-  if (titles.length <= FEW_NAMES) return joined(titles);
-  return `these ${spelled(titles.length)} ${isApart(ranking) ? "data sets" : "conditions"}`;
+  return titles.length <= FEW_NAMES ? joined(titles) : countedSets(ranking);
+}
+
+// What a headline's claim is about.
+function scopeOf(ranking) {
+  const { columns } = ranking;
+  const place = columns.length > 1 ? countedSets(ranking) : columns[0].title;
+  if (columns.some((column) => column.byFold)) return place;
+  return `${place}, one training set${columns.length > 1 ? " each" : ""}`;
 }
 
 function marginOf({ margin, unit }) {
@@ -70,9 +80,10 @@ function adviceOn(ranking) {
   const [guarded, reason] = guardedAgainst(ranking, first);
   if (reason)
     return {
-      headline: guarded ? `Use ${guarded} first.` : "Use none of these for calibration.",
+      headline: guarded ? `Use ${guarded} first: not shown to be best.` : "Use none of these for calibration.",
       text: reason,
     };
+  const evidence = evidenceOf(ranking);
   const use = cheaperThan(ranking, first);
   const time = (method) => duration(compared.find((row) => row.method === method).seconds ?? 0);
   const sentences = [
@@ -89,8 +100,8 @@ function adviceOn(ranking) {
       others === 1 ? "The only other method is"
       : others === 2 ? "Both others are"
       : `All ${spelled(others)} others are`;
-    sentences.push(`${all} worse.`, ...withoutOne(ranking, first), ...cost);
-    return { headline: `Use ${use}: it is best.`, text: sentences.join(" ") };
+    sentences.push(`${all} worse.`, ...withoutOne(evidence), ...cost);
+    return { headline: shortOf(evidence, use), text: sentences.join(" ") };
   }
   const are = (names) => (names.length === 1 ? "is" : "are");
   const alike = found.leaders.filter((method) => method !== first);
@@ -103,34 +114,14 @@ function adviceOn(ranking) {
     sentences.push(`${capital(named(open))} cannot be told from the best with ${runs}${each}.`);
   }
   if (worse.length) sentences.push(`${capital(named(worse))} ${are(worse)} worse.`);
-  sentences.push(...withoutOne(ranking, first));
+  sentences.push(...withoutOne(evidence));
   const cheapest = cheapestOf(ranking, open, use);
   if (cheapest)
     sentences.push(
       `The cheapest that may be best is ${cheapest}: ${time(cheapest)} a fit; ${use} takes ${time(use)}.`
     );
   else sentences.push(...cost);
-  return { headline: open.length ? `Use ${use} first.` : `Use ${use}.`, text: sentences.join(" ") };
-}
-
-// Data sets without which another method has the best mean.
-function withoutOne(ranking, first) {
-  const { task, scale, columns } = ranking;
-  if (columns.length < FEWEST_SETS || new Set(columns.map((c) => c.fits)).size < columns.length) return [];
-  const names = ranking.compared.map((row) => row.method);
-  const means = columns.map((column) => {
-    const [{ samples, byFold }] = fitsOf(task, scale, [column], names);
-    return new Map([...samples].map(([name, of]) => [name, mean(replicatesOf(of, [...of.keys()], byFold))]));
-  });
-  const others = columns.flatMap((column, k) => {
-    const sum = (name) => means.reduce((total, of, j) => (j === k ? total : total + of.get(name)), 0);
-    const best = names.reduce((one, name) => (sum(name) < sum(one) ? name : one));
-    return sum(best) < sum(first) ? [[column.title, best]] : [];
-  });
-  if (others.length > FEW_NAMES)
-    return [`For ${spelled(others.length)} of them, leaving that one out gives another method the best mean.`];
-  const parts = others.map(([title, best]) => `without ${title}: ${best}`);
-  return parts.length ? [`Best mean ${parts.join("; ")}.`] : [];
+  return { headline: shortOf(evidence, use), text: sentences.join(" ") };
 }
 
 function guardedAgainst(ranking, first) {

@@ -1,8 +1,9 @@
 // The board: a question with blanks, and its answer. Each kind of question has its own page.
 
 const BUDGETS = [
-  ["", "any time"], ["10", "10 times the plain network's time"],
-  ["2", "twice the plain network's time"], ["1", "the plain network's time"],
+  ["", "any time"], ["30", "30 times the plain network's time"],
+  ["10", "10 times the plain network's time"], ["3", "3 times the plain network's time"],
+  ["1", "the plain network's time"],
 ];
 const SETTINGS = { searched: "searched with one budget", "as declared": "as declared" };
 
@@ -43,7 +44,7 @@ function startBoard(data) {
 }
 
 // The task and ranking of a state; missing or invalid parts of a state take their defaults.
-function viewOf({ tasks, kinds }, state) {
+function viewOf({ tasks, kinds, leagues }, state) {
   const sets = [...new Set(tasks.map((task) => task.data))];
   const rows = sets.find((one) => slugOf(one) === state.rows) ?? sets[0];
   const ofRows = tasks.filter((task) => task.data === rows);
@@ -54,7 +55,7 @@ function viewOf({ tasks, kinds }, state) {
   const off = known.length < task.columns.length ? known : [];
   const ids = task.columns.filter((c) => off.includes(c.slug)).map((c) => c.id);
   const ranking = ranked(task, scale.name, ids, Number(budget) || 0);
-  return { kinds, sets, rows, ofRows, task, scale, budget, off, ranking };
+  return { kinds, leagues, sets, rows, ofRows, task, scale, budget, off, ranking };
 }
 
 // Of several settings, those with the most data sets; in a tie, searched ones, which come first.
@@ -63,10 +64,14 @@ const usual = (tasks) =>
 
 function drawBoard(view) {
   const { task, ranking } = view;
-  const found = adviceOn(ranking);
+  const onThese = adviceOn(ranking);
+  const league = leagueOf(view);
+  const found = league ?? onThese;
   byId("question").replaceChildren(...question(view));
   byId("headline").textContent = found.headline;
   byId("sentences").textContent = found.text;
+  byId("notes").textContent = notesOn(view);
+  byId("league").replaceChildren(...(league ? leagueTables(view, league, onThese) : []));
   byId("counted").replaceChildren("Counted:", ...task.columns.map((column) => toggle(column, view)));
   byId("ranking").replaceChildren(rankingTable(ranking), rankingNote(ranking));
   byId("chart").replaceChildren(costChart(ranking));

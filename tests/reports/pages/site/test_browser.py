@@ -7,6 +7,7 @@ import pytest
 from bnnbench.commands.report import main
 from bnnbench.reports.pages.drilldown.run_pages import run_pages
 from bnnbench.reports.pages.site.advice import advice
+from bnnbench.reports.pages.site.answers import answer_to
 from bnnbench.reports.pages.site.paper_pages import paper_page
 from bnnbench.reports.pages.site.ranking import ranked
 from bnnbench.reports.pages.site.site import tasks_of
@@ -132,6 +133,27 @@ def test_page_and_python_agree_on_every_question_of_the_bundle(browser, of_bundl
             asked += 1
     page.close()
     assert asked > 100
+
+
+@pytest.mark.long
+def test_the_answer_over_data_sets_stands_until_a_data_set_is_left_out(browser, of_bundle):
+    name = "more tables under 1,000 rows"
+    task = next(task for task in finished_runs.tasks() if task.question.data == name)
+    page = browser.new_page()
+    address = (of_bundle.parent / "board" / "classification.html").as_uri()
+    for budget in (None, 3):
+        page.goto(f"{address}#rows={slug(name)}&budget={budget or ''}")
+        page.reload()
+        settled(page)
+        expected = answer_to(task, "likelihood", budget)
+        assert page.locator("#headline").inner_text() == expected.headline
+        assert page.locator("#sentences").inner_text() == expected.text
+        first = page.locator("#league tbody tr").first.locator("td").first
+        assert first.text_content() == expected.first
+    page.locator("#counted button").first.click()
+    page.wait_for_function("!document.querySelector('#league').children.length")
+    assert "tables like these" not in page.locator("#sentences").inner_text()
+    page.close()
 
 
 def test_page_and_python_agree_on_troubled_results(visit, troubled):

@@ -123,7 +123,7 @@ def test_calibration_alone_recommends_nobody_who_is_worse_by_likelihood(tasks):
     task = tasks["classification-640-to-10-240-digits-3-000-photographs-as-declared"]
     found = ranked(task, "calibration")
     assert found.rows[0].method == "SGD"
-    assert advice(found).headline == "Use Ensemble (tempered) first."
+    assert advice(found).headline == "Use Ensemble (tempered) first: not shown to be best."
     assert "SGD, IVON and MC dropout have a lower calibration error" in advice(found).text
 
 

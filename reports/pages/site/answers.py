@@ -1,0 +1,112 @@
+"""The board's answers: over data sets as random where there are enough, else on its own sets."""
+
+from dataclasses import dataclass
+
+from bnnbench.reports.judge.over_sets.grades import Evidence, Grade, grade, short
+from bnnbench.reports.judge.over_sets.regret import Outcome
+from bnnbench.reports.judge.over_sets.tables import sentences, winner
+from bnnbench.reports.judge.over_sets.verdict import Verdict, verdict
+from bnnbench.reports.pages.site.advice import FEWEST_SETS, Advice, advice, evidence_of
+from bnnbench.reports.pages.site.leagues import league_of
+from bnnbench.reports.pages.site.ranking import Ranking, ranked
+from bnnbench.reports.pages.site.tasks import Task
+from bnnbench.reports.pages.site.worth import worth_of
+from bnnbench.reports.style.words import joined
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a question, by one score."""
+
+    ranking: Ranking
+    verdict: Verdict | None
+    """The decision over data sets; None if there is none."""
+    on_these: Advice
+    """The answer on its own data sets."""
+    shortlist: Outcome | None = None
+    """Three methods to run in place of the first, if that is shown to be better advice."""
+
+    @property
+    def headline(self) -> str:
+        """The method to use first, with its grade, or the shortlist to run."""
+        if self.verdict is None:
+            return self.on_these.headline
+        if self.shortlist:
+            return f"Run these three: {joined(list(self.shortlist.members))}."
+        return short(self.verdict.evidence, self.verdict.first)
+
+    @property
+    def text(self) -> str:
+        """The sentences below the headline."""
+        if self.verdict is None:
+            return self.on_these.text
+        advised = "Keep the one that is best on held-out rows. "
+        return advised * bool(self.shortlist) + " ".join(sentences(self.verdict))
+
+    @property
+    def first(self) -> str:
+        """The first method; "" if none was compared."""
+        compared = self.ranking.compared
+        return self.verdict.first if self.verdict else compared[0].method if compared else ""
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What decides the grade; None if nothing was tested."""
+        if self.verdict:
+            return self.verdict.evidence
+        tested = len(self.ranking.compared) > 1 and not self.ranking.standings.decision.untested
+        return evidence_of(self.ranking) if tested else None
+
+    @property
+    def grade(self) -> Grade:
+        """The grade of the first."""
+        return grade(self.evidence) if self.evidence else "not decided"
+
+    @property
+    def settings(self) -> str:
+        """How the methods' settings were chosen."""
+        return self.ranking.task.question.settings
+
+    @property
+    def methods(self) -> int:
+        """The number of compared methods."""
+        return len(self.verdict.places) if self.verdict else len(self.ranking.compared)
+
+    @property
+    def worse(self) -> int:
+        """The number of methods that are shown to be worse."""
+        return self.evidence.worse if self.evidence else 0
+
+    @property
+    def share(self) -> float | None:
+        """Share of redraws of the data sets in which the first is first; None for one set."""
+        return self.evidence.share if self.evidence else None
+
+    @property
+    def worse_without_one(self) -> str:
+        """The range of the number of worse methods when one data set is left out; "" for few."""
+        if self.verdict:
+            return _range([self.verdict.fewest_worse, self.verdict.most_worse])
+        columns = self.ranking.columns
+        if self.share is None or len(columns) < FEWEST_SETS:
+            return ""
+        names, task, criterion = (
+            [c.name for c in columns],
+            self.ranking.task,
+            self.ranking.scale.name,
+        )
+        left = [[n for n in names if n != one] for one in names]
+        return _range([len(ranked(task, criterion, of).of("worse")) for of in left])
+
+
+def answer_to(task: Task, criterion: str, budget: float | None = None) -> Answer:
+    """Return the answer, for methods within a multiple of the plain network's time."""
+    ranking, league = ranked(task, criterion, budget=budget), league_of(task, criterion, budget)
+    worth = worth_of(task, criterion) if league and budget is None else None
+    shortlist = winner(worth.outcomes) if worth else None
+    return Answer(ranking, verdict(league) if league else None, advice(ranking), shortlist)
+
+
+def _range(counts: list[int]) -> str:
+    least, most = min(counts), max(counts)
+    return str(most) if least == most else f"{least} to {most}"
