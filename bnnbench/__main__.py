@@ -38,6 +38,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "bnnbench.commands.score",
         "score predictions made by another program",
     ),
+    "export": (
+        "bnnbench.commands.export",
+        "write finished runs in the columns of a public board",
+    ),
     "data": ("bnnbench.commands.data", "list, download and describe data sets"),
     "corruptions": ("bnnbench.commands.corruptions", "generate CIFAR-10-C and CIFAR-100-C"),
     "truth": (

@@ -142,6 +142,11 @@ class Dataset:
         return self.train.targets.shape[1]
 
     @property
+    def target_zero(self) -> float | None:
+        """The standardised value of a target of 0; None for classes and unknown units."""
+        return -self.target.mean / self.target.std if self.target else None
+
+    @property
     def splits(self) -> tuple[Split, ...]:
         """The training, test and, if there are any, calibration rows."""
         return (self.train, self.test, *([self.calibration] if self.calibration else []))

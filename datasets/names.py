@@ -44,6 +44,7 @@ KINDS: Mapping[str, str] = {
     "known_noise": "bnnbench.datasets.cuts.known_noise:KnownNoise",
     "limited": "bnnbench.datasets.cuts.limited:Limited",
     "active_pool": "bnnbench.datasets.cuts.pool:ActivePool",
+    "shuffled_folds": "bnnbench.datasets.cuts.shuffled_folds:ShuffledFolds",
     "signed": "bnnbench.datasets.cuts.signed:Signed",
     "stl10_shared": "bnnbench.datasets.cuts.stl10_shared:Stl10Shared",
     "clean": "bnnbench.datasets.conditions.clean:Clean",

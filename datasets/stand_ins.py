@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from bnnbench.datasets.base import Dataset, Table, check_fold
 from bnnbench.datasets.origins import Origin, Part
@@ -140,11 +141,15 @@ class DiabetesAsUci(_Shipped):
 
     def table(self, fold: int) -> Table:
         """Return the raw rows of the fold."""
+        inputs, targets = self.rows()
+        return tables.split_table(inputs, targets, *tables.gal_split(len(targets), fold))
+
+    def rows(self) -> tuple[Float[np.ndarray, "rows features"], Float[np.ndarray, " rows"]]:
+        """Return the inputs and targets of all rows, in the order of the file."""
         from sklearn.datasets import load_diabetes
 
         rows: Any = load_diabetes(scaled=False)
-        split = tables.gal_split(len(rows.data), fold)
-        return tables.split_table(rows.data, rows.target, *split)
+        return rows.data, rows.target
 
 
 @dataclass(frozen=True)

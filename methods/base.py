@@ -40,6 +40,9 @@ class Problem:
     """Rows that the trained network has not seen. Whatever is chosen by held-out rows is chosen by
     these, and no training rows are held out.
     """
+    target_zero: float | None = None
+    """The standardised value of a single real target of 0, which tells whether targets are
+    positive; None if unknown."""
 
     def __post_init__(self) -> None:
         check_rows(self.train, self.likelihood)

@@ -23,6 +23,8 @@ Family = Literal[
     "message passing",
     "moments",
     "sampling",
+    "not a network",
+    "pretrained on tables",
     "other",
 ]
 """The representation of uncertainty."""

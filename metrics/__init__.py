@@ -37,6 +37,7 @@ __all__ = [
     "QUANTILES",
     "REGRESSION",
     "ROBUSTNESS",
+    "SCORES_OF_TABLES",
     "SETS",
     "Margin",
     "Metric",
@@ -116,6 +117,10 @@ REGRESSION = (
     "sharpness_root", "aurc_squared_error", "aurc_squared_error_excess", "newsvendor_90",
     "newsvendor_10",
 )  # fmt: skip
+SCORES_OF_TABLES = (
+    "interval_score_90", "interval_score_95", "wcrps_left", "wcrps_center", "wcrps_right", "crls",
+)  # fmt: skip
+"""Further scores of regression, by which public boards of tables rank."""
 QUANTILES = (
     "crps", "pinball", "mae_median", "picp_90",
     "mpiw_90", "picp_50", "mpiw_50", "picp_95", "mpiw_95",

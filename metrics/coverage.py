@@ -1,15 +1,16 @@
 """Coverage and width of predictive intervals of real targets."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Float64
+from jaxtyping import Float, Float64
 from torch import Tensor
 
 from bnnbench.methods.predictions.base import HasCdf, HasVariance
 from bnnbench.methods.predictions.inversion import central_interval, quantile
+from bnnbench.metrics.sets import score_of_ends
+from bnnbench.metrics.support import is_possible
 
 TINY = 1e-300
 CALIBRATION_LEVELS = torch.arange(11, dtype=torch.float64) / 10
@@ -37,6 +38,21 @@ def interval_width(prediction: Any, mass: float) -> Float64[Tensor, " points"]:
     return (high - low).mean(1)
 
 
+def central_interval_score(
+    prediction: Any, target: Float[Tensor, "points outputs"], mass: float
+) -> Float64[Tensor, " points"]:
+    r"""Return the width of the central interval plus a penalty for targets outside it.
+
+    $$ (u - l) + \tfrac2\alpha \max(l - y, 0) + \tfrac2\alpha \max(y - u, 0) $$
+
+    l and u are the predictive quantiles at α/2 and 1 - α/2, and 1 - α is the mass. In target units,
+    averaged over outputs. Raises `CannotAnswer` for a prediction without these quantiles. Source:
+    Gneiting and Raftery (2007), "Strictly proper scoring rules, prediction, and estimation", eq.
+    43.
+    """
+    return score_of_ends(*central_interval(prediction, mass), target, mass)
+
+
 @dataclass(frozen=True)
 class CalibrationCurve:
     """The share of targets below each predictive quantile, with the quantile's level."""
@@ -56,20 +72,12 @@ def calibration_curve(
     """
     reached = prediction.cdf(target.double())
     if (reached == 0).any():
-        rounded = (reached == 0) & _is_possible(prediction, target)
+        rounded = (reached == 0) & is_possible(prediction, target)
         reached = torch.where(rounded, TINY, reached)
     reached = reached.flatten()
     levels = CALIBRATION_LEVELS.to(reached.device)
     observed = torch.stack([(reached <= level).double().mean() for level in levels])
     return CalibrationCurve(levels, observed.where(~reached.isnan().any(), torch.nan))
-
-
-def _is_possible(prediction: Any, target: Tensor) -> Bool[Tensor, "points 1"]:
-    """Return whether targets can occur, as far as is known: not beyond all samples."""
-    if not hasattr(prediction, "log_prob"):
-        unknown = not hasattr(prediction, "samples")
-        return torch.full((len(target), 1), unknown, device=target.device)
-    return prediction.log_prob(target.double())[:, None] > -math.inf
 
 
 def calibration_error(

@@ -11,6 +11,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 from bnnbench.methods.predictions.base import HasQuantiles, HasSamples, require
+from bnnbench.methods.predictions.log_normal import LogNormalPredictive
 from bnnbench.methods.predictions.predictive import GaussianPredictive, in_chunks
 from bnnbench.metrics.crps_of_cdf import crps_by_integration
 from bnnbench.metrics.quantiles import crps_of_quantiles
@@ -21,13 +22,15 @@ CHUNK_VALUES = 2**18
 def crps(prediction: Any, target: Float[Tensor, "points outputs"]) -> Float64[Tensor, " points"]:
     """Return the score of each target, averaged over outputs.
 
-    Mixtures of Gaussians and samples have a closed form; quantiles on a grid and the cdf of other
-    predictives are integrated numerically. The score is infinite for tails so heavy that the
-    integral is; it may be finite without a finite mean, where it is proper but not strictly so.
-    Raises `CannotAnswer` if there is neither a cdf nor a grid.
+    Mixtures of Gaussians, log-normals and samples have a closed form; quantiles on a grid and the
+    cdf of other predictives are integrated numerically. The score is infinite for tails so heavy
+    that the integral is; it may be finite without a finite mean, where it is proper but not
+    strictly so. Raises `CannotAnswer` if there is neither a cdf nor a grid.
     """
     if isinstance(prediction, GaussianPredictive):
         return crps_of_gaussian_mixture(prediction, target)
+    if isinstance(prediction, LogNormalPredictive):
+        return crps_of_log_normal(prediction, target)
     if isinstance(prediction, HasQuantiles):
         return crps_of_quantiles(prediction, target)
     if isinstance(prediction, HasSamples):
@@ -65,6 +68,27 @@ def crps_of_gaussian_mixture(
             spread = _spread_by_pairs(mean, variance)
         scores.append((error - spread).mean(1))
     return torch.cat(scores)
+
+
+def crps_of_log_normal(
+    prediction: LogNormalPredictive, target: Float[Tensor, "points outputs"]
+) -> Float64[Tensor, " points"]:
+    r"""Return the score of each target under $a + e^{m + s z}$, averaged over outputs.
+
+    $$ (y - a) (2 \Phi(z) - 1)
+    - 2 e^{m + s^2/2} \left( \Phi(z - s) + \Phi(s / \sqrt2) - 1 \right),
+    \quad z = (\log(y - a) - m) / s, $$
+    and $a - y$ more for targets below a.
+    Source: Baran and Lerch (2015), "Log-normal distribution based Ensemble Model Output Statistics
+    models for probabilistic wind-speed forecasting".
+    """
+    target, z, stds = target.double(), prediction.z(target), prediction.log_stds.double()
+    ends = prediction.ends.double()
+    above = (target - ends).clamp(min=0)
+    error = above * torch.erf(z / math.sqrt(2)) + (ends - target).clamp(min=0)
+    # 1 - Phi(x) = erfc(x / sqrt 2) / 2, accurate in the tail.
+    share = torch.special.erfc((stds - z) / math.sqrt(2)) - torch.special.erfc(stds / 2)
+    return (error - prediction.excess * share).mean(1)
 
 
 def _spread_by_pairs(mean: Tensor, variance: Tensor) -> Tensor:

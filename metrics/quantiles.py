@@ -5,6 +5,8 @@ target units. Its expectation is minimal if q is the quantile at its level: Koen
 (1978), "Regression Quantiles".
 """
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
@@ -26,7 +28,9 @@ def pinball_loss(
 
 
 def crps_of_quantiles(
-    prediction: HasQuantiles, target: Float[Tensor, "points outputs"]
+    prediction: HasQuantiles,
+    target: Float[Tensor, "points outputs"],
+    weight_up_to: Callable[[Tensor], Tensor] = torch.clone,
 ) -> Float64[Tensor, " points"]:
     r"""Return the CRPS of each target, twice the integral of the pinball loss over levels.
 
@@ -36,12 +40,14 @@ def crps_of_quantiles(
     highest, the loss of the nearest level is used, so that every quantile is scored at its own
     level and the true quantile is optimal. Levels (k - ½)/K have equal weights, and then the score
     is the CRPS of K equally probable values. In target units, averaged over outputs.
+    `weight_up_to` is the weight of all levels up to one; by default they weigh equally.
     Source: Gneiting and Ranjan (2011), "Comparing density forecasts using threshold- and
     quantile-weighted scoring rules".
     """
     levels = prediction.levels.double()
     ends = torch.cat([levels.new_zeros(1), (levels[1:] + levels[:-1]) / 2, levels.new_ones(1)])
-    return 2 * (_losses(prediction, target) * ends.diff()).sum(2).mean(1)
+    weights = weight_up_to(ends).diff()
+    return 2 * (_losses(prediction, target) * weights).sum(2).mean(1)
 
 
 def _losses(prediction: HasQuantiles, target: Tensor) -> Float64[Tensor, "points outputs levels"]:

@@ -39,9 +39,20 @@ def interval_score(
     1 - α/2 have the minimum expectation. Source: Gneiting and Raftery (2007), "Strictly proper
     scoring rules, prediction, and estimation", eq. 43.
     """
-    low, high, target = prediction.low.double(), prediction.high.double(), target.double()
+    ends = prediction.low.double(), prediction.high.double()
+    return score_of_ends(*ends, target, prediction.level)
+
+
+def score_of_ends(
+    low: Float64[Tensor, "points outputs"],
+    high: Float64[Tensor, "points outputs"],
+    target: Float[Tensor, "points outputs"],
+    level: float,
+) -> Float64[Tensor, " points"]:
+    """Return the interval score of intervals of a level, averaged over outputs."""
+    target = target.double()
     outside = (low - target).clamp(min=0) + (target - high).clamp(min=0)
-    return (high - low + 2 / (1 - prediction.level) * outside).mean(1)
+    return (high - low + 2 / (1 - level) * outside).mean(1)
 
 
 def set_coverage(prediction: HasSet, target: Int[Tensor, " points"]) -> Float64[Tensor, " points"]:

@@ -113,6 +113,7 @@ SUITES: Mapping[str, Entry] = {
             *("large", "large_seeds", "paper_002_large"),
             *("gap", "deduplicated"),
             *("tuned_quick", "league", "league_large", "tuned", "tuned_noise", "tuned_blocks"),
+            "scoringbench",
         ),
     ),
     "uci_classification": Entry(

@@ -87,7 +87,14 @@ class BnnEstimator(BaseEstimator):
     def _in_units(self, prediction: Predictive) -> Predictive:
         return prediction
 
-    def _fit(self, X: Any, targets: Tensor, likelihood: Likelihood, outputs: int) -> None:
+    def _fit(
+        self,
+        X: Any,
+        targets: Tensor,
+        likelihood: Likelihood,
+        outputs: int,
+        target_zero: float | None = None,
+    ) -> None:
         """Fit the method to validated inputs, and targets as the method gets them."""
         method = method_of(self.method, self._settings)
         if self.tune:
@@ -96,7 +103,8 @@ class BnnEstimator(BaseEstimator):
         self.seed_ = int(check_random_state(self.random_state).randint(2**31))
         inputs = self._tensor(self.scaling_.apply(torch.from_numpy(X)))
         train = Split(inputs, targets.to(self.device))
-        problem = Problem(train, likelihood, mlp(_widths(self.hidden), outputs))
+        network = mlp(_widths(self.hidden), outputs)
+        problem = Problem(train, likelihood, network, target_zero=target_zero)
         with one_thread():
             self.posterior_ = method.fit(problem, self._stream("fit"))
 

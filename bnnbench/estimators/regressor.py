@@ -51,7 +51,8 @@ class BnnRegressor(RegressorMixin, BnnEstimator):
         self.one_output_ = y.ndim == 1
         self.target_mean_, self.target_std_ = mean, std
         scaled = torch.from_numpy((targets - mean) / std).float()
-        self._fit(X, scaled, Gaussian(), outputs=targets.shape[1])
+        zero = float(-mean[0] / std[0]) if len(mean) == 1 else None
+        self._fit(X, scaled, Gaussian(), outputs=targets.shape[1], target_zero=zero)
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:

@@ -10,6 +10,7 @@ import io
 from dataclasses import dataclass, replace
 
 import numpy as np
+from jaxtyping import Float
 
 from bnnbench.datasets.base import Dataset, DataSource, Table, check_fold
 from bnnbench.datasets.official.uci_features import FEATURES
@@ -228,15 +229,18 @@ class Uci:
     def table(self, fold: int) -> Table:
         """Return the raw rows of the fold."""
         check_fold(self, fold)
-        rows, entry = self._rows(), SETS[self.name]
+        inputs, targets = self.rows()
         if self.name == "year":
             train, test = slice(None, YEAR_TRAIN), slice(YEAR_TRAIN, None)
         else:
-            train, test = tables.gal_split(len(rows), fold)
-        table = tables.split_table(
-            rows[:, slice(*entry.features)], rows[:, entry.column], train, test
-        )
-        return replace(table, ones=entry.ones)
+            train, test = tables.gal_split(len(targets), fold)
+        table = tables.split_table(inputs, targets, train, test)
+        return replace(table, ones=SETS[self.name].ones)
+
+    def rows(self) -> tuple[Float[np.ndarray, "rows features"], Float[np.ndarray, " rows"]]:
+        """Return the inputs and targets of all rows, in the order of the file."""
+        rows, entry = self._rows(), SETS[self.name]
+        return rows[:, slice(*entry.features)], rows[:, entry.column]
 
     @cached(3)
     def _rows(self) -> np.ndarray:

@@ -67,9 +67,9 @@ def with_words(sheet: Sheet, target: str) -> Sheet:
 
     A reader of text files has taken them for empty cells.
     """
-    if target not in sheet.words:
+    if target not in sheet.gappy:
         return sheet
-    texts = sheet.words[target]
+    texts = sheet.gappy[target]
     are_words = texts.str.strip().str.lower().isin(WORDS) & column_of(sheet.frame, target).isna()
     shares = texts.loc[are_words].str.strip().value_counts() / len(texts)
     rare = are_words & texts.str.strip().isin(shares[shares <= CLASS_SHARE].index)
@@ -168,11 +168,12 @@ def _filled(
 
 def _on_words(name: str, texts: pd.Series) -> list[Note]:
     """Return a note on classes whose names could stand for missing ones."""
-    words = texts.loc[texts.str.lower().isin(WORDS)].unique()
-    if not len(words):
+    classes = texts.loc[texts.str.lower().isin(WORDS)].unique()
+    if not len(classes):
         return []
-    told = f"{name}: {quoted(words)} is a class; leave cells empty to leave out their rows"
-    return [Note(told, f"the target {name!r} has {quoted(words)}: write another word, or nothing")]
+    words = quoted(classes)
+    told = f"{name}: {words} is a class; leave cells empty to leave out their rows"
+    return [Note(told, f"the target {name!r} has {words}: write another word, or nothing")]
 
 
 def _on_gaps(name: str, gaps: np.ndarray) -> list[Note]:

@@ -45,9 +45,9 @@ def _majorities(kinds: Kinds, count: int, targets: Numbers) -> tuple[np.ndarray,
     pairs, rows = np.unique(kinds.astype(np.int64) * most + classes, return_counts=True)
     order = np.argsort(-rows, kind="stable")  # of equally frequent classes, the first
     pairs, rows = pairs[order], rows[order]
-    found, first = np.unique(pairs // most, return_index=True)
+    present, first = np.unique(pairs // most, return_index=True)
     majority = np.zeros(count, int)
-    majority[found] = pairs[first] % most
+    majority[present] = pairs[first] % most
     return majority, int(len(targets) - rows[first].sum())
 
 

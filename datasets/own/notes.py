@@ -28,7 +28,7 @@ class Sheet:
     notes: tuple[Note, ...] = ()
     separator: str = ""
     """The separator of a text file's columns."""
-    words: Mapping[str, pd.Series] = field(default_factory=dict)
+    gappy: Mapping[str, pd.Series] = field(default_factory=dict)
     """A text file's columns of texts with gaps → the same in which only empty cells are gaps."""
 
 

@@ -93,9 +93,8 @@ def _counted(task: Task, healths: Mapping[str, Health]) -> Iterator[str]:
     yield f"## {len(entries)} {task} tables count\n"
     yield (
         "Twins are rows with equal inputs; in brackets, those whose targets differ. The best\n"
-        f"{hits} is a simple model's, beside that of a tree on one column. Gain: the share of\n"
-        f"the constant's {loss} by which the better simple model has less, ± one standard error\n"
-        "over ten splits.\n"
+        f"{hits} is a simple model's, beside the best of a tree on one column. Gain: how much of\n"
+        f"the constant's {loss} the better simple model saves, ± its standard error over splits.\n"
     )
     classes = ("classes |", "---: |") if task == "classification" else ("", "")
     yield (

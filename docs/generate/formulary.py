@@ -26,7 +26,7 @@ CHAPTERS: Mapping[str, Sequence[str]] = {
     "Out-of-distribution detection": (
         *metrics.OUT_OF_DISTRIBUTION, *metrics.DIRICHLET_OUT_OF_DISTRIBUTION,
     ),
-    "Real targets": metrics.REGRESSION,
+    "Real targets": (*metrics.REGRESSION, *metrics.SCORES_OF_TABLES),
     "Stated quantiles, intervals and sets": (
         *metrics.QUANTILES, *metrics.INTERVALS, *metrics.SETS,
     ),

@@ -101,4 +101,7 @@ def _standardised(problem: Problem, units: tuple[float, float] | None) -> Proble
     train, calibration = scaled(problem.train), problem.calibration and scaled(problem.calibration)
     known = cast(Gaussian, problem.likelihood).noise_std
     likelihood = Gaussian(None if known is None else known / std)
-    return replace(problem, train=train, calibration=calibration, likelihood=likelihood)
+    zero = None if problem.target_zero is None else (problem.target_zero - mean) / std
+    return replace(
+        problem, train=train, calibration=calibration, likelihood=likelihood, target_zero=zero
+    )

@@ -55,7 +55,7 @@ class BoostedQuantiles:
 class SklearnBoosting:
     """Gradient boosting of scikit-learn: class probabilities, or quantiles of a regression."""
 
-    card: ClassVar[Card] = Card("other")
+    card: ClassVar[Card] = Card("not a network")
     label: ClassVar[str] = "scikit-learn: gradient boosting"
     prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space({"learning_rate": Log(0.01, 0.5), "l2": Log(1e-3, 30.0)})

@@ -69,7 +69,7 @@ class ForestPosterior:
 class SklearnForest:
     """A random forest of scikit-learn; each tree, with the spread in its leaves, is a draw."""
 
-    card: ClassVar[Card] = Card("other")
+    card: ClassVar[Card] = Card("not a network")
     label: ClassVar[str] = "scikit-learn: random forest"
     prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space({"least_rows": Integers(1, 20)})

@@ -45,7 +45,7 @@ class SklearnRidge:
     """Bayesian ridge regression of scikit-learn, linear in the inputs; it ignores the network."""
 
     card: ClassVar[Card] = Card(
-        "other", problems=("mlp regression", "linear regression", "cnn regression")
+        "not a network", problems=("mlp regression", "linear regression", "cnn regression")
     )
     label: ClassVar[str] = "scikit-learn: Bayesian ridge"
     prior_use: ClassVar[PriorUse] = "own"

@@ -98,4 +98,5 @@ def _of_layer(features: LastFeatures, problem: Problem) -> Problem:
         (features.layer,),
         start=features.start_of_layer,
         calibration=problem.calibration and features.of_split(problem.calibration),
+        target_zero=problem.target_zero,
     )

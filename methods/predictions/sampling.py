@@ -12,6 +12,7 @@ from bnnbench.methods.predictions.inversion import centre_and_scale, root_of_cdf
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 from bnnbench.methods.predictions.samples import SamplePredictive
 from bnnbench.methods.predictions.student import StudentPredictive
+from bnnbench.methods.predictions.weighted import WeightedGaussianPredictive, shares
 
 
 def sampled(
@@ -37,6 +38,8 @@ def sampled(
         return means + variances.sqrt() * torch.randn(means.shape, generator=rng).to(means)
     if isinstance(prediction, StudentPredictive):
         return _of_student(prediction, count, rng)
+    if isinstance(prediction, WeightedGaussianPredictive):
+        return _of_weighted(prediction, count, rng)
     return _by_quantiles(prediction, count, rng)
 
 
@@ -68,6 +71,19 @@ def _of_student(prediction: StudentPredictive, count: int, rng: torch.Generator)
     chi2 = torch.from_numpy(np.random.default_rng(seed).chisquare(degrees.cpu().numpy()))
     z = torch.randn(locations.shape, generator=rng).to(locations)
     return locations + scales * z / (chi2.to(degrees) / degrees).sqrt()
+
+
+def _of_weighted(
+    prediction: WeightedGaussianPredictive, count: int, rng: torch.Generator
+) -> Tensor:
+    """Return samples of components that are drawn apart for every sample and point."""
+    weights = shares(prediction.weights).T.cpu()
+    drawn = torch.multinomial(weights, count, replacement=True, generator=rng).T
+    places = drawn[..., None].expand(-1, -1, prediction.means.shape[2]).to(prediction.means.device)
+    means, variances = (
+        part.double().gather(0, places) for part in (prediction.means, prediction.variances)
+    )
+    return means + variances.sqrt() * torch.randn(means.shape, generator=rng).to(means)
 
 
 def _by_quantiles(prediction: Any, count: int, rng: torch.Generator) -> Tensor:

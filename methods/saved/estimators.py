@@ -27,9 +27,13 @@ TYPES: Mapping[str, tuple[str, ...]] = {
     "numpy": ("bool", "float32", "float64", "int32", "int64", "ndarray", "uint64", "uint8"),
     "numpy.random._generator": ("Generator",),
     "numpy.random.mtrand": ("RandomState",),
-    "sklearn._loss._loss": ("CyHalfBinomialLoss", "CyHalfMultinomialLoss", "CyPinballLoss"),
+    "sklearn._loss._loss": (
+        *("CyHalfBinomialLoss", "CyHalfMultinomialLoss", "CyHalfSquaredError", "CyPinballLoss"),
+    ),
     "sklearn._loss.link": ("IdentityLink", "Interval", "LogitLink", "MultinomialLogit"),
-    "sklearn._loss.loss": ("HalfBinomialLoss", "HalfMultinomialLoss", "PinballLoss"),
+    "sklearn._loss.loss": (
+        *("HalfBinomialLoss", "HalfMultinomialLoss", "HalfSquaredError", "PinballLoss"),
+    ),
     "sklearn.ensemble._forest": ("RandomForestClassifier", "RandomForestRegressor"),
     f"{BOOSTING}.binning": ("_BinMapper",),
     f"{BOOSTING}.gradient_boosting": (
@@ -41,6 +45,7 @@ TYPES: Mapping[str, tuple[str, ...]] = {
     f"{GP}._gpr": ("GaussianProcessRegressor",),
     f"{GP}.kernels": ("ConstantKernel", "Matern", "Product", "RBF", "Sum", "WhiteKernel"),
     "sklearn.linear_model._bayes": ("BayesianRidge",),
+    "sklearn.linear_model._logistic": ("LogisticRegression",),
     "sklearn.multiclass": ("OneVsRestClassifier", "_ConstantPredictor"),
     "sklearn.preprocessing._label": ("LabelBinarizer", "LabelEncoder"),
     "sklearn.tree._classes": ("DecisionTreeClassifier", "DecisionTreeRegressor"),

@@ -18,7 +18,12 @@ from bnnbench.methods.card import Card
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.batched import Batched
-from bnnbench.methods.fitting.settings import require_between, require_choice, require_count
+from bnnbench.methods.fitting.settings import (
+    LATER,
+    require_between,
+    require_choice,
+    require_count,
+)
 from bnnbench.methods.networks.heteroscedastic import states_variance
 from bnnbench.methods.tuning import trials
 from bnnbench.methods.tuning.fits import fit_all, fits_as_one_call
@@ -28,6 +33,7 @@ from bnnbench.methods.tuning.rows import PARTS, blocks_of, rows_of
 from bnnbench.methods.tuning.search import Search
 from bnnbench.methods.tuning.space import Space, for_trained, space_of
 from bnnbench.methods.tuning.tables import Tables
+from bnnbench.methods.tuning.wider import wider
 
 Noise = Literal["own", "held_out"]
 
@@ -59,6 +65,9 @@ class Tuned(Batched):
     Class probabilities are unchanged ("own") or have the best temperature for held-out rows."""
     halving: bool = False
     """If true, fit fewer trials for longer lengths: the better half each time."""
+    wide: bool = field(default=False, metadata=LATER)
+    """If true, distributions and lengths reach farther where earlier searches chose often at their
+    bounds (`tuning.wider`)."""
 
     def __post_init__(self) -> None:
         require_count(self, "trials", "updates")
@@ -110,7 +119,8 @@ class Tuned(Batched):
 
         It `continues` from trained weights, or is `calibrated` by rows that are not for training.
         """
-        space = for_trained(space_of(self.method)) if continues else space_of(self.method)
+        space = wider(space_of(self.method)) if self.wide else space_of(self.method)
+        space = for_trained(space) if continues else space
         return Plan(
             self.method,
             space,

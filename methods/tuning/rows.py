@@ -165,7 +165,8 @@ def _without(problem: Problem, block: Tensor) -> HeldOut:
     likelihood = problem.likelihood
     if isinstance(likelihood, Gaussian) and likelihood.noise_std is not None:
         likelihood = Gaussian(likelihood.noise_std / float(std))
-    inner = replace(problem, train=rows, likelihood=likelihood)
+    zero = None if problem.target_zero is None else (problem.target_zero - float(mean)) / float(std)
+    inner = replace(problem, train=rows, likelihood=likelihood, target_zero=zero)
     units = {"shift": shift, "scale": scale, "target_mean": float(mean), "target_std": float(std)}
     return HeldOut(inner, train.rows(block), **units)
 

@@ -98,6 +98,10 @@ class Single:
         return self.of.place(value[0])
 
 
+Law = Log | OneMinusLog | Integers | Choice | Single
+"""The distribution of a setting."""
+
+
 @dataclass(frozen=True)
 class Space:
     """The settings of a method that are searched, and the distribution of each.
@@ -106,9 +110,7 @@ class Space:
     are fixed for all methods and in no space. Without fields and length, nothing is searched.
     """
 
-    fields: Mapping[str, Log | OneMinusLog | Integers | Choice | Single] = field(
-        default_factory=dict
-    )
+    fields: Mapping[str, Law] = field(default_factory=dict)
     """Path of a setting, such as "training.learning_rate" → its distribution."""
     length: str | None = None
     """Path of the number of epochs, passes or rounds, or of a tuple with this number."""

@@ -100,6 +100,36 @@ OF_NUMBERS = (
             "target_units_squared",
         ),
     ),
+    *(
+        lower(
+            f"interval_score_{percent}",
+            at("coverage:central_interval_score", mass=percent / 100),
+            "target_units",
+            TWO_PERCENT,
+            limits=INFINITE,
+        )
+        for percent in (90, 95)
+    ),
+    *(
+        lower(
+            f"wcrps_{name}",
+            at("quantile_weighted:weighted_crps", left=left, right=2 - left),
+            "target_units",
+            TWO_PERCENT,
+            limits=INFINITE,
+        )
+        for name, left in (("left", 2), ("center", 1), ("right", 0))
+    ),
+    *needing(
+        CDF,
+        lower(
+            "crls",
+            at("ranked_logarithm:continuous_ranked_logarithmic_score"),
+            "target_units",
+            TWO_PERCENT,
+            limits=INFINITE,
+        ),
+    ),
     lower(
         "newsvendor_90",
         at("decisions:newsvendor_cost", level=0.9),

@@ -1,6 +1,6 @@
 """The mean and interval of every method in one column, and the decision on the best methods."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bnnbench.engine.records.record import Record
@@ -12,6 +12,7 @@ from bnnbench.reports.judge.decision import NOT_COMPARED, Standing
 from bnnbench.reports.judge.statistics.intervals import standard_error, t_interval
 from bnnbench.reports.judge.table import Cell, Column, Entry
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.devices import by_frequency, devices
 from bnnbench.reports.read.exclusions import unconverged
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import cost_decimals, decimals
@@ -54,10 +55,33 @@ def score_column(benchmark: Benchmark, name: str, condition: str = "") -> Column
 def cost_column(
     benchmark: Benchmark, name: str, methods: Sequence[str]
 ) -> tuple[Column, list[Entry]]:
-    """Return a column with a cost of the runs, and an entry for each method."""
+    """Return a column with a cost of the runs, and an entry for each method.
+
+    Seconds are those of the device on which most fits were timed.
+    """
+    return next(cost_columns(benchmark, name, methods))
+
+
+def cost_columns(
+    benchmark: Benchmark, name: str, methods: Sequence[str]
+) -> Iterator[tuple[Column, list[Entry]]]:
+    """Yield columns with a cost of the runs, each with an entry for each method.
+
+    Seconds on different processors or GPUs are in columns of their own, the most frequent first.
+    """
     unit, scale = COSTS[name]
     column = Column(name, labels.metric(name), unit, None, scale=scale, kind="cost")
-    return filled(column, benchmark, methods, lambda r: r.cost and r.cost.value(name))
+    device = devices(benchmark.records) if unit == "s" else {}
+    first, *others = by_frequency(benchmark.records) if device else [""]
+
+    def on(chosen: str) -> Values:
+        return lambda r: r.cost.value(name) if r.cost and device.get(r.key, "") == chosen else None
+
+    yield filled(column, benchmark, methods, on(first))
+    for other in others:
+        heading = f"{column.heading} ({other})"
+        apart = replace(column, name=f"{name} on {other}", heading=heading)
+        yield filled(apart, benchmark, methods, on(other))
 
 
 def work_column(unit: str) -> Column:

@@ -1,7 +1,8 @@
-"""The devices of fits: GPU seconds are not comparable with processor seconds."""
+"""The processors and GPUs of fits: seconds on different ones are not comparable."""
 
 import math
-from collections.abc import Container, Iterable, Mapping
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from bnnbench.engine.records.record import Record
 
@@ -14,14 +15,53 @@ def gpu(record: Record) -> str | None:
     return None if name in PROCESSORS else name
 
 
-def timed_elsewhere(records: Iterable[Record]) -> Mapping[str, str]:
-    """Return the keys of fits on GPUs → the GPU, if other fits ran on processors.
+def devices(records: Iterable[Record]) -> Mapping[str, str]:
+    """Return the keys of timed fits → the GPU or the exact processor.
 
-    Their costs are shown, but not compared with the others. Empty if all fits ran on one kind.
+    A record that does not state the exact model, as earlier ones, counts as the most frequent model
+    of its name.
     """
     timed = [r for r in records if r.cost and r.outcome.status == "completed"]
-    on_gpus = {r.key: name for r in timed if (name := gpu(r))}
-    return on_gpus if len(on_gpus) < len(timed) else {}
+    models: dict[str, Counter[str]] = {}
+    for record in timed:
+        name, model = _name(record), _model(record)
+        models.setdefault(name, Counter()).update([model] if model else [])
+    return {r.key: _exact(_name(r), _model(r), models[_name(r)]) for r in timed}
+
+
+def _name(record: Record) -> str:
+    stated = str(record.circumstances.provenance.get("cpu", ""))
+    return gpu(record) or stated or "a processor that is not recorded"
+
+
+def _model(record: Record) -> str:
+    stated = str(record.circumstances.provenance.get("cpu_model", ""))
+    return "" if gpu(record) else stated
+
+
+def _exact(name: str, model: str, models: Counter[str]) -> str:
+    """Return the name, with the model if several have this name."""
+    if len(models) < 2:
+        return name
+    return f"{name} ({model or models.most_common(1)[0][0]})"
+
+
+def by_frequency(records: Sequence[Record]) -> list[str]:
+    """Return the processors of timed fits, the most frequent first, and then the GPUs."""
+    device, counts = devices(records), Counter(devices(records).values())
+    on_gpus = {device[r.key] for r in records if r.key in device and gpu(r)}
+    return sorted(counts, key=lambda name: (name in on_gpus, -counts[name], name))
+
+
+def timed_elsewhere(records: Iterable[Record]) -> Mapping[str, str]:
+    """Return the keys of fits that were timed on another device than most → that device.
+
+    Their costs are shown, but not compared with the others. If any fits ran on processors, fits on
+    a GPU are such fits.
+    """
+    records = list(records)
+    first = by_frequency(records)[:1]
+    return {key: name for key, name in devices(records).items() if name not in first}
 
 
 def has_processor_seconds(records: Iterable[Record]) -> bool:
@@ -50,14 +90,19 @@ def mean_fit_seconds(
 
 
 def elsewhere_in_words(records: Iterable[Record]) -> str:
-    """Return a sentence on the methods whose costs are not compared; "" if there are none."""
+    """Return sentences on the fits whose costs are not compared; "" if there are none."""
     records = list(records)
+    on_gpus = {r.key for r in records if gpu(r)}
     apart = timed_elsewhere(records)
-    if not apart:
-        return ""
-    methods = dict.fromkeys(r.method for r in records if r.key in apart)
-    devices = dict.fromkeys(apart.values())
-    return (
-        f"Left out: {', '.join(methods)}, fitted on a GPU ({', '.join(devices)}): GPU seconds "
-        "are not comparable with processor seconds."
+    groups = (
+        ("on a GPU", "GPU seconds are not comparable with processor seconds.", True),
+        ("on another processor", "seconds on different processors are not comparable.", False),
     )
+    sentences = []
+    for where, reason, is_gpu in groups:
+        keys = {key: name for key, name in apart.items() if (key in on_gpus) is is_gpu}
+        methods = ", ".join(dict.fromkeys(r.method for r in records if r.key in keys))
+        names = "; ".join(dict.fromkeys(keys.values()))
+        if keys:
+            sentences.append(f"Left out: {methods}, fitted {where} ({names}): {reason}")
+    return " ".join(sentences)

@@ -43,7 +43,8 @@ def costs(folder: str | Path) -> pd.DataFrame:
     Columns: suite, profile, dataset, origin, method, seed, fold, status, fit_seconds,
     compile_seconds (before the fit), predict_seconds, peak_bytes, fitted_together, fit_joules,
     fit_cpu_seconds, busy_elsewhere, predict_cpu_seconds, the units of work that methods count
-    (`methods.fitting.work.UNITS`; all NaN if unknown), device and the run's key.
+    (`methods.fitting.work.UNITS`; all NaN if unknown), device, cpu, cpu_model (the exact processor;
+    "" in earlier records) and the run's key.
     """
     return _table(Path(folder), costs_of)
 

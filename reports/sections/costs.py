@@ -10,7 +10,7 @@ from bnnbench.reports.figures.ticks import logarithmic
 from bnnbench.reports.judge.summaries.costs import load_in_words
 from bnnbench.reports.judge.table import Cell, Row, Table
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.devices import elsewhere_in_words, timed_elsewhere
+from bnnbench.reports.read.devices import elsewhere_in_words
 from bnnbench.reports.read.exclusions import is_constant
 from bnnbench.reports.sections.base import Material, Section, figures, figures_alone
 from bnnbench.reports.style import labels
@@ -67,20 +67,14 @@ def cost_drawings(
 ) -> list[Drawing]:
     """Return a figure for each known cost; `table` has the scores on clean data.
 
-    Methods that do not train are left out: they cost nothing and lie far from all others. Methods
-    on a GPU are left out if others ran on processors.
+    Methods that do not train are left out: they cost nothing and lie far from all others. Seconds
+    are those of the device on which most fits were timed (`timed_elsewhere`).
     """
     columns = {column.name: i for i, column in enumerate(table.columns)}
     score = next((name for name in SCORES if name in columns), None)
     if score is None:
         return []
-    apart = timed_elsewhere(benchmark.records)
-    rows = [
-        row
-        for row in table.rows
-        if not is_constant(runs := benchmark.runs.get(row.method, ()))
-        and not any(run.key in apart for run in runs)
-    ]
+    rows = [row for row in table.rows if not is_constant(benchmark.runs.get(row.method, ()))]
     up = labels.metric(score)
     drawings = []
     for name, across in COSTS.items():

@@ -73,7 +73,7 @@ def comparison(
             cells = (
                 *(method, labels.metric(metric)),
                 *(_mean([scores[fold] for fold in folds]) for scores in (ours, theirs)),
-                *(_difference(interval), str(len(folds)), verdict(interval, sign)),
+                *(difference(interval), str(len(folds)), verdict(interval, sign)),
             )
             by_lead.append((-sign * mean(gaps), cells))
         rows += sorted(by_lead)
@@ -110,5 +110,6 @@ def _mean(values: Sequence[float]) -> str:
     return f"{mean(values):.3f}" + ("" if error is None else f" ± {error:.3f}")
 
 
-def _difference(interval: Interval | None) -> str:
+def difference(interval: Interval | None) -> str:
+    """Return the mean with half of its interval; "" if there is no interval."""
     return "" if interval is None else f"{interval.mean:+.3f} ± {interval.half_width:.3f}"

@@ -21,6 +21,7 @@ from bnnbench.reports.sections.base import (
     Section,
     figures,
 )
+from bnnbench.reports.sections.edges import edges
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import Style
@@ -56,6 +57,7 @@ def sections(material: Material) -> Iterator[Section]:
     """Yield a section on the data sets on which settings were searched."""
     choices, drawings, narrow = [], [], {}
     over_settings: dict[str, dict[str, list[Sensitivity]]] = {}
+    over_sets: dict[str, list[Tuning]] = {}
     for benchmark, name, where in material.figure_places("tuning"):
         searches = tunings(benchmark, material.methods)
         if not searches:
@@ -72,6 +74,7 @@ def sections(material: Material) -> Iterator[Section]:
             choices.append(Choice(by="set", name=f"{where}, equal seconds", listing=league))
         drawings += tuning_drawings(searches, material.styles, name, where)
         for one in searches:
+            over_sets.setdefault(one.method, []).append(one)
             if by_setting := sensitivities(one):
                 over_settings.setdefault(one.method, {})[where] = by_setting
             if one.is_narrow:
@@ -92,6 +95,8 @@ def sections(material: Material) -> Iterator[Section]:
         )
         galleries += (Gallery("Sensitivity", SENSITIVITY, rows, wide=True),)
     if choices:
+        if bounds := edges(over_sets, "all data sets"):
+            choices.append(Choice(by="set", name="all, bounds of spaces", listing=bounds))
         yield Section(
             "Tuning",
             " ".join([NOTE, *_narrow_sentences(narrow)]),

@@ -9,6 +9,7 @@ from bnnbench.methods.message_passing.schedule import Coupled
 SMALL: dict[str, Any] = {
     **{"evidence_updates": 3, "epochs": 2, "trials": 2, "batch_size": 16, "draws": 3, "size": 2},
     **{"chains": 3, "warmup": 24, "leapfrog_steps": 3, "iterations": (1, 2), "start": 0.0},
+    **{"trees": 20, "most_trees": 20, "patience": 5},
     **{"schedule": Coupled(8, solver_iterations=2), "lengths": (1, 2), "level": 0.5, "every": 1},
 }
 """Setting → a small value, which replaces only values of the same type."""

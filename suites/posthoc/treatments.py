@@ -30,6 +30,7 @@ from bnnbench.methods.trajectory.swa import Swa
 from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.methods.tuning.method import Noise, Tuned
 from bnnbench.methods.tuning.space import space_of
+from bnnbench.methods.vbll.method import Vbll
 
 GIVEN = "Given network"
 EVIDENCE = " (evidence)"
@@ -92,6 +93,7 @@ def _last_layer(task: Task) -> Iterator[tuple[str, Method]]:
     if task == "regression":
         yield "Neural linear", OnLastLayer(NeuralLinear(Given()))
     yield "HMC last layer", Guarded(OnLastLayer(Hmc(warmup=200, draws=200)))
+    yield "VBLL last layer", Guarded(OnLastLayer(Vbll(exact=True)))
 
 
 def _continued(noise: Noise) -> Iterator[tuple[str, Method]]:

@@ -1,12 +1,27 @@
 """Methods, networks and the search of the league over many tables."""
 
-from bnnbench.methods.gp.exact import GaussianProcess
-from bnnbench.methods.gp.leave_one_out import LeaveOneOutGp
+from bnnbench.methods.batch_ensemble.method import BatchEnsemble
+from bnnbench.methods.batch_ensemble.tabm import TabM
+from bnnbench.methods.gp.cross_validated import CrossValidatedGp
+from bnnbench.methods.linear.bayesian import BayesianLinear
+from bnnbench.methods.linear.logistic import LogisticRegression
 from bnnbench.methods.networks.catalogue import mlp
-from bnnbench.methods.tuning.method import Tuned
+from bnnbench.methods.sngp.method import Sngp
+from bnnbench.methods.trees.catboost import CatBoost
+from bnnbench.methods.trees.forest_density import ForestDensity
+from bnnbench.methods.trees.histogram_boosting import HistogramBoosting
+from bnnbench.methods.trees.ngboost import NgBoost
+from bnnbench.methods.tuning.method import Noise, Tuned
+from bnnbench.methods.vbll.method import Vbll
 from bnnbench.suites.uci.settings import METHODS as OF_NUMBERS
 from bnnbench.suites.uci.tuned import OWN_NOISE
 from bnnbench.suites.uci_classification.settings import METHODS as OF_CLASSES
+
+TREES = {
+    "Histogram boosting": HistogramBoosting(),
+    "CatBoost": CatBoost(),
+    "Forest density": ForestDensity(),
+}
 
 # The method of each label, with the settings that its search does not choose.
 REGRESSION = {
@@ -21,8 +36,14 @@ REGRESSION = {
     "Ensemble": OF_NUMBERS["Ensemble"],
     "Ensemble heteroscedastic": OF_NUMBERS["Ensemble heteroscedastic"],
     "PBP": OF_NUMBERS["PBP"],
-    # Its time grows with the cube of the rows: tables with more are shown as not run.
-    "GP (leave-one-out)": LeaveOneOutGp(GaussianProcess(most_rows=1_500)),
+    "VBLL": Vbll(),
+    "BatchEnsemble": BatchEnsemble(),
+    "TabM": TabM(),
+    "GP (cross-validated)": CrossValidatedGp(),
+    "GP (cross-validated, log)": CrossValidatedGp(target="either"),
+    **TREES,
+    "NGBoost": NgBoost(),
+    "Bayesian linear regression": BayesianLinear(),
 }
 CLASSIFICATION = {
     "Class frequency": OF_CLASSES["Class frequency"],
@@ -37,21 +58,29 @@ CLASSIFICATION = {
     "Ensemble": OF_CLASSES["Ensemble"],
     "Ensemble (tempered)": OF_CLASSES["Ensemble"],
     "PBP": OF_CLASSES["PBP"],
+    "VBLL": Vbll(),
+    "BatchEnsemble": BatchEnsemble(),
+    "TabM": TabM(),
+    "SNGP": Sngp(),
+    **TREES,
+    "Logistic regression": LogisticRegression(),
 }
 
 # Held-out rows give the noise of a point estimate, as in the league of UCI tables, and, where a
 # label says so, the temperature of class probabilities.
-TEMPERED = dict.fromkeys(("AdamW (tempered)", "Ensemble (tempered)"), "held_out")
-NOISES = {**dict.fromkeys(REGRESSION, "held_out"), **OWN_NOISE}
-TEMPERATURES = {**dict.fromkeys(CLASSIFICATION, "own"), **TEMPERED}
+TEMPERED: dict[str, Noise] = dict.fromkeys(("AdamW (tempered)", "Ensemble (tempered)"), "held_out")
 
 # Eight trials at the shortest length, and at longer ones the better half of them, down to one.
 TUNED_REGRESSION = {
-    label: Tuned(method, 8, updates=8_000, noise=NOISES[label], halving=True)
+    label: Tuned(
+        method, 8, updates=8_000, noise=OWN_NOISE.get(label, "held_out"), halving=True, wide=True
+    )
     for label, method in REGRESSION.items()
 }
 TUNED_CLASSIFICATION = {
-    label: Tuned(method, 8, updates=8_000, noise=TEMPERATURES[label], halving=True)
+    label: Tuned(
+        method, 8, updates=8_000, noise=TEMPERED.get(label, "own"), halving=True, wide=True
+    )
     for label, method in CLASSIFICATION.items()
 }
 

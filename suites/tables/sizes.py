@@ -9,7 +9,7 @@ from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.collected.table import CollectedTable
 from bnnbench.engine.declare.case import Case
 from bnnbench.suites.tables.counted import OF_CLASSES, OF_NUMBERS
-from bnnbench.suites.tables.settings import NETWORK, NETWORKS
+from bnnbench.suites.tables.settings import NETWORK, NETWORKS, TREES
 
 ROWS = (50, 150, 500)
 TABLES = ("airfoil", "gas", "wage", "diamonds_4000", "pumadyn32nm", "bikeshare_hourly")
@@ -19,13 +19,14 @@ TABLES_OF_CLASSES = {
     "satimage": 6,
     "segment": 7,
 }
+OTHERS = ("Bayesian linear regression", *TREES)
 CHEAP = (
     *("Training mean", "AdamW", "IVON", "MFVI", "MC dropout", "Ensemble"),
-    *("Ensemble heteroscedastic", "PBP", "GP (leave-one-out)"),
+    *("Ensemble heteroscedastic", "PBP", "VBLL", "GP (cross-validated)", *OTHERS),
 )
 CHEAP_OF_CLASSES = (
     *("Class frequency", "AdamW", "AdamW (tempered)", "IVON", "MFVI", "MC dropout"),
-    *("Ensemble", "Ensemble (tempered)", "PBP"),
+    *("Ensemble", "Ensemble (tempered)", "PBP", "VBLL", "Logistic regression", *TREES),
 )
 
 SIZES = replace(

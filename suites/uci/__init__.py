@@ -3,6 +3,7 @@
 from bnnbench.suites.uci.large import LARGE, LARGE_SEEDS, PAPER_002_LARGE
 from bnnbench.suites.uci.other_splits import DEDUPLICATED, GAP
 from bnnbench.suites.uci.paper_002 import PAPER_002, PAPER_002_REFERENCE
+from bnnbench.suites.uci.scoringbench import SCORINGBENCH
 from bnnbench.suites.uci.small_sets import PAPER, QUICK
 from bnnbench.suites.uci.tuned import (
     LEAGUE,
@@ -29,4 +30,5 @@ SUITES = {
     "tuned": TUNED,
     "tuned_noise": TUNED_NOISE,
     "tuned_blocks": TUNED_BLOCKS,
+    "scoringbench": SCORINGBENCH,
 }

@@ -68,3 +68,12 @@ def test_stand_ins_say_what_they_are_and_need_no_files(source, folder):
     assert source.missing() == ()
     source.fetch()
     assert not folder.exists()
+
+
+def test_a_target_of_zero_is_where_the_units_of_a_table_have_it():
+    source = DiabetesAsUci()
+    data, raw = source.load(0), source.table(0)
+    assert data.target is not None
+    assert data.target_zero is not None
+    above = (data.train.targets[:, 0] - data.target_zero) * data.target.std
+    np.testing.assert_allclose(above, raw.train_targets, rtol=1e-5)

@@ -21,6 +21,7 @@ from bnnbench.estimators import choice
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import Unsupported
 from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.gp.cross_validated import CrossValidatedGp
 from bnnbench.methods.marginal import Marginal
 from bnnbench.methods.tuning.method import Tuned
 from bnnbench.methods.tuning.space import space_of
@@ -239,6 +240,19 @@ def test_tuned_settings_are_chosen_by_held_out_rows(monkeypatch):
     fitted = BnnRegressor("adamw", hidden=3, tune=True, batch_size=16).fit(X, Y)
     assert fitted.posterior_.diagnostics["chosen_length"] in (1, 2)
     assert fitted.posterior_.diagnostics["chosen_trial"] in (0, 1)
+
+
+def test_the_logarithm_of_a_target_is_that_in_its_own_unit():
+    positive = np.exp(0.5 * (X[:, 0] - 5) + 0.2 * RNG.normal(size=60))
+    method = CrossValidatedGp(kernels=("rbf",), target="log")
+    first, other = (BnnRegressor(method, random_state=0) for _ in range(2))
+    first.fit(X, positive)
+    other.fit(X, 1000 * positive)
+    assert (first.predict_quantiles(X, [1e-12]) > 0).all()
+    score = other.log_score(X, 1000 * positive)
+    assert score == pytest.approx(first.log_score(X, positive) - np.log(1000), abs=1e-3)
+    with pytest.raises(Unsupported, match="positive targets"):
+        first.fit(X, positive - positive.min())
 
 
 def test_threads_are_as_before():

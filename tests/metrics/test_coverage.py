@@ -9,13 +9,17 @@ from hypothesis import strategies as some
 from scipy import optimize, stats
 from torch import Tensor
 
+from bnnbench.methods.predictions.base import CannotAnswer
 from bnnbench.methods.predictions.inversion import central_interval, quantile
 from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.methods.predictions.quantiles import QuantilePredictive
 from bnnbench.methods.predictions.samples import SamplePredictive
 from bnnbench.methods.predictions.student import StudentPredictive
+from bnnbench.metrics import METRICS
 from bnnbench.metrics.coverage import (
     calibration_curve,
     calibration_error,
+    central_interval_score,
     interval_coverage,
     interval_width,
     mean_absolute_calibration_error,
@@ -263,3 +267,35 @@ def test_targets_beyond_all_samples_are_at_the_level_zero():
     target = torch.tensor([0.0, 2.0]).repeat(20)[:, None].double()
     curve = calibration_curve(SamplePredictive(samples), target)
     assert float(curve.observed[0]) == 0.5
+
+
+@pytest.mark.parametrize("mass", [0.9, 0.95])
+def test_the_interval_score_of_a_gaussian_has_its_closed_form(mass):
+    alpha, std = 1 - mass, 1.5
+    ends = stats.norm(0.5, std).interval(mass)
+    targets = np.array([-9.0, -2.0, 0.5, 3.0, 8.0])
+    outside = np.maximum(ends[0] - targets, 0) + np.maximum(targets - ends[1], 0)
+    expected = ends[1] - ends[0] + 2 / alpha * outside
+    prediction = GaussianPredictive(torch.full((1, 5, 1), 0.5), torch.full((1, 5, 1), std**2))
+    metric = METRICS[f"interval_score_{round(100 * mass)}"]
+    found = metric.score(prediction, torch.from_numpy(targets)[:, None])
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_the_expected_interval_score_of_the_truth_is_four_densities_over_alpha():
+    # E S = 4 σ φ(z) / α for the quantiles ± z σ of N(0, σ²) itself, by quadrature of the targets.
+    levels = (np.arange(20_000) + 0.5) / 20_000
+    prediction = GaussianPredictive(torch.zeros(1, 20_000, 1), torch.full((1, 20_000, 1), 4.0))
+    targets = torch.from_numpy(stats.norm(0, 2).ppf(levels))[:, None]
+    expected = 4 * 2 * stats.norm.pdf(stats.norm.ppf(0.95)) / 0.1
+    found = central_interval_score(prediction, targets, 0.9).mean().item()
+    assert found == pytest.approx(expected, rel=1e-3)
+
+
+def test_quantiles_and_intervals_of_other_levels_have_no_interval_score():
+    levels = torch.tensor([0.05, 0.95], dtype=torch.float64)
+    prediction = QuantilePredictive(levels, torch.tensor([[[-1.0, 2.0]]], dtype=torch.float64))
+    target = torch.tensor([[2.5]], dtype=torch.float64)
+    assert METRICS["interval_score_90"].score(prediction, target).item() == pytest.approx(13.0)
+    with pytest.raises(CannotAnswer, match=r"no quantile at 0\.025"):
+        METRICS["interval_score_95"].score(prediction, target)

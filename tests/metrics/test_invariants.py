@@ -17,6 +17,7 @@ from bnnbench.metrics import (
     OUT_OF_DISTRIBUTION,
     QUANTILES,
     REGRESSION,
+    SCORES_OF_TABLES,
     SETS,
     value,
 )
@@ -36,7 +37,10 @@ SAMPLED = ("joint_log_loss", "joint_energy_score")
 
 def _case(name: str):
     rng = torch.Generator().manual_seed(3)
-    real = {*REGRESSION, *QUANTILES, *JOINT_REGRESSION} - {*CLASSIFICATION, *OF_CLASSES}
+    real = {*REGRESSION, *QUANTILES, *JOINT_REGRESSION, *SCORES_OF_TABLES} - {
+        *CLASSIFICATION,
+        *OF_CLASSES,
+    }
     if name in real:
         means = torch.randn(3, POINTS, 2, generator=rng, dtype=torch.float64)
         variances = torch.rand(3, POINTS, 2, generator=rng, dtype=torch.float64) + 0.05

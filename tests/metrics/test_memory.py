@@ -55,6 +55,7 @@ from bnnbench.methods.predictions.predictive import CategoricalPredictive, Gauss
 from bnnbench.methods.predictions.samples import SamplePredictive
 from bnnbench.methods.predictions.student import StudentPredictive
 from bnnbench.metrics import CLASSIFICATION, DIRICHLET, JOINT, JOINT_REGRESSION, METRICS, REGRESSION
+from bnnbench.metrics import SCORES_OF_TABLES
 from bnnbench.metrics import value
 
 def peak():
@@ -69,7 +70,7 @@ scales = torch.rand(draws, points, 1, generator=rng) + 0.1
 target = torch.randn(points, 1, generator=rng)
 log_probs = torch.randn(draws, points, 4, generator=rng).log_softmax(-1)
 labels = (target[:, 0] > 0).long()
-REAL = (*REGRESSION, *JOINT_REGRESSION)
+REAL = (*REGRESSION, *JOINT_REGRESSION, *SCORES_OF_TABLES)
 for prediction, names, targets in (
     (GaussianPredictive(means, scales), REAL, target),
     (GaussianPredictive(means, scales * 1e-20), REAL, target),

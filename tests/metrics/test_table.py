@@ -20,6 +20,7 @@ from bnnbench.metrics import (
     QUANTILES,
     REGRESSION,
     ROBUSTNESS,
+    SCORES_OF_TABLES,
     SETS,
     Metric,
     value,
@@ -43,7 +44,16 @@ def test_no_name_is_used_twice():
 def test_every_metric_belongs_to_a_task_and_no_task_names_one_twice():
     tasks = (CLASSIFICATION, DIRICHLET, OUT_OF_DISTRIBUTION, DIRICHLET_OUT_OF_DISTRIBUTION)
     tasks = (*tasks, JOINT, JOINT_REGRESSION, CIFAR10_COSTS, DIGIT_COSTS)
-    tasks = (*tasks, IMBALANCED, REGRESSION, ROBUSTNESS, QUANTILES, INTERVALS, SETS)
+    tasks = (
+        *tasks,
+        IMBALANCED,
+        REGRESSION,
+        ROBUSTNESS,
+        QUANTILES,
+        INTERVALS,
+        SETS,
+        SCORES_OF_TABLES,
+    )
     assert set().union(*tasks) == set(METRICS)
     assert all(len(set(task)) == len(task) for task in tasks)
 

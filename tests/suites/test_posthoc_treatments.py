@@ -18,15 +18,15 @@ TASKS = pytest.mark.parametrize("task", ["regression", "classification"])
 
 
 @TASKS
-def test_what_trains_further_or_chooses_a_prior_and_hmc_are_guarded(task, tmp_path):
+def test_what_trains_further_or_samples_or_chooses_a_prior_is_guarded(task, tmp_path):
     files = tuple(str(tmp_path / name) for name in ("a.pt", "b.pt"))
     for file in files:
         Path(file).touch()
     made = {**treatments(task, ()), **ensembles(task, files)}
     guarded = {label for label, method in made.items() if isinstance(method, Guarded)}
-    assert guarded == FURTHER | LAPLACE | {"HMC last layer"}
+    assert guarded == FURTHER | LAPLACE | {"HMC last layer", "VBLL last layer"}
     assert {f"{label}{EVIDENCE}" for label in LAPLACE} <= made.keys() - guarded
-    assert "These, and HMC of the last layer, are guarded: if the network as it was" in PAGE
+    assert "These, and HMC and VBLL of the last layer, are guarded: if the network as it" in PAGE
 
 
 @TASKS

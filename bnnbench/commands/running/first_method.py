@@ -88,7 +88,7 @@ def fitted(source: OwnTable, label: str, method: Method, network: Architecture) 
     names, classes = preparation.names, source.classes
     table = tables.split_table(preparation.inputs(rows), targets, every, one, classes, names)
     data = tables.standardised(table, source.target, source.origin, source.licence)
-    problem = Problem(data.train, data.likelihood, network)
+    problem = Problem(data.train, data.likelihood, network, target_zero=data.target_zero)
     try:
         posterior = method.fit(problem, stream("fit all rows", source))
     except (Exception, SystemExit) as error:  # a method may be anyone's

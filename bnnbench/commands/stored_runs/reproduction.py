@@ -38,7 +38,10 @@ ADDED_LATER: Mapping[str, str] = {
 }
 """Score that a suite adds once its runs are finished → what it compares the run with."""
 
-CIRCUMSTANCES = ("commit", "dirty", "python", "cpu", "machine", "device", "torch_threads")
+CIRCUMSTANCES = (
+    *("commit", "dirty", "python", "cpu", "cpu_model"),
+    *("machine", "device", "torch_threads"),
+)
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,10 @@ def _problem(run: Run, data: Dataset, train: Split) -> Problem:
     calibration = data.calibration and data.calibration.to(train.inputs.device)
     shape = tuple(train.inputs.shape[1:])
     start = start_in(run.architecture, shape) if calibration else None
-    return Problem(train, data.likelihood, run.architecture, run.prior, start, calibration)
+    return Problem(
+        *(train, data.likelihood, run.architecture, run.prior, start, calibration),
+        target_zero=data.target_zero,
+    )
 
 
 def _one_by_one(

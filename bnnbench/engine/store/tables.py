@@ -18,7 +18,7 @@ METRIC_COLUMNS = (
 COST_COLUMNS = (
     *("suite", "profile", "dataset", "origin", "method", "seed", "fold", "status"),
     *COSTS,
-    "device",
+    *("device", "cpu", "cpu_model"),
 )
 
 Row = tuple[str | int | float, ...]
@@ -75,7 +75,10 @@ def cost_rows(records: Iterable[Record]) -> list[Row]:
                 r.outcome.status,
             ),
             *("" if (value := r.cost.value(name)) is None else value for name in COSTS),
-            str(r.circumstances.provenance.get("device", "")),
+            *(
+                str(r.circumstances.provenance.get(name, ""))
+                for name in ("device", "cpu", "cpu_model")
+            ),
         )
         for r in records
         if r.cost is not None

@@ -1,5 +1,6 @@
 """A pool of processes for functions of this project, whose answers are trusted."""
 
+import copy
 import os
 import pickle
 import signal
@@ -91,7 +92,7 @@ def _pickled(value: Any, error: Exception | None) -> bytes:
     try:
         content = pickle.dumps((value, error))
         if error is not None:
-            pickle.loads(content)  # a class may need other arguments than it passed on
+            copy.copy(error)  # made anew, as from its pickle; its class may refuse to be
     except Exception as reason:
         what = error or reason
         sent = NotSent(f"{'its result: ' if error is None else ''}{type(what).__name__}: {what}")

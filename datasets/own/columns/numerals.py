@@ -56,6 +56,7 @@ class Numerals:
 def numerals_of(column: pd.Series, commas: Commas = "thousands") -> Numerals | None:
     """Return the notation of a column of texts; None if most of them are not numbers.
 
+    Beside cells that are numbers with fractions, a comma before three digits is ambiguous.
     Raises `BadTable`, without the column's name, if a comma could separate decimals or thousands,
     and `commas` is unknown.
     """
@@ -70,6 +71,8 @@ def numerals_of(column: pd.Series, commas: Commas = "thousands") -> Numerals | N
         return None
     if 2 * (values.str.contains(r"\d").sum() + kinds) < len(values) + kinds:
         return None  # the usual case of texts, at less cost
+    if commas == "thousands" and _have_fractions(column.loc[is_real]):
+        commas = "unknown"
     best, misread = _best(values, rows[~is_gap], _unit(values), commas)
     strange = int(rows[~is_gap][misread].sum())
     _require_one_notation(values, misread, 2 * strange < together)
@@ -82,6 +85,10 @@ def numerals_of(column: pd.Series, commas: Commas = "thousands") -> Numerals | N
     left_out = int(rows[is_gap].sum()) + strange
     gaps, notation = tuple(texts[is_gap]), replace(best, gaps=strangers)
     return Numerals(notation, odd[0] if odd else "", gaps, strangers, left_out, together)
+
+
+def _have_fractions(reals: pd.Series) -> bool:
+    return bool((reals.astype(float) % 1 != 0).any())
 
 
 def _beyond(notation: Notation, values: pd.Series) -> list[str]:

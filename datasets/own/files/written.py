@@ -36,8 +36,7 @@ def settled(sheet: Sheet, written: Written, texts: Sequence[str], has_zeros: boo
     names = list(dict.fromkeys((*grouped, *padded, *gappy)))
     if not names:
         return sheet
-    found = _Found(sheet, written(names))
-    return found.with_codes(padded).with_points(grouped).with_words(gappy)
+    return _Found(sheet, written(names)).with_codes(padded).with_points(grouped).with_words(gappy)
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ class _Found:
 
     def with_words(self, names: Sequence[str]) -> Sheet:
         """Return the sheet with columns of texts in which words such as "None" are no gaps."""
-        return replace(self.sheet, words={name: column_of(self.written, name) for name in names})
+        return replace(self.sheet, gappy={name: column_of(self.written, name) for name in names})
 
     def _texts(self, name: str) -> pd.Series:
         is_known = column_of(self.sheet.frame, name).notna().to_numpy()

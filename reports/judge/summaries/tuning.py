@@ -50,10 +50,15 @@ class Choice:
     @property
     def edges(self) -> list[str]:
         """The settings whose choice lies on an edge of the space, "length" among them."""
-        places = self.search.places[self.trial]
-        at_edge = [path for path, u in places.items() if not EDGE <= u <= 1 - EDGE]
-        at_end = len(self.search.lengths) > 1 and self._rung in (0, len(self.search.lengths) - 1)
-        return [*at_edge, *(["length"] if at_end else [])]
+        return [path for path, side in self.sides.items() if side]
+
+    @property
+    def sides(self) -> dict[str, int]:
+        """Setting → -1 for a choice on the low edge, 1 on the high edge, else 0; "length" last."""
+        places = dict(self.search.places[self.trial])
+        if len(self.search.lengths) > 1:
+            places["length"] = self._rung / (len(self.search.lengths) - 1)
+        return {path: (u > 1 - EDGE) - (u < EDGE) for path, u in places.items()}
 
     @property
     def is_halved(self) -> bool:

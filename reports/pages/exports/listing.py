@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping
 from bnnbench.engine.records.cost import COSTS
 from bnnbench.engine.records.record import Record
 
+PLACES = ("machine", "cpu", "cpu_model", "device")
 RUN_COLUMNS = (
     *("key", "suite", "profile", "dataset", "origin", "method", "fold", "seed", "status"),
     *COSTS,
-    *("commit", "machine", "device", "finished", "store"),
+    *("commit", *PLACES, "finished", "store"),
 )
 
 
@@ -28,6 +29,6 @@ def _row(record: Record, store: str) -> tuple[object, ...]:
         *(record.key, record.suite, record.profile, record.dataset, record.circumstances.origin),
         *(record.method, record.fold, record.seed, record.outcome.status),
         *("" if (v := cost and cost.value(name)) is None else v for name in COSTS),
-        *(str(provenance.get(name, "")) for name in ("commit", "machine", "device", "finished")),
+        *(str(provenance.get(name, "")) for name in ("commit", *PLACES, "finished")),
         store,
     )

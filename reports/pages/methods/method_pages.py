@@ -22,7 +22,11 @@ from bnnbench.reports.pages.site.tasks import Task
 from bnnbench.reports.papers.coverage import PrintedTable
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.code_states import CodeState, in_words
-from bnnbench.reports.read.devices import has_processor_seconds, mean_fit_seconds
+from bnnbench.reports.read.devices import (
+    has_processor_seconds,
+    mean_fit_seconds,
+    timed_elsewhere,
+)
 from bnnbench.reports.style import formulas, labels
 from bnnbench.reports.style.descriptions import call
 from bnnbench.reports.style.families import family_of
@@ -158,7 +162,7 @@ def uses_of(method: str, slug: str, site: Site) -> list[Use]:
 def _time_of(runs: Sequence[Record]) -> str:
     """Return the mean fit time: processor time, or wall time, which is then stated."""
     of_processors = has_processor_seconds(runs)
-    seconds = mean_fit_seconds(runs, of_processors, ())
+    seconds = mean_fit_seconds(runs, of_processors, timed_elsewhere(runs))
     return f"{duration(seconds)}{'' if of_processors else ' (wall time)'}" if seconds else ""
 
 

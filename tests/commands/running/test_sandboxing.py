@@ -49,9 +49,9 @@ def test_files_of_own_tables_are_hidden_also_inside_cuts(tmp_path):
 
 
 def test_all_files_around_a_trained_network_are_hidden(tmp_path):
-    rows = np.arange(80, dtype=np.float32).reshape(40, 2)
     files = [str(tmp_path / f"{name}.npz") for name in ("train", "test", "calibration", "other")]
-    for file in files:
+    for place, file in enumerate(files):
+        rows = np.arange(80, dtype=np.float32).reshape(40, 2) + place
         np.savez(file, inputs=rows, targets=rows[:, 0] / 7)
     train, test, calibration, other = files
     source = trained_on(train, test, calibration=calibration)

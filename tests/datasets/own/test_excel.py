@@ -3,10 +3,13 @@
 import io
 import zipfile
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from bnnbench.datasets.own.contents import contents_of
 from bnnbench.datasets.own.files import excel
-from bnnbench.datasets.own.reading import read
+from bnnbench.datasets.own.reading import read, sheet_of
 from bnnbench.datasets.reading import bounded
 from bnnbench.datasets.reading.columns import BadTable
 from tests.datasets.own.flats import cells, workbook
@@ -84,3 +87,16 @@ def test_a_damaged_workbook_and_other_archives_are_named(tmp_path):
     path.write_bytes(bytes(range(256)))
     with pytest.raises(BadTable, match="not a text file"):
         read(str(path))
+
+
+def test_commas_beside_numbers_with_fractions_are_ambiguous(tmp_path):
+    path = tmp_path / "mine.xlsx"
+    prices = [4.5, 3.25, "5,210", 2.75, "5,329", *([8.5] * 20)]
+    frame = pd.DataFrame({"price": prices, "rooms": range(25)})
+    frame.to_excel(path, index=False)
+    with pytest.raises(BadTable, match="ambiguous commas, such as in '5,210'"):
+        contents_of(sheet_of(str(path)), "rooms", "regression", [])
+    frame.assign(price=[5000, *["5,210"] * 24]).to_excel(path, index=False)
+    contents = contents_of(sheet_of(str(path)), "rooms", "regression", [])
+    inputs = contents.preparation.inputs(contents.rows)
+    np.testing.assert_array_equal(inputs[:2, 0], [5000, 5210])

@@ -9,8 +9,10 @@ import torch
 
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import InferenceDiverged, Problem
+from bnnbench.methods.batch_ensemble.tabm import TabM
 from bnnbench.methods.checkpoints.checkpoint import checkpointing
 from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.epinet.method import Epinet
 from bnnbench.methods.fitting import batched
 from bnnbench.methods.fitting.optimisers import Adam, Sgd
 from bnnbench.methods.fitting.randomness import Streams, normal
@@ -20,6 +22,7 @@ from bnnbench.methods.networks.architectures import BatchNorm, Linear, ReLU
 from bnnbench.methods.sgd import Sgd as SgdMethod
 from bnnbench.methods.tuning import trials
 from bnnbench.methods.tuning.space import configured, space_of
+from bnnbench.methods.vbll.method import Vbll
 from tests.methods.problems import classification, images, regression, stream, streams
 
 METHODS = [
@@ -28,6 +31,9 @@ METHODS = [
     Ivon(batch_size=8, draws=3),
     Mfvi(batch_size=8, draws=3),
     Ensemble(2, AdamW(batch_size=8)),
+    Vbll(batch_size=8, draws=3),
+    TabM(size=3, batch_size=8),
+    Epinet(dimension=3, batch_size=8, draws=3),
 ]
 IDS = [type(method).__name__ for method in METHODS]
 

@@ -1,6 +1,7 @@
 """Blocks, lengths, noise and choices of a search, each computed by hand."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -74,6 +75,14 @@ def test_what_is_fitted_is_standardised_and_predictions_return_to_the_units_of_a
     assert torch.allclose(outer.mean.float(), case.block.targets, atol=1e-6)
     log_prob = prediction.log_prob(inner) - math.log(case.target_std)
     assert torch.allclose(outer.log_prob(case.block.targets), log_prob)
+
+
+def test_a_target_of_zero_keeps_its_place_among_the_fitted_targets():
+    problem = replace(regression(rows=50), target_zero=-2.5)
+    (case,) = held_out(problem, 1)
+    zero = case.problem.target_zero
+    assert zero is not None
+    assert zero * case.target_std + case.target_mean == pytest.approx(-2.5)
 
 
 def test_a_known_noise_is_rescaled_and_constants_stay():

@@ -58,11 +58,12 @@ def test_every_run_is_a_row_of_costs_with_numbers(folder):
 
 def test_tables_say_what_the_files_beside_the_runs_say(folder):
     write_tables(Store(folder))
+    places = ("device", "cpu", "cpu_model")
     for name in ("results", "costs"):
         file = folder / {"results": "metrics.csv", "costs": "costs.csv"}[name]
         table = getattr(bnnbench, name)(folder).drop(columns="key")
-        written = pd.read_csv(file, dtype={"device": str})
-        texts = {"unit": "", "device": ""}.items() & {(c, "") for c in table}
+        written = pd.read_csv(file, dtype=dict.fromkeys(places, str))
+        texts = dict.fromkeys(("unit", *places), "").items() & {(c, "") for c in table}
         pd.testing.assert_frame_equal(table, written.fillna(dict(texts)), check_dtype=False)
 
 

@@ -1,11 +1,9 @@
 """The provenance of a result: commit, versions, device, threads."""
 
-import contextlib
 import functools
 import importlib.metadata
 import os
 import platform
-import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -19,6 +17,7 @@ import bnnbench
 from bnnbench.datasets.base import Split
 from bnnbench.engine.declare.grid import Run
 from bnnbench.engine.records.clock import now
+from bnnbench.engine.run.measuring import processor
 from bnnbench.methods.source_code import (
     Class,
     classes_of,
@@ -90,7 +89,8 @@ def _fixed(device: torch.device | None) -> Mapping[str, object]:
         "commit": _git("rev-parse", "HEAD"),
         "python": platform.python_version(),
         "packages": {name: version for name in PACKAGES if (version := _version(name))},
-        "cpu": _cpu(),
+        "cpu": processor.name(),
+        "cpu_model": processor.model(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "device": _name(device),
     }
@@ -120,16 +120,6 @@ def _files_that_take_part(classes: Iterable[Class]) -> frozenset[Path]:
 def _path(file: str) -> Path:
     """Return the path of a module's file; cached, because every run needs thousands."""
     return Path(file)
-
-
-def _cpu() -> str:
-    """Return the processor's name and the instructions that torch chose for it."""
-    name = platform.processor()
-    with contextlib.suppress(OSError):
-        table = Path("/proc/cpuinfo").read_text()
-        model = re.search(r"^model name\s*:\s*(.+)$", table, re.MULTILINE)
-        name = model[1].strip() if model else name
-    return f"{name or platform.machine()}, {torch.backends.cpu.get_cpu_capability()}"
 
 
 def _version(package: str) -> str | None:

@@ -44,7 +44,10 @@ def warm_up(loaded: Loaded, device: torch.device) -> tuple[float, dict[str, str]
         return 0.0, {}
     _warm.add(problem_kind)
     entries: dict[str, str] = {}
-    problem = Problem(data.train.to(device), data.likelihood, run.architecture, run.prior)
+    problem = Problem(
+        *(data.train.to(device), data.likelihood, run.architecture, run.prior),
+        target_zero=data.target_zero,
+    )
     with stopwatch(device) as watch:
         if isinstance(method, Compiled):
             entries = _compile(method, problem)

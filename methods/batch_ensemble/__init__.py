@@ -1,0 +1,1 @@
+"""Ensembles whose members share their matrices."""

@@ -1,0 +1,1 @@
+"""Linear models of the inputs: yardsticks that are not networks."""

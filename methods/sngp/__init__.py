@@ -1,0 +1,1 @@
+"""Spectral-normalised neural Gaussian processes."""

@@ -1,0 +1,1 @@
+"""Boosted trees and forests: yardsticks that are not networks."""
