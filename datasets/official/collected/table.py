@@ -146,7 +146,7 @@ class CollectedTable:
     def units(self) -> np.ndarray:
         """Return the number of each row's unit, which no split divides."""
         by = list(self.entry.split_by)
-        return units_of(self.features(), self.frame()[by] if by else None)
+        return units_of(self.features(), self.frame().filter(by) if by else None)
 
     def _labels(self) -> tuple[str, ...]:
         texts = texts_of(column_of(self.frame(), self.entry.column))
