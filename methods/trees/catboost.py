@@ -60,16 +60,16 @@ class CatBoost:
     library: ClassVar[str] = "catboost"
     prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space(
-        {"learning_rate": Log(0.01, 0.3), "depth": Integers(3, 8), "l2": Log(0.3, 30.0)}
+        {"learning_rate": Log(0.03, 0.3), "depth": Integers(3, 7), "l2": Log(0.3, 30.0)}
     )
 
-    learning_rate: float = 0.03
+    learning_rate: float = 0.05
     """Share of each tree's prediction that is added."""
     depth: int = 6
     """Levels of a tree."""
     l2: float = 3.0
     """Strength of the penalty on squared leaf values."""
-    most_trees: int = 2000
+    most_trees: int = 1000
     """Maximum number of trees."""
     patience: int = 50
     """Trees without a better prediction of held-out rows after which growth ends."""

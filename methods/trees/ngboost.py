@@ -5,8 +5,8 @@ A round fits one tree to each component of the natural gradient of the log score
 $$ \Big(\mu - y, \quad \tfrac12 \big(1 - (y - \mu)^2 / \sigma^2\big)\Big), $$
 
 and subtracts the trees times a step, found by doubling and halving, times the learning rate. The
-algorithm is that of the package ngboost 0.6.0 with Normal, the log score and depth-3 trees; the
-package itself requires an older scikit-learn than this project.
+algorithm is that of the package ngboost 0.6.0 with Normal and the log score, whose `minibatch_frac`
+are the rows of a round; the package itself requires an older scikit-learn than this project.
 
 Source: Duan et al. (2020), "NGBoost: Natural Gradient Boosting for Probabilistic Prediction",
 algorithm 1.
@@ -68,18 +68,27 @@ class Growth:
 
     def grow(self, method: "NgBoost", seed: int) -> None:
         """Add a round."""
-        gradient = natural_gradient(self.params, self.targets)
+        rows = self._drawn(method.rows_per_tree, seed)
+        gradient = natural_gradient(self.params[rows], self.targets[rows])
         pair = tuple(
             DecisionTreeRegressor(
                 max_depth=method.depth, min_samples_leaf=method.least_rows, random_state=seed
-            ).fit(self.inputs, gradient[:, output], check_input=False)
+            ).fit(self.inputs[rows], gradient[:, output], check_input=False)
             for output in range(2)
         )
-        work.count("tree_rows", 2 * len(self.targets))
+        work.count("tree_rows", 2 * len(rows))
         direction = outputs_of(pair, self.inputs)
-        step = method.learning_rate * step_size(self.params, direction, self.targets)
+        step = step_size(self.params[rows], direction[rows], self.targets[rows])
+        step *= method.learning_rate
         self.params = self.params - step * direction
         self.rounds.append((step, pair))
+
+    def _drawn(self, most: int, seed: int) -> np.ndarray:
+        """Return the rows of the next round: all, or as many different ones as allowed."""
+        count = len(self.targets)
+        if count <= most:
+            return np.arange(count)
+        return np.random.default_rng([seed, len(self.rounds)]).permutation(count)[:most]
 
 
 @dataclass(frozen=True)
@@ -100,16 +109,18 @@ class NgBoost:
     label: ClassVar[str] = "NGBoost"
     prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space(
-        {"learning_rate": Log(0.005, 0.1), "depth": Integers(2, 5), "least_rows": Integers(1, 20)}
+        {"learning_rate": Log(0.02, 0.2), "depth": Integers(2, 5), "least_rows": Integers(1, 20)}
     )
 
-    learning_rate: float = 0.01
+    learning_rate: float = 0.03
     """Share of each step that is taken."""
     depth: int = 3
     """Maximum depth of a tree."""
     least_rows: int = 1
     """Minimum number of training rows in a leaf."""
-    most_trees: int = 2000
+    rows_per_tree: int = 2000
+    """Maximum number of training rows, drawn anew in each round, from which its trees grow."""
+    most_trees: int = 1000
     """Maximum number of rounds of two trees each."""
     patience: int = 20
     """Rounds without a better prediction of held-out rows after which growth ends."""
@@ -117,7 +128,7 @@ class NgBoost:
     """Share of rows held out to stop by."""
 
     def __post_init__(self) -> None:
-        require_count(self, "depth", "least_rows", "most_trees", "patience")
+        require_count(self, "depth", "least_rows", "rows_per_tree", "most_trees", "patience")
         require_positive(self, "learning_rate", "validation_share")
         require_between(self, 0.0, 1.0, "validation_share")
 

@@ -168,3 +168,18 @@ def test_equal_inputs_are_refused_by_catboost():
     equal = Split(torch.ones_like(problem.train.inputs), problem.train.targets)
     with pytest.raises(Unsupported, match="needed rows whose inputs differ"):
         CATBOOST.fit(replace(problem, train=equal), stream(1))
+
+
+def test_a_round_of_many_rows_grows_from_some_of_them_drawn_anew():
+    growth = Growth.of(regression(rows=50, dtype=torch.float64), NGBOOST)
+    method = replace(NGBOOST, rows_per_tree=20)
+    for _ in range(2):
+        growth.grow(method, 0)
+    counts = [tree.tree_.n_node_samples[0] for _, pair in growth.rounds for tree in pair]
+    assert counts == [20] * 4
+    roots = [pair[0].tree_.value[0] for _, pair in growth.rounds]
+    assert roots[0] != roots[1]
+    posterior = method.fit(regression(rows=50), stream(1))
+    again = method.fit(regression(rows=50), stream(1))
+    found = [fit.predict(POINTS, stream(2)).means for fit in (posterior, again)]
+    assert torch.equal(*found)
