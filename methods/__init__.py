@@ -19,6 +19,7 @@ METHODS: Mapping[str, str] = {
     "ensemble": "bnnbench.methods.ensemble:Ensemble",
     "batch_ensemble": "bnnbench.methods.batch_ensemble.method:BatchEnsemble",
     "tabm": "bnnbench.methods.batch_ensemble.tabm:TabM",
+    "epinet": "bnnbench.methods.epinet.method:Epinet",
     "mfvi": "bnnbench.methods.mfvi:Mfvi",
     "dvi": "bnnbench.methods.dvi.method:Dvi",
     "vsd": "bnnbench.methods.vsd.method:Vsd",

@@ -4,12 +4,11 @@ The format scoringbench writes one parquet file for each method, as the results 
 ScoringBench has them, from the runs of `bnnbench uci --profile scoringbench`.
 """
 
-import argparse
 import importlib
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
@@ -18,21 +17,37 @@ from bnnbench.wording import counted
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bnnbench.reports.read.load import Results
+
 FORMATS = ("scoringbench",)
-WRITTEN, MISUSED = 0, 2
+WRITTEN, MISUSED, DAMAGED = 0, 2, 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return 0, or 2 if nothing was written."""
+    """Run the command; return 0, 2 if nothing was written, 3 if some runs could not be read."""
     options = _parser().parse_args(arguments)
     try:
-        table = _exported(options)
-        if options.published:
-            _print_beside(table, options.published, options.metric)
+        theirs = _published(options.published) if options.published else None
+        results = _results(options.results)
+        ours = _module("rows").rows_of(results.store, results.records)
+        if theirs is not None:
+            _module("comparison").require_metric(options.metric, ours, theirs)
+        paths = _module("rows").write_models(ours, options.out)
     except (ValueError, OSError, ImportError) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return MISUSED
-    return WRITTEN
+    print("\n".join(map(str, paths)))
+    print(f"{counted(len(ours), 'row')} of {counted(len(paths), 'model')}")
+    if theirs is not None:
+        _print_beside(ours, theirs, options.metric)
+    for damage in results.damage:
+        print(legible(f"damaged: {damage.key}: {damage.reason}"), file=sys.stderr)
+    return DAMAGED if results.damage else WRITTEN
+
+
+def _module(name: str) -> Any:
+    """Return a module of `reports.public_board`, which is slow to import, as pandas is."""
+    return importlib.import_module(f"bnnbench.reports.public_board.{name}")
 
 
 def _parser() -> Parser:
@@ -60,26 +75,20 @@ def _parser() -> Parser:
     return parser
 
 
-def _exported(options: argparse.Namespace) -> "pd.DataFrame":
-    """Write the files, and return their rows."""
-    load = importlib.import_module("bnnbench.reports.read.load")  # slow to import, as pandas is
-    rows = importlib.import_module("bnnbench.reports.public_board.rows")
-    results = [load.read(folder) for folder in load.suite_folders(options.results)]
-    chosen = [one for one in results if any(map(rows.by_the_protocol, one.records))]
-    used = (chosen or results)[0]
-    table = rows.rows_of(used.store, used.records)
-    for path in rows.write_models(table, options.out):
-        print(path)
-    runs, models = counted(len(table), "row"), counted(table["model"].nunique(), "model")
-    print(f"{runs} of {models}")
-    return table
+def _results(folder: Path) -> "Results":
+    """Return the results of the suite that has runs by the board's protocol, or of the first."""
+    load = importlib.import_module("bnnbench.reports.read.load")
+    results = [load.read(suite) for suite in load.suite_folders(folder)]
+    follows = _module("rows").by_the_protocol
+    return next((one for one in results if any(map(follows, one.records))), results[0])
 
 
-def _print_beside(ours: "pd.DataFrame", folder: Path, metric: str) -> None:
-    published = importlib.import_module("bnnbench.reports.public_board.published")
-    comparison = importlib.import_module("bnnbench.reports.public_board.comparison")
-    theirs = published.read_published(folder)
-    comparison.require_metric(metric, ours, theirs)
+def _published(folder: Path) -> "pd.DataFrame":
+    return _module("published").read_published(folder)
+
+
+def _print_beside(ours: "pd.DataFrame", theirs: "pd.DataFrame", metric: str) -> None:
+    comparison = _module("comparison")
     print(f"\n{metric}: means over folds; rows marked as published were made by others")
     _print_table(comparison.HEADINGS, comparison.beside(ours, theirs, metric))
     if pairs := comparison.paired(ours, theirs, metric):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
+from bnnbench.estimators.base import as_array
 from bnnbench.estimators.regressor import BnnRegressor
 from bnnbench.methods.base import Method
 from bnnbench.methods.predictions import inversion
@@ -92,13 +93,14 @@ class ScoringBenchRegressor:
         Raises NotImplementedError for predictions without one, such as intervals of a stated level;
         the runner then scores `predict` alone.
         """
-        prediction = self.model.predict_distribution(X)
+        prediction: Any = self.model.predict_distribution(X)
         try:
             bins = binned(prediction, self.bins)
-            median = inversion.quantile(prediction, 0.5)[:, 0].cpu().numpy()
+            median = as_array(inversion.quantile(prediction, 0.5)[:, 0])
         except CannotAnswer as error:
             raise NotImplementedError(f"{self.model.method}: {error}") from error
-        mean = self.model.predict(X)
+        has_mean = hasattr(prediction, "mean")
+        mean = as_array(prediction.mean[:, 0]) if has_mean else self.model.predict(X)
         return DistributionPrediction(bins.masses, bins.edges, mean, median, self.train_range_)
 
 

@@ -8,8 +8,10 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
+from bnnbench.methods.predictions.log_normal import LogNormalPredictive
 from bnnbench.methods.predictions.predictive import GaussianPredictive, in_chunks
 from bnnbench.methods.predictions.student import StudentPredictive
+from bnnbench.methods.predictions.weighted import WeightedGaussianPredictive, shares
 
 Threshold = Float[Tensor, "points outputs"]
 LogMass = Float64[Tensor, "points outputs"]
@@ -17,7 +19,10 @@ LogMass = Float64[Tensor, "points outputs"]
 
 def has_all_digits(prediction: Any) -> bool:
     """Return whether the logarithms do not depend on the rounding of a cdf."""
-    return isinstance(prediction, GaussianPredictive | StudentPredictive)
+    return isinstance(
+        prediction,
+        GaussianPredictive | StudentPredictive | WeightedGaussianPredictive | LogNormalPredictive,
+    )
 
 
 def log_mass_below(prediction: Any, threshold: Threshold) -> LogMass:
@@ -40,14 +45,27 @@ def _log_mass(prediction: Any, threshold: Tensor, side: float) -> Tensor:
     if isinstance(prediction, StudentPredictive):
         parts = prediction.locations, prediction.scales, prediction.degrees
         return in_chunks(lambda *p: _mixed(_of_students(*p, side)), *parts, threshold[None])
+    if isinstance(prediction, WeightedGaussianPredictive):
+        parts = prediction.weights, prediction.means, prediction.variances
+        return in_chunks(lambda *p: _weighted(*p, side), *parts, threshold[None])
+    if isinstance(prediction, LogNormalPredictive):
+        return torch.special.log_ndtr(side * prediction.z(threshold))
     cdf = prediction.cdf(threshold)
     return (cdf if side > 0 else 1 - cdf).clamp(min=0).log()
 
 
-def _mixed(logs: Tensor) -> Tensor:
+def _weighted(
+    weights: Tensor, mean: Tensor, variance: Tensor, threshold: Tensor, side: float
+) -> Tensor:
+    return _mixed(_of_gaussians(mean, variance, threshold, side), shares(weights)[..., None])
+
+
+def _mixed(logs: Tensor, weights: Tensor | None = None) -> Tensor:
     """Return the log of the mean over draws; of masses near 1, from what they lack."""
-    nearly_all = torch.log1p(logs.expm1().mean(0))
-    return torch.where(nearly_all > -0.5, nearly_all, logs.logsumexp(0) - math.log(len(logs)))
+    if weights is None:
+        weights = torch.full_like(logs[:, :1, :1], 1 / len(logs))
+    nearly_all = torch.log1p((weights * logs.expm1()).sum(0))
+    return torch.where(nearly_all > -0.5, nearly_all, (logs + weights.log()).logsumexp(0))
 
 
 def _of_gaussians(mean: Tensor, variance: Tensor, threshold: Tensor, side: float) -> Tensor:

@@ -28,6 +28,8 @@ PARTS: Mapping[str, str] = {
     "last_features": f"{HERE}.post_hoc.last_features:LastFeatures",
     "ensemble_posterior": f"{HERE}.ensemble:EnsemblePosterior",
     "mc_dropout_posterior": f"{HERE}.mc_dropout:McDropoutPosterior",
+    "epinet_posterior": f"{HERE}.epinet.posterior:EpinetPosterior",
+    "prior_networks": f"{HERE}.epinet.networks:PriorNetworks",
     "sampled_posterior": f"{HERE}.function_space.base:SampledPosterior",
     "dvi_posterior": f"{HERE}.dvi.posterior:DviPosterior",
     "vbll_posterior": f"{HERE}.vbll.posterior:VbllPosterior",

@@ -9,7 +9,7 @@ from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.pbp.method import Pbp
 from bnnbench.methods.row_by_row.backprop import Backprop
 from bnnbench.methods.row_by_row.graves_vi import GravesVi
-from bnnbench.metrics import JOINT_REGRESSION, REGRESSION
+from bnnbench.metrics import JOINT_REGRESSION, REGRESSION, SCORES_OF_TABLES
 from bnnbench.suites.uci.settings import METHODS, NETWORK, WIDE
 
 # Paper 004, section 5.1: 30 trials of Bayesian optimisation for BP and VI, separately for every
@@ -44,7 +44,7 @@ QUICK = Suite(
     profile="quick",
     cases=cases_of((Uci("boston"), Uci("concrete"), Uci("energy")), NETWORK),
     methods=METHODS,
-    evaluations=(Evaluation(Clean(), (*REGRESSION, *JOINT_REGRESSION)),),
+    evaluations=(Evaluation(Clean(), (*REGRESSION, *SCORES_OF_TABLES, *JOINT_REGRESSION)),),
     folds=5,
 )
 

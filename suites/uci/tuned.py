@@ -8,7 +8,7 @@ from bnnbench.engine.declare.case import Case, cases_of
 from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.message_passing.informed import InformedPrior
 from bnnbench.methods.tuning.method import Noise, Tuned
-from bnnbench.metrics import JOINT_REGRESSION, REGRESSION
+from bnnbench.metrics import JOINT_REGRESSION, REGRESSION, SCORES_OF_TABLES
 from bnnbench.suites.uci.settings import METHODS, NETWORK, WIDE
 
 # The noise of a point estimate comes from held-out rows; a posterior that integrates over weights
@@ -33,7 +33,7 @@ TUNED_QUICK = Suite(
         for label, method in METHODS.items()
     }
     | PASSED,
-    evaluations=(Evaluation(Clean(), (*REGRESSION, *JOINT_REGRESSION)),),
+    evaluations=(Evaluation(Clean(), (*REGRESSION, *SCORES_OF_TABLES, *JOINT_REGRESSION)),),
     folds=5,
     seeds=3,
     fitted_together=15,

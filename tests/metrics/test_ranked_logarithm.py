@@ -8,10 +8,12 @@ import torch
 from scipy import integrate, stats
 
 from bnnbench.methods.predictions.base import CannotAnswer
+from bnnbench.methods.predictions.log_normal import LogNormalPredictive
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.methods.predictions.quantiles import QuantilePredictive
 from bnnbench.methods.predictions.samples import SamplePredictive
 from bnnbench.methods.predictions.student import StudentPredictive
+from bnnbench.methods.predictions.weighted import WeightedGaussianPredictive
 from bnnbench.metrics import METRICS
 from bnnbench.metrics.ranked_logarithm import continuous_ranked_logarithmic_score as crls
 from tests.metrics.test_coverage import UniformPredictive
@@ -74,6 +76,20 @@ def test_a_mixture_has_its_integral():
     integrand = np.where(x < 2.0, -np.log(above), -np.log(below, where=below > 0, out=0 * x))
     expected = np.trapezoid(integrand, x)
     assert crls(prediction, column(2.0)).item() == pytest.approx(expected, rel=1e-4)
+
+
+def test_weighted_mixtures_and_log_normals_have_all_digits_far_out():
+    one = torch.ones(3, 1, 1, dtype=torch.float64)
+    weights = torch.tensor([[0.5], [0.25], [0.25]], dtype=torch.float64)
+    weighted = WeightedGaussianPredictive(weights, torch.stack([-one[0], one[0], one[0]]), one)
+    equal = GaussianPredictive(torch.stack([-one[0], one[0]]), one[:2])
+    for target in (0.4, -50.0, 50.0):
+        expected = crls(equal, column(target)).item()
+        assert crls(weighted, column(target)).item() == pytest.approx(expected, rel=1e-9)
+    log_normal = LogNormalPredictive(0 * one[0], 0 * one[0], 0.5 * one[0])
+    for target in (0.7, 2000.0):
+        expected = by_quadrature(stats.lognorm(0.5), target)
+        assert crls(log_normal, column(target)).item() == pytest.approx(expected, rel=1e-5)
 
 
 def test_samples_are_scored_between_their_steps_and_infinitely_beyond_them():

@@ -141,6 +141,17 @@ def test_a_metric_without_a_direction_is_refused(metric, results, folder, tmp_pa
     given = ["--published", str(folder), "--metric", metric, "--out", str(tmp_path / "x")]
     assert main([str(results), *given]) == 2
     assert "choose one of" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_damaged_run_is_named_and_the_others_are_written(tmp_path, capsys):
+    store = store_of(tmp_path / "results" / "uci", {"AdamW": 0.5}, 2)
+    first = next(iter(store.run_keys()))
+    (store.runs / first / "record.json").write_text("{")
+    assert main([str(tmp_path / "results"), "--out", str(tmp_path / "out")]) == 3
+    printed = capsys.readouterr()
+    assert f"damaged: {first}" in printed.err
+    assert "1 row of 1 model" in printed.out
 
 
 def lfs(path):
