@@ -10,14 +10,10 @@ import torch
 from bnnbench.datasets.base import Categorical, Split
 from bnnbench.methods.base import PackageMissing, Unsupported
 from bnnbench.methods.trees.catboost import CatBoost
-from bnnbench.methods.trees.ngboost import (
-    Growth,
-    NgBoost,
-    as_arrays,
-    loss,
-    natural_gradient,
-    step_size,
-)
+from bnnbench.methods.trees.catboost_arrays import trees_of
+from bnnbench.methods.trees.natural_gradient import loss, natural_gradient, step_size
+from bnnbench.methods.trees.ngboost import NgBoost
+from bnnbench.methods.trees.rounds import Growth, as_arrays
 from tests.methods.problems import classification, images, regression, stream
 
 POINTS = torch.randn(20, 4, generator=stream(8), dtype=torch.float64)
@@ -119,8 +115,6 @@ def test_a_constant_target_has_a_positive_variance(method):
 def test_catboosts_trees_predict_as_the_package_does():
     """The package states a mean and a variance, whose raw second output is a log deviation."""
     catboost = pytest.importorskip("catboost")
-    from bnnbench.methods.trees.catboost import trees_of
-
     inputs = regression(rows=200, dtype=torch.float64).train.inputs.numpy()
     targets = inputs[:, 0] + 0.3 * np.sin(40 * inputs[:, 1])
     settings = {"iterations": 20, "depth": 4, "thread_count": 1, "allow_writing_files": False}
