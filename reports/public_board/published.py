@@ -33,9 +33,9 @@ def read_published(folder: Path) -> pd.DataFrame:
         )
     table = pd.concat(tables, ignore_index=True)
     if "error" in table:
-        table = table[table["error"].isna()]
-    table = table[table["dataset"].isin(DATASETS.values())]
-    if table.empty:
+        table = table.loc[table["error"].isna()]
+    table = table.merge(pd.DataFrame({"dataset": list(DATASETS.values())}))
+    if not len(table):
         raise ValueError(f"{folder} has no scores on {', '.join(DATASETS.values())}")
     by = {model: organisation for path in folder.rglob(MODELS) for model, organisation in _by(path)}
     table = table.drop_duplicates(list(IDENTITY), keep="last").reset_index(drop=True)

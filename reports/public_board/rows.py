@@ -87,11 +87,12 @@ def _scores(store: Store, record: Record) -> dict[str, float | None]:
 
 def _over_seeds(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield a row for each fold: the mean over seeds, or the first error."""
-    errors = table["error"].notna() if "error" in table else pd.Series(False, table.index)
-    for place, rows in table.groupby(list(IDENTITY), sort=True):
-        failed = rows[errors[rows.index]]
+    scores = [name for name in table if name not in (*IDENTITY, "error", "error_type")]
+    for places in table.groupby(list(IDENTITY)).indices.values():
+        rows = table.iloc[places]
+        failed = rows.loc[rows["error"].notna()] if "error" in rows else rows.iloc[:0]
         if len(failed):
             yield failed.iloc[0].dropna().to_dict()
             continue
-        scores = rows.drop(columns=[*IDENTITY, "error", "error_type"], errors="ignore")
-        yield dict(zip(IDENTITY, place, strict=True)) | scores.astype(float).mean().to_dict()
+        place = {name: rows[name].iloc[0] for name in IDENTITY}
+        yield place | {str(name): float(rows[name].astype(float).mean()) for name in scores}
