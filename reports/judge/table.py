@@ -92,6 +92,8 @@ class Table:
     origin: str = "original"
     own_networks: tuple[str, ...] = ()
     """Methods with a custom network, each with a description of its network."""
+    yardsticks: tuple[str, ...] = ()
+    """Methods that are not networks, or were trained on other tables; a line for each kind."""
     unsteady: tuple[str, ...] = ()
     """Methods whose predictions of a row depend on the other rows, or on the call; a line for
     each."""

@@ -18,6 +18,7 @@ SECTIONS = (
     "suites.treatments",
     "overviews",
     "ranking",
+    "failures",
     "suites.learning",
     "suites.steps",
     "suites.deviations",

@@ -1,6 +1,6 @@
 """Methods by metrics under a test condition, by diagnostics, and by data sets."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from bnnbench.engine.records.record import Record
@@ -17,6 +17,7 @@ from bnnbench.reports.judge.comparisons import score_points
 from bnnbench.reports.judge.table import Column, Entry, Row, Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
+from bnnbench.reports.style.families import YARDSTICKS, family_of
 
 
 def condition_table(
@@ -102,7 +103,9 @@ def overview(
     shortened = dict.fromkeys(line for _, table, _ in picked for line in table.shortened)
     title = first.heading + after
     twice = dict.fromkeys(m for _, table, _ in picked for m in table.rows_counted_twice)
+    runs_of_all = {m: runs for benchmark, *_ in picked for m, runs in benchmark.runs.items()}
     lines = {
+        "yardsticks": yardstick_lines(runs_of_all, methods),
         "unsteady": tuple(unsteady),
         "rows_counted_twice": tuple(twice),
         "elsewhere": tuple(elsewhere),
@@ -134,12 +137,28 @@ def table_of(
         tuple(rows),
         origin,
         own_networks,
+        yardstick_lines(benchmark.runs, methods),
         unsteady_lines(benchmark),
         tuple(m for m in methods if counts_rows_twice(benchmark.runs.get(m, ()))),
         elsewhere_lines(benchmark),
         in_process=tuple(m for m in methods if shared_process(benchmark.runs.get(m, ()))),
         shortened=shortened_lines(benchmark),
     )
+
+
+def yardstick_lines(
+    runs: Mapping[str, Sequence[Record]], methods: Sequence[str]
+) -> tuple[str, ...]:
+    """Return a line for each family of yardsticks, with its methods."""
+    lines = []
+    for family in YARDSTICKS:
+        of_family = [
+            method
+            for method in methods
+            if runs.get(method) and family_of(runs[method][0].run.get("method")) == family
+        ]
+        lines += [f"{labels.sentence(family)}: {', '.join(of_family)}"] if of_family else []
+    return tuple(lines)
 
 
 def shortened_lines(benchmark: Benchmark) -> tuple[str, ...]:

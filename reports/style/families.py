@@ -10,6 +10,9 @@ PLAIN = ("AdamW", "MAP", "SGD", "AdamW (tempered)")
 FLOORS = ("Class frequency", "Training mean")
 """Labels of methods that ignore inputs: shown for scale, never the best of a figure."""
 
+YARDSTICKS: tuple[Family, ...] = ("not a network", "pretrained on tables")
+"""Families that stand beside networks as yardsticks; every table says which methods these are."""
+
 
 def family_of(description: object) -> Family:
     """Return the family of a method as described in a record; "other" if unknown."""

@@ -1,4 +1,4 @@
-"""The outline of each family's mark; hue is not enough to distinguish twelve families."""
+"""The outline of each family's mark; hue is not enough to distinguish thirteen families."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -51,6 +51,7 @@ OUTLINES: Mapping[Family, str] = {
     "Gaussian processes": _star(3, 1.05, 1.05),
     "moments": _scaled([(1.1 * x, 1.1 * y) for x, y in _CROSS]),
     "not a network": _scaled([(-1.1, 0.8), (-0.55, -0.8), (0.55, -0.8), (1.1, 0.8)]),
+    "pretrained on tables": _star(4, 1.25, 0.5),
     "other": _scaled([(-1, -0.4), (1, -0.4), (1, 0.4), (-1, 0.4)]),
 }
 """Family → path of an SVG."""

@@ -102,7 +102,7 @@ METHODS = {
 # the league; the methods of the league stay the same.
 CROSS_VALIDATED = {
     "GP (cross-validated)": CrossValidatedGp(),
-    "GP (log or plain)": CrossValidatedGp(target="either"),
+    "GP (cross-validated, log)": CrossValidatedGp(target="either"),
 }
 
 # 50 units in every hidden layer, 100 for protein and year: paper 004, sections 5.1 and 5.2.

@@ -94,7 +94,12 @@ def is_had(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
 
 
-MISSING = {name for name, package in PACKAGES.items() if not is_had(package)}
+MISSING = {
+    name
+    for name, package in PACKAGES.items()
+    if not is_had(package) or getattr(method_type(METHODS[name])(), "lacks", "")
+}
+"""Methods that lack their package, or a file that only a user has."""
 NAMES = [name for name in [*PATHS, *VARIANTS] if name not in MISSING]
 
 

@@ -184,6 +184,7 @@ def notes(table: Table) -> list[str]:
         )
     if table.own_networks:
         notes.append(f"Custom networks: {'; '.join(table.own_networks)}.")
+    notes += [f"{line}." for line in table.yardsticks]
     if table.elsewhere:
         notes.append(f"External predictions: {'; '.join(table.elsewhere)}.")
     return notes + [f"Not scored: {line}." for line in table.unanswered]

@@ -8,6 +8,7 @@ from bnnbench.reports.pages.drilldown.run_pages import RunPages
 from bnnbench.reports.pages.layout import LIMIT, PageTooLarge, page
 from bnnbench.reports.pages.site.advice import advice
 from bnnbench.reports.pages.site.data import board_data
+from bnnbench.reports.pages.site.failures import failures_by_task
 from bnnbench.reports.pages.site.ranking import ranked
 from bnnbench.reports.pages.site.tasks import Task
 from bnnbench.reports.style.numbers import slug
@@ -48,6 +49,7 @@ def _board_page(
         return page(
             *("board.html", address, "bnnbench: which method first?", "Board", data),
             most_bytes=most_bytes,
+            failures=failures_by_task(tasks),
             ranking=ranking,
             advice=advice(ranking),
         )

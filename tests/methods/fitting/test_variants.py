@@ -12,6 +12,7 @@ from bnnbench.methods.base import InferenceDiverged, Problem
 from bnnbench.methods.batch_ensemble.tabm import TabM
 from bnnbench.methods.checkpoints.checkpoint import checkpointing
 from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.epinet.method import Epinet
 from bnnbench.methods.fitting import batched
 from bnnbench.methods.fitting.optimisers import Adam, Sgd
 from bnnbench.methods.fitting.randomness import Streams, normal
@@ -32,6 +33,7 @@ METHODS = [
     Ensemble(2, AdamW(batch_size=8)),
     Vbll(batch_size=8, draws=3),
     TabM(size=3, batch_size=8),
+    Epinet(dimension=3, batch_size=8, draws=3),
 ]
 IDS = [type(method).__name__ for method in METHODS]
 

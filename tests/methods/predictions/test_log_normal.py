@@ -9,6 +9,7 @@ from bnnbench.methods.predictions.inversion import central_interval, quantile
 from bnnbench.methods.predictions.log_normal import LogNormalPredictive
 from bnnbench.methods.predictions.predictive import RealPredictive
 from bnnbench.metrics.crps import crps
+from bnnbench.metrics.ranked_logarithm import continuous_ranked_logarithmic_score
 from tests.methods.problems import stream
 
 END = -1.5
@@ -70,6 +71,20 @@ def test_the_crps_is_the_integral_of_its_definition():
             above = quad(lambda x, law=law: law.sf(x) ** 2, max(y, END), np.inf, limit=200)[0]
             expected.append(below + above + max(END - y, 0.0))
         np.testing.assert_allclose(crps(prediction, target), expected, rtol=1e-6)
+
+
+def test_the_ranked_logarithm_is_the_integral_of_its_definition():
+    prediction, target = log_normal(), targets()
+    expected = []
+    for point, y in enumerate(target[:, 0].tolist()):
+        std, mean = float(prediction.log_stds[point]), float(prediction.log_means[point])
+        law = scipy.stats.lognorm(s=std, loc=END, scale=np.exp(mean))
+        below = quad(lambda x, law=law: -law.logsf(x), END, y, limit=200)[0]
+        above = quad(lambda x, law=law: -law.logcdf(x), y, np.inf, limit=200)[0]
+        expected.append(below + above)
+    np.testing.assert_allclose(
+        continuous_ranked_logarithmic_score(prediction, target), expected, rtol=1e-6
+    )
 
 
 def test_a_row_of_outputs_is_one_event():

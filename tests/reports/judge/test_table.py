@@ -8,6 +8,7 @@ from scipy import stats
 
 from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.pages.captions import column_captions
+from bnnbench.reports.pages.exports.tables import notes
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.facts import networks
 from bnnbench.reports.sections.condition_tables import condition_table, overview
@@ -274,3 +275,23 @@ def test_methods_of_other_programs_say_by_whom_and_when_and_have_no_cost():
     score = cells["nll"]
     assert isinstance(score, Cell)
     assert score.standing.excluded is None
+
+
+def test_methods_that_are_not_networks_are_named_below_every_table():
+    settings = {"Boosting": {"type": "ngboost"}, "Tuned forest": {"type": "tuned"}}
+    settings["Tuned forest"] |= {"method": {"type": "forest_density"}}
+    settings |= {"TabPFN": {"type": "tabpfn"}, "AdamW": {"type": "adamw"}}
+    records = [
+        record(method, dataset, settings=settings[method])
+        for dataset, methods in {"cifar10": ["AdamW", "Boosting"], "mnist": [*settings]}.items()
+        for method in methods
+    ]
+    lines = ("Not a network: Boosting, Tuned forest", "Pretrained on tables: TabPFN")
+    first, second = benchmarks(records)
+    methods = ["AdamW", "Boosting", "Tuned forest", "TabPFN"]
+    tables = [condition_table(one, "clean", methods) for one in (first, second)]
+    assert [each.yardsticks for each in tables] == [("Not a network: Boosting",), lines]
+    joined = overview("nll", [first, second], tables, methods)
+    assert joined is not None
+    assert joined.yardsticks == lines
+    assert f"{lines[0]}." in notes(joined)

@@ -73,6 +73,7 @@ function drawBoard(view) {
   byId("heat-note").replaceChildren(...heatNote(ranking));
   byId("heat").replaceChildren(heatMap(ranking));
   byId("missing").textContent = missingText(ranking);
+  for (const one of document.querySelectorAll("#failures [data-task]")) one.hidden = one.dataset.task !== task.id;
   markPins();
 }
 

@@ -5,6 +5,9 @@ const STATES = {
   "": "not tested",
 };
 
+// Families that every table names beside the method.
+const YARDSTICKS = new Set(["not a network", "pretrained on tables"]);
+
 const WIDTH = 145;
 
 function timeText(seconds) {
@@ -34,7 +37,8 @@ function rankingTable(ranking) {
       class: `${kind} ${slugOf(family)} ${first ? "first" : ""}`.trim(), "data-method": row.method,
     },
       el("td", { class: "number" }, apart ? "" : String(place + 1)),
-      el("td", {}, mark(family), el("a", { href: methodPage(row.method) }, row.method)),
+      el("td", {}, mark(family), el("a", { href: methodPage(row.method) }, row.method),
+        YARDSTICKS.has(family) ? el("small", {}, ` ${family}`) : null),
       el("td", { class: "bars" }, apart ? null : bar(row, extent, family)),
       el("td", { class: "number", title: intervalText(row, ranking) }, apart ? "–" : marginText(row, ranking)),
       el("td", { class: "number" }, timeText(row.seconds)),

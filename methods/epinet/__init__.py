@@ -1,0 +1,1 @@
+"""Epistemic neural networks with an epinet."""
