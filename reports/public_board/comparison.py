@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from bnnbench.reports.judge.statistics.intervals import standard_error, t_interval
+from bnnbench.reports.public_board.names import HIGHER_IS_BETTER, LOWER_IS_BETTER
 from bnnbench.reports.sections.literature import difference, verdict
 
-HIGHER_IS_BETTER = ("r2",)
 SAME_ROWS = 1e-6
 """Relative difference of the variances of test targets up to which the test rows are the same."""
 OVERLAP = 0.25
@@ -23,15 +23,10 @@ Rows = list[tuple[str, ...]]
 
 def require_metric(metric: str, ours: pd.DataFrame, published: pd.DataFrame) -> None:
     """Raise ValueError unless both have a column with a better direction."""
-    directed = [name for name in ours if name in published and _has_direction(str(name))]
-    if metric not in directed:
-        raise ValueError(f"both have no scores by {metric!r}: choose one of {', '.join(directed)}")
-
-
-def _has_direction(name: str) -> bool:
-    scores = ("crps", "rmse", "mae", "r2", "crls", "log_score", "cde_loss")
-    families = ("wcrps_", "interval_score_", "energy_score_", "crts_")
-    return name in scores or name.startswith(families)
+    directed = (*LOWER_IS_BETTER, *HIGHER_IS_BETTER)
+    common = [name for name in directed if name in ours and name in published]
+    if metric not in common:
+        raise ValueError(f"both have no scores by {metric!r}: choose one of {', '.join(common)}")
 
 
 def beside(ours: pd.DataFrame, published: pd.DataFrame, metric: str) -> Rows:

@@ -9,8 +9,8 @@ import pandas as pd
 
 from bnnbench.datasets.reading import parquet
 from bnnbench.datasets.reading.whole_files import read_regular
-from bnnbench.reports.public_board.names import DATASETS
-from bnnbench.reports.public_board.rows import IDENTITY
+from bnnbench.estimators.scoringbench_names import DATASETS
+from bnnbench.reports.public_board.names import IDENTITY
 
 MODELS = "models.json"
 """The board's list of models with their organisations; it may lie in the folder, too."""

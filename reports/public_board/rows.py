@@ -12,10 +12,9 @@ from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.packing import NotImported
 from bnnbench.engine.store.store import CorruptRecord, Store
-from bnnbench.reports.public_board.names import DATASETS, model_name
+from bnnbench.estimators.scoringbench_names import DATASETS, model_name
+from bnnbench.reports.public_board.names import IDENTITY, TIMES
 
-IDENTITY = ("model", "dataset", "fold")
-TIMES = ("fit_time", "predict_time", "train_time")
 PROTOCOL = {name: field.default for name, field in ShuffledFolds.__dataclass_fields__.items()}
 
 

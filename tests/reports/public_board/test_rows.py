@@ -10,9 +10,9 @@ from sklearn import metrics as sk
 from bnnbench.datasets.cuts.shuffled_folds import ShuffledFolds
 from bnnbench.datasets.official.uci import Uci
 from bnnbench.engine.declare.description import describe
+from bnnbench.estimators.scoringbench_names import model_name
 from bnnbench.methods.predictions.quantiles import QuantilePredictive
 from bnnbench.reports.public_board.columns import columns_of
-from bnnbench.reports.public_board.names import model_name
 from bnnbench.reports.public_board.rows import by_the_protocol, rows_of, write_models
 from tests.records import changed
 from tests.reports.public_board.board import LEVEL, SOURCE, UNIT, predicted, run, store_of
