@@ -40,6 +40,8 @@ def log_mass_above(prediction: Any, threshold: Threshold) -> LogMass:
 
 
 def _log_mass(prediction: Any, threshold: Tensor, side: float) -> Tensor:
+    if isinstance(prediction, LogNormalPredictive):
+        return torch.special.log_ndtr(side * prediction.z(threshold))
     if isinstance(prediction, GaussianPredictive):
         law, parts = _of_gaussians, (prediction.means, prediction.variances)
     elif isinstance(prediction, StudentPredictive):
@@ -52,8 +54,6 @@ def _log_mass(prediction: Any, threshold: Tensor, side: float) -> Tensor:
 
 
 def _of_cdf(prediction: Any, threshold: Tensor, side: float) -> Tensor:
-    if isinstance(prediction, LogNormalPredictive):
-        return torch.special.log_ndtr(side * prediction.z(threshold))
     cdf = prediction.cdf(threshold)
     return (cdf if side > 0 else 1 - cdf).clamp(min=0).log()
 
