@@ -29,11 +29,11 @@ class Twins:
 
 def twins_in(inputs: pd.DataFrame, targets: Targets) -> Twins:
     """Return how many rows have equal inputs, and how many of these have different targets."""
-    groups = inputs.groupby(list(inputs.columns), dropna=False).ngroup()
-    sizes = groups.map(groups.value_counts())
-    kinds = pd.Series(targets, groups.index).groupby(groups).transform("nunique")
-    twins = sizes > 1
-    return Twins(int(groups.nunique()), int(twins.sum()), int((twins & (kinds > 1)).sum()))
+    groups = inputs.groupby(list(inputs.columns), dropna=False).ngroup().to_numpy()
+    sizes = np.bincount(groups)
+    pairs = np.unique(np.column_stack([groups, targets]), axis=0)[:, 0].astype(int)
+    differ = np.bincount(pairs, minlength=len(sizes)) > 1
+    return Twins(len(sizes), int(sizes[sizes > 1].sum()), int(sizes[differ].sum()))
 
 
 def constant_columns(frame: pd.DataFrame) -> tuple[str, ...]:

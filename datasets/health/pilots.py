@@ -56,7 +56,7 @@ def _models(are_classes: bool) -> dict[str, Any]:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from sklearn.linear_model import LogisticRegression, RidgeCV
 
-    boosting = HistGradientBoostingClassifier if are_classes else HistGradientBoostingRegressor
+    boosting: Any = HistGradientBoostingClassifier if are_classes else HistGradientBoostingRegressor
     return {
         "constant": DummyClassifier(strategy="prior") if are_classes else DummyRegressor(),
         "linear": LogisticRegression(max_iter=300)

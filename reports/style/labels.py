@@ -116,6 +116,7 @@ SUITES = {
     "cifar10": "CIFAR-10 benchmark",
     "uci": "UCI regression benchmark",
     "uci_classification": "Classification of tables",
+    "tables": "League over many tables",
     "own": "Your data",
     "active_learning": "Active learning on UCI regression sets",
     "active_learning_mnist": "Active learning on MNIST",

@@ -84,6 +84,6 @@ TUNED_CLASSIFICATION = {
     for label, method in CLASSIFICATION.items()
 }
 
-NETWORKS = {classes: mlp([50], outputs=classes) for classes in range(2, 27)}
-"""The network for each number of classes."""
+# One hidden layer, as in the other leagues of tables; for each number of classes.
 NETWORK = mlp([50], outputs=1)
+NETWORKS = {classes: mlp([50], outputs=classes) for classes in range(2, 27)}

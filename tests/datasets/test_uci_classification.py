@@ -31,7 +31,7 @@ def test_folds_are_disjoint_complete_and_keep_the_shares_of_classes():
     assert len({tuple(sorted(test)) for test in tested}) == 3
 
 
-@pytest.mark.parametrize("classes", [2, 8, 10])
+@pytest.mark.parametrize("classes", [2, 8, 10, 26])
 def test_digits_stand_in_with_as_many_classes(classes):
     source = DigitsAsTable(classes)
     data = source.load(0)

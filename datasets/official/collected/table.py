@@ -33,7 +33,6 @@ LICENCES = {
     "pydataset": "MIT (package); of the R packages",
     "keel": "none stated (KEEL); most CC BY 4.0 (UCI)",
 }
-MOST_DIGITS = 10
 
 
 @dataclass(frozen=True)
@@ -147,7 +146,7 @@ class CollectedTable:
     def units(self) -> np.ndarray:
         """Return the number of each row's unit, which no split divides."""
         by = list(self.entry.split_by)
-        return units_of(self.features(), self.frame()[by] if by else None)
+        return units_of(self.features(), self.frame().filter(by) if by else None)
 
     def _labels(self) -> tuple[str, ...]:
         texts = texts_of(column_of(self.frame(), self.entry.column))
@@ -162,7 +161,5 @@ class CollectedTable:
         files.fetch(of_one_download(self.entry))
 
     def fallbacks(self) -> tuple[DataSource, ...]:
-        """Return the diabetes data, or scikit-learn's digits with as many classes, up to ten."""
-        if self.classes:
-            return (DigitsAsTable(min(self.classes, MOST_DIGITS)),)
-        return (DiabetesAsUci(),)
+        """Return the diabetes data, or scikit-learn's digits with as many classes."""
+        return (DigitsAsTable(self.classes) if self.classes else DiabetesAsUci(),)
