@@ -221,10 +221,11 @@ def _place(ranking: Ranking) -> str:
 
 def _scope(ranking: Ranking) -> str:
     """Return what a headline's claim is about."""
-    place = _counted(ranking) if len(ranking.columns) > 1 else ranking.columns[0].title
+    first, *others = ranking.columns
+    place = _counted(ranking) if others else first.title
     if any(column.by_fold for column in ranking.columns):
         return place
-    return f"{place}, one training set{' each' * (len(ranking.columns) > 1)}"
+    return f"{place}, one training set{' each' * bool(others)}"
 
 
 def _counted(ranking: Ranking) -> str:
