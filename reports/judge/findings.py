@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from bnnbench.reports.judge.measures import Judged
-from bnnbench.reports.judge.over_sets.grades import Evidence, grade, sentence
+from bnnbench.reports.judge.over_sets.grades import Evidence, claim, grade, sentence
 from bnnbench.reports.judge.over_sets.verdict import Verdict
 from bnnbench.reports.judge.ranks import Ranks
 from bnnbench.reports.read.benchmarks import Benchmark
@@ -46,7 +46,7 @@ def across(
         ranking, over_sets = ranked[metric], verdicts[metric]
         clause = _by_rank(ranking, scored, sets) if ranking else _counts(scored)
         if over_sets:
-            clause = sentence(over_sets.evidence).removesuffix(".")
+            clause = claim(over_sets.evidence)
         parts.append(f"by {scored[0].name}, {clause}")
     return f"{labels.sentence(opening)}, {'; '.join(parts)}."
 

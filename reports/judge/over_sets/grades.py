@@ -12,6 +12,8 @@ from bnnbench.reports.style.words import joined, quoted
 
 Grade = Literal["best", "leads", "not shown to be best", "not decided"]
 
+LIKE_THESE = "tables like these"
+"""The data sets that a claim over random data sets is about."""
 OFTEN = 0.8
 """A method that leads is first in at least this share of redraws of the data sets."""
 MOST_FAR_BELOW = 1
@@ -40,7 +42,7 @@ class Evidence:
     """Number of data sets on which it is clearly worse than a constant prediction."""
     tied: bool = False
     """True if another method has exactly the same mean."""
-    place: str = "tables like these"
+    place: str = LIKE_THESE
 
     @property
     def stable(self) -> bool:
@@ -63,22 +65,27 @@ def grade(of: Evidence) -> Grade:
 
 def sentence(of: Evidence) -> str:
     """Return the sentence of the grade."""
+    return f"{claim(of)}."
+
+
+def claim(of: Evidence) -> str:
+    """Return the sentence of the grade without its full stop."""
     first, worse, reached = quoted(of.first), _worse(of), grade(of)
     if reached == "best":
         if of.equal:
-            return f"{first} is best {_over(of.place)}: {worse}, the rest is practically equal."
-        return f"{first} is best {_over(of.place)}: {_all(of.rivals)}."
+            return f"{first} is best {_over(of.place)}: {worse}, the rest is practically equal"
+        return f"{first} is best {_over(of.place)}: {_all(of.rivals)}"
     if reached == "leads":
         equal = f", {of.equal} practically equal" if of.equal else ""
         rest = ", the rest is open" if of.worse + of.equal < of.rivals else ""
-        return f"{first} leads {_over(of.place)}: {worse}{equal}{rest}{_however(of)}."
+        return f"{first} leads {_over(of.place)}: {worse}{equal}{rest}{_however(of)}"
     if reached == "not shown to be best":
         equal = f" and {of.equal} practically equal" if of.equal else ""
         return (
             f"{first} has the largest mean {_over(of.place)}, but is not shown to be best: "
-            f"{worse}{equal}{_without(of)}."
+            f"{worse}{equal}{_without(of)}"
         )
-    return f"{first} has the largest mean, but {of.place} do not tell the methods apart."
+    return f"{first} has the largest mean, but {of.place} do not tell the methods apart"
 
 
 def short(of: Evidence, use: str) -> str:
@@ -94,7 +101,7 @@ def short(of: Evidence, use: str) -> str:
 
 
 def _over(place: str) -> str:
-    return f"{'over' if place.endswith('like these') else 'on'} {place}"
+    return f"{'over' if place == LIKE_THESE else 'on'} {place}"
 
 
 def _all(rivals: int) -> str:

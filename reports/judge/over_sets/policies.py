@@ -39,6 +39,8 @@ class Policy:
     u: Float[ndarray, "candidates sets"]
     nats: Float[ndarray, "candidates sets"]
     """Mean gain over the constant, in the unit of the scores."""
+    keeps_best: bool = False
+    """True if the best of a candidate's methods on held-out rows is kept."""
 
 
 def mean_gains(of: League) -> Float[ndarray, "methods sets"]:
@@ -84,7 +86,9 @@ def shortlist(of: League, held_out: Sequence[HeldOut], size: int, name: str = ""
     of_sets = [_outcome_of_shortlists(one, seen, of.floor, chosen) for one, seen in pairs]
     u, nats = (np.array([outcome[k] for outcome in of_sets]).T for k in range(2))
     members = tuple(tuple(of.methods[m] for m in row) for row in chosen)
-    return Policy(name or f"run {size}, keep the best on held-out rows", members, u, u, nats)
+    return Policy(
+        name or f"run {size}, keep the best on held-out rows", members, u, u, nats, keeps_best=True
+    )
 
 
 def searched(held_out: Sequence[HeldOut]) -> list[int]:

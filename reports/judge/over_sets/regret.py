@@ -44,6 +44,8 @@ class Outcome:
     name: str
     members: tuple[str, ...]
     """The methods recommended from all data sets."""
+    keeps_best: bool
+    """True for a shortlist, of which the best on held-out rows is kept."""
     recommended: Mapping[str, tuple[str, ...]]
     """Data set left out → the methods recommended from the others."""
     regret: Interval
@@ -146,6 +148,7 @@ def _outcome(
     return Outcome(
         policy.name,
         policy.members[everywhere],
+        policy.keeps_best,
         members,
         interval(drawn_regrets),
         {title: float(n) for title, n in zip(of.titles, nats, strict=True)},
