@@ -122,9 +122,11 @@ def require_an_answer_by_the_records(task, scale):
     assert len(times) == len(re.findall(r"[\d.]+ (?:s|min|h)\b", text))
 
 
-@pytest.mark.parametrize("question", QUESTIONS[:3], ids=lambda question: question.data)
+@pytest.mark.parametrize("question", QUESTIONS[:4], ids=lambda question: question.data)
 def test_another_method_is_named_where_the_choice_hangs_on_one_data_set(question):
-    task = next(task for task in finished_runs.tasks() if task.question == question)
+    task = next((task for task in finished_runs.tasks() if task.question == question), None)
+    if task is None:
+        pytest.skip("the bundle has no runs of it")
     for scale in task.scales:
         ranking = ranked(task, scale.name)
         names = [row.method for row in ranking.compared]
@@ -196,7 +198,8 @@ def test_a_data_page_has_the_sentences(verdicts):
     assert said
     assert all(sentence in text for sentence in said)
     headings = re.findall(r"<h2>(.*?)</h2>", text)
-    first = f"profile league: {QUESTIONS[0].data}, settings searched"
+    of_league = next(q for q in QUESTIONS if q.places[0].suite == "uci")
+    first = f"profile league: {of_league.data}, settings searched"
     assert next(h for h in headings if "profile" in h) == f"{labels.suite('uci')}, {first}"
     asked = [": " in heading for heading in headings if "profile" in heading]
     assert asked == sorted(asked, reverse=True)
