@@ -14,11 +14,11 @@ from jaxtyping import Float64
 
 from bnnbench.estimators.base import as_array
 from bnnbench.estimators.regressor import BnnRegressor
+from bnnbench.estimators.scoringbench_names import model_name
 from bnnbench.methods.base import Method
 from bnnbench.methods.predictions import inversion
 from bnnbench.methods.predictions.base import CannotAnswer
 from bnnbench.methods.predictions.binned import binned
-from bnnbench.reports.public_board.names import model_name
 
 BINS = 300
 

@@ -171,9 +171,9 @@ def _on_words(name: str, texts: pd.Series) -> list[Note]:
     classes = texts.loc[texts.str.lower().isin(WORDS)].unique()
     if not len(classes):
         return []
-    words = quoted(classes)
-    told = f"{name}: {words} is a class; leave cells empty to leave out their rows"
-    return [Note(told, f"the target {name!r} has {words}: write another word, or nothing")]
+    shown = quoted(classes)
+    told = f"{name}: {shown} is a class; leave cells empty to leave out their rows"
+    return [Note(told, f"the target {name!r} has {shown}: write another word, or nothing")]
 
 
 def _on_gaps(name: str, gaps: np.ndarray) -> list[Note]:

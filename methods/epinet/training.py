@@ -1,6 +1,5 @@
 """Joint training of base networks and their epinets."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,6 +10,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Split
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.epinet.losses import class_losses, density_losses, variance_losses
 from bnnbench.methods.epinet.networks import (
     PriorNetworks,
     epinet_outputs,
@@ -26,7 +26,6 @@ from bnnbench.methods.fitting.minibatches import Minibatches
 from bnnbench.methods.fitting.optimisers import Adam, column
 from bnnbench.methods.fitting.randomness import normal, spawn
 from bnnbench.methods.fitting.training import Stack
-from bnnbench.methods.networks.heteroscedastic import gaussian_losses
 from bnnbench.methods.networks.least_rows import least_rows
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
@@ -120,12 +119,8 @@ class Training:
         outputs = self._base_outputs(base, x)
         added = self._epinet_outputs(weights, x, indices)
         added = added + self.scales[:members] * prior_outputs(priors, indices)
-        if isinstance(self.stack.likelihood, Categorical):
-            losses = self._class_losses(outputs.unsqueeze(2) + added, targets)
-        else:
-            noise = (directions @ indices.mT).unsqueeze(-1)
-            perturbed = targets.unsqueeze(2) + self.settings.bootstrap_std * noise
-            losses = self._real_losses(outputs, added, perturbed)
+        shifts = self.settings.bootstrap_std * (directions @ indices.mT)
+        losses = self._losses(outputs, added, targets, shifts)
         of_base, of_epinet = torch.autograd.grad(losses.sum(), (base, weights))
         self.of_base.step(of_base)
         self.of_epinet.step(of_epinet)
@@ -145,30 +140,25 @@ class Training:
             known = with_hidden(self.body, base, x, buffers)
         return epinet_outputs(self.epinet, weights, known, indices)
 
-    def _class_losses(
-        self, logits: Float[Tensor, "members points draws classes"], targets: Tensor
-    ) -> Float[Tensor, " members"]:
-        index = targets.long()[:, :, None, None].expand(*logits.shape[:3], 1)
-        losses = -logits.log_softmax(-1).gather(-1, index).flatten(1).mean(1)
-        self.stack.log_loss[: len(losses)] += losses.detach()
-        return losses
-
-    def _real_losses(
+    def _losses(
         self,
         outputs: Float[Tensor, "members points both"],
         added: Float[Tensor, "members points draws outputs"],
-        targets: Float[Tensor, "members points draws outputs"],
+        targets: Tensor,
+        shifts: Float[Tensor, "members points draws"],
     ) -> Float[Tensor, " members"]:
+        """Return each member's mean loss over rows and indices, in nats."""
         members, noise = len(outputs), self.stack.noise
+        if isinstance(self.stack.likelihood, Categorical):
+            losses = class_losses(outputs.unsqueeze(2) + added, targets)
+            self.stack.log_loss[:members] += losses.detach()
+            return losses
+        perturbed = targets.unsqueeze(2) + shifts.unsqueeze(-1)
         if noise is None:
-            means, variances = outputs.unsqueeze(2).chunk(2, -1)
-            both = torch.cat([means + added, variances.expand_as(added)], -1)
-            return gaussian_losses(both.flatten(1, 2), targets.flatten(1, 2)).mean(1)
-        squares = (outputs.unsqueeze(2) + added - targets).square().flatten(1).mean(1)
+            return variance_losses(outputs, added, perturbed)
+        squares = (outputs.unsqueeze(2) + added - perturbed).square().flatten(1).mean(1)
         noise.update(squares.detach(), targets.shape[1])
-        variance = noise.variance[:members]
-        per_output = 0.5 * (squares / variance + (2 * math.pi * variance).log())
-        return self.outputs * per_output
+        return self.outputs * density_losses(squares, noise.variance[:members])
 
     def posteriors(self) -> list[Posterior | InferenceDiverged]:
         """Return each member's posterior, or its failure."""

@@ -43,6 +43,9 @@ class InputFeatures(Features):
 class BayesianLinear:
     """The exact posterior of a linear model and its noise; it ignores the network.
 
+    A precision at its upper bound is no failure: if the evidence is against all weights, the
+    targets' own distribution remains.
+
     scikit-learn's `BayesianRidge` (`sklearn_ridge`) has a point estimate of the noise, and so a
     Gaussian predictive, and no prior of the bias.
     """
@@ -83,4 +86,5 @@ class BayesianLinear:
             self.noise_shape,
             self.noise_rate,
         )
-        return NeuralLinearPosterior(features, model, *model.maximise_evidence())
+        precision, _ = model.maximise_evidence()
+        return NeuralLinearPosterior(features, model, precision, within_bounds=True)

@@ -1,6 +1,7 @@
 """Logarithms of the mass on either side of a threshold, with all digits however far it is."""
 
 import math
+from functools import partial
 from typing import Any
 
 import scipy.special
@@ -39,25 +40,32 @@ def log_mass_above(prediction: Any, threshold: Threshold) -> LogMass:
 
 
 def _log_mass(prediction: Any, threshold: Tensor, side: float) -> Tensor:
-    if isinstance(prediction, GaussianPredictive):
-        parts = prediction.means, prediction.variances
-        return in_chunks(lambda *p: _mixed(_of_gaussians(*p, side)), *parts, threshold[None])
-    if isinstance(prediction, StudentPredictive):
-        parts = prediction.locations, prediction.scales, prediction.degrees
-        return in_chunks(lambda *p: _mixed(_of_students(*p, side)), *parts, threshold[None])
-    if isinstance(prediction, WeightedGaussianPredictive):
-        parts = prediction.weights, prediction.means, prediction.variances
-        return in_chunks(lambda *p: _weighted(*p, side), *parts, threshold[None])
     if isinstance(prediction, LogNormalPredictive):
         return torch.special.log_ndtr(side * prediction.z(threshold))
+    if isinstance(prediction, GaussianPredictive):
+        law, parts = _of_gaussians, (prediction.means, prediction.variances)
+    elif isinstance(prediction, StudentPredictive):
+        law, parts = _of_students, (prediction.locations, prediction.scales, prediction.degrees)
+    elif isinstance(prediction, WeightedGaussianPredictive):
+        law, parts = _weighted, (prediction.weights, prediction.means, prediction.variances)
+    else:
+        return _of_cdf(prediction, threshold, side)
+    return in_chunks(partial(law, side), *parts, threshold[None])
+
+
+def _of_cdf(prediction: Any, threshold: Tensor, side: float) -> Tensor:
     cdf = prediction.cdf(threshold)
     return (cdf if side > 0 else 1 - cdf).clamp(min=0).log()
 
 
+def _of_gaussians(side: float, mean: Tensor, variance: Tensor, threshold: Tensor) -> Tensor:
+    return _mixed(_of_components(side, mean, variance, threshold))
+
+
 def _weighted(
-    weights: Tensor, mean: Tensor, variance: Tensor, threshold: Tensor, side: float
+    side: float, weights: Tensor, mean: Tensor, variance: Tensor, threshold: Tensor
 ) -> Tensor:
-    return _mixed(_of_gaussians(mean, variance, threshold, side), shares(weights)[..., None])
+    return _mixed(_of_components(side, mean, variance, threshold), shares(weights)[..., None])
 
 
 def _mixed(logs: Tensor, weights: Tensor | None = None) -> Tensor:
@@ -68,7 +76,7 @@ def _mixed(logs: Tensor, weights: Tensor | None = None) -> Tensor:
     return torch.where(nearly_all > -0.5, nearly_all, (logs + weights.log()).logsumexp(0))
 
 
-def _of_gaussians(mean: Tensor, variance: Tensor, threshold: Tensor, side: float) -> Tensor:
+def _of_components(side: float, mean: Tensor, variance: Tensor, threshold: Tensor) -> Tensor:
     error = side * (threshold.double() - mean)
     # A point mass at the threshold is below it.
     at_step = (error == 0) & (variance == 0)
@@ -77,12 +85,12 @@ def _of_gaussians(mean: Tensor, variance: Tensor, threshold: Tensor, side: float
 
 
 def _of_students(
-    location: Tensor, scale: Tensor, degrees: Tensor, threshold: Tensor, side: float
+    side: float, location: Tensor, scale: Tensor, degrees: Tensor, threshold: Tensor
 ) -> Tensor:
     z = side * (threshold.double() - location) / scale
     degrees = degrees.double().expand_as(z)
     below = torch.from_numpy(scipy.special.stdtr(degrees.cpu().numpy(), z.cpu().numpy())).to(z)
-    return torch.where(below > 1e-300, below.log(), _beyond_doubles(-z, degrees))
+    return _mixed(torch.where(below > 1e-300, below.log(), _beyond_doubles(-z, degrees)))
 
 
 def _beyond_doubles(z: Tensor, degrees: Tensor) -> Tensor:

@@ -48,6 +48,6 @@ class TabPfn(Pretrained):
     def real(self, estimator: Any, points: np.ndarray) -> BarPredictive:
         """Return the histogram of each point, in the units of the training targets."""
         given = points if len(points) else np.zeros((1, points.shape[1]))
-        found = estimator.predict(given, output_type="full")
-        log_bars = found["logits"].double().log_softmax(-1)[: len(points)]
-        return BarPredictive(found["criterion"].borders.double(), log_bars)
+        output = estimator.predict(given, output_type="full")
+        log_bars = output["logits"].double().log_softmax(-1)[: len(points)]
+        return BarPredictive(output["criterion"].borders.double(), log_bars)

@@ -60,6 +60,7 @@ PARTS: Mapping[str, str] = {
     "some_curvature": f"{HERE}.laplace.structures:SomeWeights",
     "kronecker": f"{HERE}.laplace.kfac:Kronecker",
     "neural_linear_posterior": f"{HERE}.neural_linear:NeuralLinearPosterior",
+    "evidential_posterior": f"{HERE}.evidential:EvidentialPosterior",
     "features": f"{HERE}.neural_linear:Features",
     "conjugate_regression": f"{HERE}.neural_linear:Regression",
     "sparse_gp_posterior": f"{HERE}.gp.training:GpPosterior",
@@ -100,6 +101,7 @@ PARTS: Mapping[str, str] = {
 BUILT: Mapping[str, str] = {
     "network": f"{HERE}.networks.torch_network:TorchNetwork",
     "heteroscedastic_network": f"{HERE}.networks.heteroscedastic:HeteroscedasticNetwork",
+    "mean_and_std_network": f"{HERE}.networks.mean_and_std:MeanAndStdNetwork",
     "structured_network": f"{HERE}.vsd.network:StructuredNetwork",
     "scaled_network": f"{HERE}.hmc.scaled_networks:AnyScaledNetwork",
     "scaled_perceptron": f"{HERE}.hmc.scaled_perceptron:ScaledPerceptron",

@@ -59,6 +59,16 @@ class RandomFeatures:
         ]
         return torch.cat(parts)
 
+    def largest_norm(self) -> float:
+        """Return the largest spectral norm of the body's residual matrices; 0 without any."""
+        matrices = [
+            self.weights[0, part.offset : part.stop].view(part.shape)
+            for part in self.body.parameters
+            if ".body." in part.path and part.name == "weight"
+        ]
+        norms = [float(torch.linalg.matrix_norm(matrix, 2)) for matrix in matrices]
+        return max(norms, default=0.0)
+
 
 def precisions(
     features: Float[Tensor, "points features"],

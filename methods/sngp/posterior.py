@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -11,7 +11,13 @@ from torch import Tensor
 from bnnbench.methods.fitting.randomness import normal
 from bnnbench.methods.networks.own_network import NetworkDescription
 from bnnbench.methods.predictions.predictive import CategoricalPredictive
-from bnnbench.methods.sngp.features import RandomFeatures, mean_field, variances
+from bnnbench.methods.sngp.features import (
+    RandomFeatures,
+    covariance_roots,
+    mean_field,
+    precisions,
+    variances,
+)
 
 
 @dataclass(frozen=True)
@@ -25,13 +31,11 @@ class SngpPosterior:
     """R of each class, with R Rᵀ the covariance of its weights."""
     mean_field_factor: float
     draws: int
-    largest_norm: float
-    """Largest spectral norm of a residual block's matrix after training."""
 
     @property
     def diagnostics(self) -> Mapping[str, float]:
-        """The largest spectral norm of a residual block."""
-        return {"spectral_norm": self.largest_norm}
+        """The largest spectral norm of a residual block's matrix."""
+        return {"spectral_norm": self.features.largest_norm()}
 
     @property
     def own_network(self) -> NetworkDescription:
@@ -40,6 +44,16 @@ class SngpPosterior:
         learned = body.parameter_count + classes * (count + 1)
         structure = f"{body.architecture}, {count} random features, {classes} classes"
         return NetworkDescription("residual network with random features", learned, structure)
+
+    @torch.no_grad()
+    def with_covariance(
+        self, inputs: Float[Tensor, "points *inputs"], ridge: float
+    ) -> "SngpPosterior":
+        """Return the posterior with the covariances of its weights, given all training rows."""
+        phi = self.features(inputs)
+        shares = (phi @ self.means.mT + self.biases).double().softmax(-1)
+        roots = covariance_roots(precisions(phi.double(), shares * (1 - shares), ridge))
+        return replace(self, roots=roots.to(phi))
 
     @torch.no_grad()
     def predict(

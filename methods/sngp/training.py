@@ -21,8 +21,6 @@ from bnnbench.methods.networks.torch_layers import affine
 from bnnbench.methods.sngp.features import (
     RandomFeatures,
     cosines,
-    covariance_roots,
-    precisions,
 )
 from bnnbench.methods.sngp.posterior import SngpPosterior
 from bnnbench.methods.sngp.spectral import bound_norms, power_iteration
@@ -149,19 +147,11 @@ class Training:
         numbers = torch.cat([self.weights, self.head], 1)
         sound = self.stack.outcomes([self._mode(m) for m in range(len(problems))], numbers)
         return [
-            replace(
-                with_covariance(one, problem, self.settings.ridge),
-                largest_norm=self._largest_norm(member),
-            )
+            one.with_covariance(problem.train.inputs, self.settings.ridge)
             if isinstance(one, SngpPosterior)
             else one
-            for member, (one, problem) in enumerate(zip(sound, problems, strict=True))
+            for one, problem in zip(sound, problems, strict=True)
         ]
-
-    def _largest_norm(self, member: int) -> float:
-        """Return the largest spectral norm of a member's residual matrices."""
-        matrices = self._matrices(self.weights[member : member + 1])
-        return max((float(torch.linalg.matrix_norm(one[0], 2)) for one in matrices), default=0.0)
 
     def _mode(self, member: int) -> SngpPosterior:
         """Return a member's posterior without its covariance."""
@@ -181,14 +171,4 @@ class Training:
             means.new_zeros(()).expand(self.classes, *[means.shape[2]] * 2),
             variant.mean_field_factor,
             variant.draws,
-            0.0,
         )
-
-
-@torch.no_grad()
-def with_covariance(mode: SngpPosterior, problem: Problem, ridge: float) -> SngpPosterior:
-    """Return the posterior with the covariances of its weights, by all training rows."""
-    phi = mode.features(problem.train.inputs)
-    shares = (phi @ mode.means.mT + mode.biases).double().softmax(-1)
-    roots = covariance_roots(precisions(phi.double(), shares * (1 - shares), ridge))
-    return replace(mode, roots=roots.to(phi))

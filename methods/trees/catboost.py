@@ -11,11 +11,7 @@ section 3.
 
 import importlib
 import importlib.util
-import json
-import math
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -36,7 +32,8 @@ from bnnbench.methods.libraries.sklearn_rows import (
     single_target,
     vectors,
 )
-from bnnbench.methods.trees.additive import LEAST_STD, ClassTrees, ObliviousTrees, UncertainTrees
+from bnnbench.methods.trees.additive import ClassTrees, ObliviousTrees, UncertainTrees
+from bnnbench.methods.trees.catboost_arrays import constant, trees_of
 from bnnbench.methods.tuning.space import Integers, Log, Space
 
 CURE = "pip install bnnbench[boosting]"
@@ -60,16 +57,16 @@ class CatBoost:
     library: ClassVar[str] = "catboost"
     prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space(
-        {"learning_rate": Log(0.01, 0.3), "depth": Integers(3, 8), "l2": Log(0.3, 30.0)}
+        {"learning_rate": Log(0.03, 0.3), "depth": Integers(3, 7), "l2": Log(0.3, 30.0)}
     )
 
-    learning_rate: float = 0.03
+    learning_rate: float = 0.05
     """Share of each tree's prediction that is added."""
     depth: int = 6
     """Levels of a tree."""
     l2: float = 3.0
     """Strength of the penalty on squared leaf values."""
-    most_trees: int = 2000
+    most_trees: int = 1000
     """Maximum number of trees."""
     patience: int = 50
     """Trees without a better prediction of held-out rows after which growth ends."""
@@ -99,7 +96,7 @@ class CatBoost:
         targets = single_target(problem, self)
         mean, std = float(targets.mean()), float(targets.std())
         if not std:  # CatBoost would start at a log deviation of -inf
-            return _constant(mean)
+            return constant(mean)
         rest, validation = set_aside(problem, self.validation_share, rng)
         parts = [_real_rows(rows, mean, std) for rows in (rest.train, validation, problem.train)]
         kind = package.CatBoostRegressor
@@ -163,42 +160,12 @@ class CatBoost:
         return int(np.argmin(losses)) + 1
 
 
-def trees_of(model: Any) -> tuple[ObliviousTrees, torch.Tensor]:
-    """Return a fitted model's trees as arrays, and its outputs without any tree."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.json"
-        model.save_model(str(path), format="json")
-        content = json.loads(path.read_text())
-    scale, start = content["scale_and_bias"]
-    outputs, trees = len(start), content["oblivious_trees"]
-    levels = max(1, *(len(tree["splits"]) for tree in trees))
-    features = np.zeros((len(trees), levels), np.int64)
-    borders = np.full((len(trees), levels), np.inf)
-    values = np.zeros((len(trees), 2**levels, outputs))
-    for number, tree in enumerate(trees):
-        for level, split in enumerate(tree["splits"]):
-            features[number, level] = split["float_feature_index"]
-            borders[number, level] = split["border"]
-        of_leaves = np.reshape(tree["leaf_values"], (-1, outputs))
-        values[number, : len(of_leaves)] = scale * of_leaves
-    arrays = map(torch.from_numpy, (features, borders, values))
-    return ObliviousTrees(*arrays), torch.tensor(start, dtype=torch.float64)
-
-
 def _package() -> ModuleType:
     """Return the package; raises `PackageMissing` if it is not installed."""
     try:
         return importlib.import_module("catboost")
     except ImportError as missing:
         raise PackageMissing(f"needed catboost for its trees: {CURE}") from missing
-
-
-def _constant(target: float) -> UncertainTrees:
-    """Return the posterior for a target that is the same in all rows."""
-    levels, values = np.zeros((0, 1)), np.zeros((0, 2, 2))
-    arrays = map(torch.from_numpy, (levels.astype(np.int64), levels, values))
-    start = torch.tensor([0.0, math.log(LEAST_STD)], dtype=torch.float64)
-    return UncertainTrees(ObliviousTrees(*arrays), start, target, 1.0, {"rounds": 0.0})
 
 
 def _real_rows(rows: Split, mean: float, std: float) -> Rows:

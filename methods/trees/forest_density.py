@@ -15,22 +15,21 @@ the weights.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
 from jaxtyping import Float, Float64
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from torch import Tensor
 
 from bnnbench.datasets.base import Categorical
 from bnnbench.methods.base import Posterior, PriorUse, Problem, Unsupported
 from bnnbench.methods.card import Card
-from bnnbench.methods.fitting import progress, work
-from bnnbench.methods.fitting.settings import require_count, require_positive
-from bnnbench.methods.libraries.sklearn_rows import labels, seed_of, single_target, vectors
+from bnnbench.methods.fitting.settings import require_count
+from bnnbench.methods.libraries.sklearn_rows import labels, single_target, vectors
 from bnnbench.methods.predictions.predictive import CategoricalPredictive
 from bnnbench.methods.predictions.weighted import WeightedGaussianPredictive
+from bnnbench.methods.trees.forests import grown, require_feature_share
 from bnnbench.methods.trees.leaf_weights import LeafWeights
 from bnnbench.methods.trees.target_groups import TargetGroups
 from bnnbench.methods.tuning.space import Integers, Log, Space
@@ -142,31 +141,6 @@ class ForestDensity:
             "out_of_bag_log_likelihood": log_probs[best],
         }
         return FrequencyPosterior(weights, frequencies, float(SHARES[best]), diagnostics)
-
-
-def require_feature_share(method: Any) -> None:
-    """Raise ValueError unless a method's feature_share is above 0 and at most 1."""
-    require_positive(method, "feature_share")
-    if method.feature_share > 1:
-        raise ValueError(
-            f"{type(method).__name__} needs feature_share of at most 1; got {method.feature_share}"
-        )
-
-
-def grown(method: Any, problem: Problem, targets: np.ndarray, rng: torch.Generator) -> Any:
-    """Return the forest of a method's settings, fitted to the training rows."""
-    of_classes = isinstance(problem.likelihood, Categorical)
-    kind: Any = RandomForestClassifier if of_classes else RandomForestRegressor
-    forest = kind(
-        method.trees,
-        min_samples_leaf=method.least_rows,
-        max_features=method.feature_share,
-        random_state=seed_of(rng),
-    )
-    forest.fit(vectors(problem.train.inputs), targets)
-    work.count("tree_rows", method.trees * len(targets))
-    progress.report(1, 1, float("nan"))
-    return forest
 
 
 def _weights(

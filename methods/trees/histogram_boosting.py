@@ -75,7 +75,7 @@ class HistogramBoosting:
     prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space(
         {
-            "learning_rate": Log(0.03, 0.3),
+            "learning_rate": Log(0.05, 0.3),
             "leaves": Integers(4, 63),
             "least_rows": Integers(3, 40),
         }
@@ -87,7 +87,7 @@ class HistogramBoosting:
     """Maximum number of leaves of a tree."""
     least_rows: int = 20
     """Minimum number of training rows in a leaf."""
-    most_trees: int = 500
+    most_trees: int = 400
     """Maximum number of rounds; in each, a regression grows one tree, and classes one each."""
     patience: int = 20
     """Rounds without a better prediction of held-out rows after which growth ends."""

@@ -65,7 +65,7 @@ class LeafWeights:
         weights = (self._matrix(self.leaves, shares) @ self._counts).toarray()
         weights[np.arange(len(weights)), self.groups] -= shares.sum(1)
         weights[weights < ROUNDING] = 0
-        return weights, outside.any(1)
+        return weights, np.asarray(outside.any(1))
 
     @cached_property
     def _outside(self) -> Bool[np.ndarray, "rows trees"]:

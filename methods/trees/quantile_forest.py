@@ -17,7 +17,7 @@ from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.libraries.sklearn_rows import single_target, vectors
 from bnnbench.methods.predictions.quantiles import QuantilePredictive
-from bnnbench.methods.trees.forest_density import grown, require_feature_share
+from bnnbench.methods.trees.forests import grown, require_feature_share
 from bnnbench.methods.trees.leaf_weights import LeafWeights
 from bnnbench.methods.tuning.space import Integers, Log, Space
 

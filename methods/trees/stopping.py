@@ -30,11 +30,12 @@ class Part(Protocol):
 def losses(parts: Sequence[Part], most: int, patience: int) -> Float64[np.ndarray, " rounds"]:
     """Return the summed losses of all parts after each round.
 
-    Growth ends after `most` rounds, or when the least sum is `patience` rounds old.
+    Growth ends after `most` rounds, or when the least sum is `patience` rounds old. It is looked at
+    after `patience` rounds, and then each time the rounds have grown by half.
     """
     rounds, curve = 0, np.zeros(0)
     while rounds < most and rounds - (np.argmin(curve) + 1 if rounds else 0) < patience:
-        rounds = min(rounds + patience, most)
+        rounds = min(max(rounds + patience, rounds * 3 // 2), most)
         for part in parts:
             part.grow(rounds)
         curve = np.sum([part.losses() for part in parts], 0)

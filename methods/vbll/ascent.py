@@ -22,6 +22,8 @@ from bnnbench.methods.vbll.posterior import VbllPosterior
 
 INITIAL_LOG_FACTOR = -2.0
 """Log of a weight's initial standard deviation, in units of the prior's."""
+SMALLEST = 1e-12
+"""Minimum initial noise variance, for a trained network whose residuals are all 0."""
 NOISE_SCALES = {True: 1.0, False: 0.01}
 """Default scale of the noise's prior, for classes and for regression."""
 
@@ -88,7 +90,8 @@ class Ascent:
         noise = self.stack.noise
         logs = pattern.new_full(pattern.shape[:2], math.log(self.settings.initial_noise_std))
         if noise is not None and (started or not noise.learned):
-            logs = (0.5 * noise.variance.log()).unsqueeze(1).expand_as(logs).contiguous()
+            known = 0.5 * noise.variance.clamp_min(SMALLEST).log()
+            logs = known.unsqueeze(1).expand_as(logs).contiguous()
         return logs
 
     def step(self, inputs: Tensor, targets: Tensor) -> Float[Tensor, " members"]:

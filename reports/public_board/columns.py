@@ -13,6 +13,7 @@ from bnnbench.metrics import METRICS
 from bnnbench.metrics.base import mean_score
 from bnnbench.metrics.coverage import central_interval_score, interval_coverage
 from bnnbench.metrics.thresholds import Loss, score_by_integration
+from bnnbench.reports.public_board.names import BETAS, LEVELS, ORDERS
 from bnnbench.reports.public_board.scores_of_bins import density_loss, energy_score
 
 METRIC_COLUMNS: Mapping[str, str] = {
@@ -22,12 +23,6 @@ METRIC_COLUMNS: Mapping[str, str] = {
     **{name: name for name in ("crls", "wcrps_left", "wcrps_center", "wcrps_right")},
 }
 """Column → our metric. The board takes the median for absolute errors."""
-LEVELS = (20, 40, 60, 80, 90, 95)
-"""Percentages of central intervals."""
-BETAS = (0.1, 0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3, 1.5, 1.7, 1.8, 1.9)
-"""Exponents of energy scores."""
-ORDERS = (1.01, 1.2, 1.5, 2.0)
-"""Orders of continuous ranked Tsallis scores."""
 BINS = 500
 """Bins for the scores that are computed by bins."""
 

@@ -1,17 +1,19 @@
-"""Names of data sets and methods on the board."""
+"""Names of the board's columns."""
 
-import re
-from collections.abc import Mapping
+LEVELS = (20, 40, 60, 80, 90, 95)
+"""Percentages of central intervals."""
+BETAS = (0.1, 0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3, 1.5, 1.7, 1.8, 1.9)
+"""Exponents of energy scores."""
+ORDERS = (1.01, 1.2, 1.5, 2.0)
+"""Orders of continuous ranked Tsallis scores."""
+IDENTITY = ("model", "dataset", "fold")
+TIMES = ("fit_time", "predict_time", "train_time")
 
-DATASETS: Mapping[str, str] = {
-    "boston": "boston",
-    "concrete": "concrete_compressive_strength",
-    "energy": "Energy_Efficiency",
-    "kin8nm": "kin8nm",
-}
-"""Our data set → its name there (OpenML 531, 44959, 44960 and 189)."""
-
-
-def model_name(label: str) -> str:
-    """Return a method's label as the name of a model and of its file."""
-    return "bnnbench_" + re.sub(r"[^a-z0-9]+", "_", label.lower().replace("@", " at ")).strip("_")
+HIGHER_IS_BETTER = ("r2",)
+LOWER_IS_BETTER = (
+    *("mae", "rmse", "crps", "crls", "log_score", "cde_loss"),
+    *("wcrps_left", "wcrps_center", "wcrps_right"),
+    *(f"interval_score_{level}" for level in LEVELS),
+    *(f"energy_score_beta_{beta}" for beta in BETAS),
+    *(f"crts_alpha_{order}" for order in ORDERS),
+)

@@ -9,8 +9,8 @@ import pandas as pd
 
 from bnnbench.datasets.reading import parquet
 from bnnbench.datasets.reading.whole_files import read_regular
-from bnnbench.reports.public_board.names import DATASETS
-from bnnbench.reports.public_board.rows import IDENTITY
+from bnnbench.estimators.scoringbench_names import DATASETS
+from bnnbench.reports.public_board.names import IDENTITY
 
 MODELS = "models.json"
 """The board's list of models with their organisations; it may lie in the folder, too."""
@@ -33,9 +33,9 @@ def read_published(folder: Path) -> pd.DataFrame:
         )
     table = pd.concat(tables, ignore_index=True)
     if "error" in table:
-        table = table[table["error"].isna()]
-    table = table[table["dataset"].isin(DATASETS.values())]
-    if table.empty:
+        table = table.loc[table["error"].isna()]
+    table = table.merge(pd.DataFrame({"dataset": list(DATASETS.values())}))
+    if not len(table):
         raise ValueError(f"{folder} has no scores on {', '.join(DATASETS.values())}")
     by = {model: organisation for path in folder.rglob(MODELS) for model, organisation in _by(path)}
     table = table.drop_duplicates(list(IDENTITY), keep="last").reset_index(drop=True)

@@ -12,10 +12,9 @@ from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.packing import NotImported
 from bnnbench.engine.store.store import CorruptRecord, Store
-from bnnbench.reports.public_board.names import DATASETS, model_name
+from bnnbench.estimators.scoringbench_names import DATASETS, model_name
+from bnnbench.reports.public_board.names import IDENTITY, TIMES
 
-IDENTITY = ("model", "dataset", "fold")
-TIMES = ("fit_time", "predict_time", "train_time")
 PROTOCOL = {name: field.default for name, field in ShuffledFolds.__dataclass_fields__.items()}
 
 
@@ -87,11 +86,12 @@ def _scores(store: Store, record: Record) -> dict[str, float | None]:
 
 def _over_seeds(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield a row for each fold: the mean over seeds, or the first error."""
-    errors = table["error"].notna() if "error" in table else pd.Series(False, table.index)
-    for place, rows in table.groupby(list(IDENTITY), sort=True):
-        failed = rows[errors[rows.index]]
+    scores = [name for name in table if name not in (*IDENTITY, "error", "error_type")]
+    for places in table.groupby(list(IDENTITY)).indices.values():
+        rows = table.iloc[places]
+        failed = rows.loc[rows["error"].notna()] if "error" in rows else rows.iloc[:0]
         if len(failed):
             yield failed.iloc[0].dropna().to_dict()
             continue
-        scores = rows.drop(columns=[*IDENTITY, "error", "error_type"], errors="ignore")
-        yield dict(zip(IDENTITY, place, strict=True)) | scores.astype(float).mean().to_dict()
+        place = {name: rows[name].iloc[0] for name in IDENTITY}
+        yield place | {str(name): float(rows[name].astype(float).mean()) for name in scores}

@@ -111,6 +111,14 @@ def test_every_method_of_the_league_is_an_entry_with_a_name_for_files():
     assert factories["bnnbench_pbp"]() is not factories["bnnbench_pbp"]()
 
 
+def test_an_entry_runs_with_its_search(fold):
+    scores = run_fold(entries()["bnnbench_training_mean"], *fold)
+    train, test = (TARGETS.to_numpy()[rows] for rows in fold)
+    assert scores["rmse"] == pytest.approx(np.sqrt(np.mean((test - train.mean()) ** 2)), rel=1e-6)
+    # A constant Gaussian, whose noise is at least the spread of the targets up to a factor.
+    assert scores["crps"] == pytest.approx(0.6 * train.std(), rel=0.5)
+
+
 def test_the_board_is_not_imported():
     tree = ast.parse(Path(module.__file__).read_text())
     imports = [n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)]

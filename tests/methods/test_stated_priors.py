@@ -14,6 +14,8 @@ from bnnbench.methods.laplace.method import Laplace
 from bnnbench.methods.laplace.structures import Diagonal, Full, Subnetwork
 from bnnbench.methods.map_estimate import MapEstimate
 from bnnbench.methods.mfvi import Mfvi
+from bnnbench.methods.mile.companion import HeteroscedasticHmc
+from bnnbench.methods.mile.method import Mile
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.networks.priors import FixedPrecision
 from bnnbench.methods.networks.torch_network import TorchNetwork
@@ -35,6 +37,10 @@ AIMING = {
         learning_rate=0.02, epochs=6000, batch_size=60, draws_per_cycle=1000, explore=0.1
     ),
     "map_estimate": MapEstimate(learning_rate=0.05, epochs=600),
+    "hmc_heteroscedastic": HeteroscedasticHmc(draws=1200, thinning=1, warmup=150),
+    "mile": Mile(
+        draws=3200, thinning=1, warmup=300, energy_variance=(5e-4, 5e-4), epochs=20, patience=2
+    ),
 }
 POINTS = ("map_estimate",)
 """Methods with the exact posterior's mode, but without its variance."""
@@ -133,7 +139,8 @@ def test_pbp_knows_the_precision_to_a_thousandth(linear):
 
 @pytest.mark.parametrize("name", AIMING)
 def test_a_prior_changes_the_fit_of_every_such_method(linear, name):
-    short = {"epochs": 3} if hasattr(AIMING[name], "epochs") else {"draws": 8, "warmup": 5}
+    chains = hasattr(AIMING[name], "warmup")
+    short = {"draws": 8, "warmup": 5} if chains else {"epochs": 3}
     method = replace(AIMING[name], **short)
     without, given = (
         method.fit(replace(linear, prior=prior), stream(0)).predict(linear.train.inputs, stream(1))

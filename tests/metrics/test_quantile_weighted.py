@@ -21,7 +21,7 @@ WEIGHTS: dict[str, Callable] = {
     "wcrps_center": lambda a: a * (1 - a),
     "wcrps_right": lambda a: a**2,
 }
-TARGETS = [-30.0, -0.4, 0.0, 1.3, 7.0]
+TARGETS = [-30.0, 0.0, 1.3]
 
 
 def by_levels(name: str, quantile: Callable, cdf: Callable, target: float) -> float:
@@ -58,6 +58,7 @@ def test_a_gaussian_and_students_t_have_the_integral_over_levels(name):
         np.testing.assert_allclose(scores(name, prediction), expected, rtol=2e-7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_a_mixture_has_the_integral_over_levels(name):
     law = stats.norm([-1.0, 2.0], [0.3, 1.5])
@@ -70,7 +71,7 @@ def test_a_mixture_has_the_integral_over_levels(name):
 
     prediction = GaussianPredictive(*repeated([-1.0, 2.0], [0.09, 2.25]))
     expected = by_levels(name, quantile, cdf, 1.3)
-    assert scores(name, prediction)[3] == pytest.approx(expected, rel=1e-6)
+    assert scores(name, prediction)[2] == pytest.approx(expected, rel=1e-6)
 
 
 def predictions():
@@ -117,10 +118,11 @@ def test_quantiles_on_a_grid_have_the_weights_of_their_neighbourhoods():
         np.testing.assert_allclose(scores(name, prediction), losses @ shares, rtol=1e-12)
 
 
+@pytest.mark.long
 def test_the_scores_exist_however_heavy_the_other_tail_is():
     # The mass of a tail enters to the fourth power where the weight is 0 at its end.
     prediction = StudentPredictive(*repeated([0.0], [1.0], [0.4]))
     assert np.isinf(scores("crps", prediction)).all()
     assert np.isinf(scores("wcrps_left", prediction)).all()
     light = by_levels("wcrps_center", stats.t(0.4).ppf, stats.t(0.4).cdf, 1.3)
-    assert scores("wcrps_center", prediction)[3] == pytest.approx(light, rel=1e-3)
+    assert scores("wcrps_center", prediction)[2] == pytest.approx(light, rel=1e-3)

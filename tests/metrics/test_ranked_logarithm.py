@@ -35,7 +35,7 @@ def by_quadrature(law, target: float) -> float:
     return sum(integrate.quad(*part, limit=500, epsabs=1e-12)[0] for part in parts)
 
 
-@pytest.mark.parametrize("target", [-2.0, 0.0, 0.7, 6.0])
+@pytest.mark.parametrize("target", [-2.0, 6.0])
 def test_a_gaussian_and_students_t_have_their_integral(target):
     gaussian = GaussianPredictive(torch.zeros(1, 1, 1), torch.full((1, 1, 1), 2.25))
     expected = by_quadrature(stats.norm(0, 1.5), target)
@@ -60,12 +60,14 @@ def test_a_gaussian_is_scored_alike_and_finitely_on_both_sides_however_far(far):
     assert above == pytest.approx(by_quadrature(stats.norm, far), rel=1e-6)
 
 
+@pytest.mark.long
 def test_many_degrees_of_freedom_are_scored_as_a_gaussian_where_the_cdf_underflows():
     one = torch.ones(1, 1, 1, dtype=torch.float64)
     student = crls(StudentPredictive(0 * one, one, 1e9 * one), column(60.0)).item()
     assert student == pytest.approx(by_quadrature(stats.norm, 60.0), rel=1e-5)
 
 
+@pytest.mark.long
 def test_a_mixture_has_its_integral():
     means, stds = torch.tensor([-3.0, 1.0, 1.5]), torch.tensor([0.5, 1.0, 3.0])
     prediction = GaussianPredictive(means.view(3, 1, 1), stds.square().view(3, 1, 1))
@@ -78,6 +80,7 @@ def test_a_mixture_has_its_integral():
     assert crls(prediction, column(2.0)).item() == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.long
 def test_weighted_mixtures_and_log_normals_have_all_digits_far_out():
     one = torch.ones(3, 1, 1, dtype=torch.float64)
     weights = torch.tensor([[0.5], [0.25], [0.25]], dtype=torch.float64)

@@ -87,3 +87,18 @@ def test_classes_and_a_known_noise_are_refused_with_the_cure():
         BayesianLinear().fit(classification(), stream(1))
     with pytest.raises(Unsupported, match="needed a regression of unknown noise"):
         BayesianLinear().fit(regression(noise_std=0.5), stream(1))
+
+
+def test_without_a_linear_relation_it_predicts_the_targets_own_distribution():
+    """A target that is even in its only input, which is symmetric, has no linear part."""
+    half = torch.linspace(0.1, 2, 20, dtype=torch.float64)[:, None]
+    inputs = torch.cat([half, -half])
+    targets = inputs.square() - inputs.square().mean()
+    posterior = BayesianLinear().fit(
+        Problem(Split(inputs, targets), Gaussian(), ()), stream(1)
+    )  # fmt: skip
+    assert posterior.diagnostics["converged"] == 1
+    found = posterior.predict(torch.tensor([[0.0], [2.0]], dtype=torch.float64), stream(2))
+    np.testing.assert_allclose(found.mean, 0, atol=1e-6)
+    scale = np.sqrt((1 + float(targets.square().sum()) / 2) / 21)
+    np.testing.assert_allclose(found.scales[0], scale, rtol=1e-6)

@@ -10,14 +10,10 @@ import torch
 from bnnbench.datasets.base import Categorical, Split
 from bnnbench.methods.base import PackageMissing, Unsupported
 from bnnbench.methods.trees.catboost import CatBoost
-from bnnbench.methods.trees.ngboost import (
-    Growth,
-    NgBoost,
-    as_arrays,
-    loss,
-    natural_gradient,
-    step_size,
-)
+from bnnbench.methods.trees.catboost_arrays import trees_of
+from bnnbench.methods.trees.natural_gradient import loss, natural_gradient, step_size
+from bnnbench.methods.trees.ngboost import NgBoost
+from bnnbench.methods.trees.rounds import Growth, as_arrays
 from tests.methods.problems import classification, images, regression, stream
 
 POINTS = torch.randn(20, 4, generator=stream(8), dtype=torch.float64)
@@ -119,8 +115,6 @@ def test_a_constant_target_has_a_positive_variance(method):
 def test_catboosts_trees_predict_as_the_package_does():
     """The package states a mean and a variance, whose raw second output is a log deviation."""
     catboost = pytest.importorskip("catboost")
-    from bnnbench.methods.trees.catboost import trees_of
-
     inputs = regression(rows=200, dtype=torch.float64).train.inputs.numpy()
     targets = inputs[:, 0] + 0.3 * np.sin(40 * inputs[:, 1])
     settings = {"iterations": 20, "depth": 4, "thread_count": 1, "allow_writing_files": False}
@@ -168,3 +162,18 @@ def test_equal_inputs_are_refused_by_catboost():
     equal = Split(torch.ones_like(problem.train.inputs), problem.train.targets)
     with pytest.raises(Unsupported, match="needed rows whose inputs differ"):
         CATBOOST.fit(replace(problem, train=equal), stream(1))
+
+
+def test_a_round_of_many_rows_grows_from_some_of_them_drawn_anew():
+    growth = Growth.of(regression(rows=50, dtype=torch.float64), NGBOOST)
+    method = replace(NGBOOST, rows_per_tree=20)
+    for _ in range(2):
+        growth.grow(method, 0)
+    counts = [tree.tree_.n_node_samples[0] for _, pair in growth.rounds for tree in pair]
+    assert counts == [20] * 4
+    roots = [pair[0].tree_.value[0] for _, pair in growth.rounds]
+    assert roots[0] != roots[1]
+    posterior = method.fit(regression(rows=50), stream(1))
+    again = method.fit(regression(rows=50), stream(1))
+    found = [fit.predict(POINTS, stream(2)).means for fit in (posterior, again)]
+    assert torch.equal(*found)

@@ -114,8 +114,8 @@ def test_paired_differences_have_students_interval_with_the_overlap(ours, folder
 def test_all_models_stand_beside_ours_the_best_first(ours, folder):
     rows = beside(ours, read_published(folder), "crps")
     assert [(model, by) for _, model, by, *_ in rows] == [
-        ("tabpfn_v3", "published: Prior Labs"),
         ("ngboost", "published: publisher not stated"),
+        ("tabpfn_v3", "published: Prior Labs"),
         ("bnnbench_adamw", "ours"),
         ("bnnbench_pbp", "ours"),
     ]

@@ -7,7 +7,8 @@ from scipy import special, stats
 
 from bnnbench.methods.predictions.binned import binned
 from bnnbench.methods.predictions.predictive import GaussianPredictive
-from bnnbench.reports.public_board.columns import BETAS, BINS
+from bnnbench.reports.public_board.columns import BINS
+from bnnbench.reports.public_board.names import BETAS
 from bnnbench.reports.public_board.scores_of_bins import density_loss, energy_score
 
 MEAN, STD = 1.0, 2.0

@@ -1,0 +1,1 @@
+"""Microcanonical Langevin ensembles, and Hamiltonian Monte Carlo for the same model."""

@@ -1,0 +1,131 @@
+r"""Hamiltonian Monte Carlo for the model of `Mile`: its likelihood, network and prior.
+
+The posterior is the same, but chains start at draws from the prior, and proposals are accepted or
+rejected, so that chains that agree have no bias. Positions are weights divided by their prior
+standard deviations.
+
+Source: Neal (1995), "Bayesian Learning for Neural Networks"; the model: Sommer et al. (2025),
+"Microcanonical Langevin Ensembles".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, get_args
+
+import torch
+
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.card import Card
+from bnnbench.methods.checkpoints import checkpoint
+from bnnbench.methods.compiled.first_rows import fit_first_rows
+from bnnbench.methods.fitting import progress
+from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.minibatches import require_unaugmented
+from bnnbench.methods.fitting.settings import (
+    require_between,
+    require_choice,
+    require_count,
+    require_positive,
+)
+from bnnbench.methods.hmc.adaptation import Mass, Warmup
+from bnnbench.methods.hmc.chains import Chains
+from bnnbench.methods.hmc.method import Backend, van_der_corput
+from bnnbench.methods.hmc.posterior import HmcPosterior, Traces
+from bnnbench.methods.hmc.precisions import GammaPrior
+from bnnbench.methods.mile.model import Model
+from bnnbench.methods.mile.whitened import WhitenedNetwork
+from bnnbench.methods.tuning.space import Choice, Space
+
+FIXED = GammaPrior(1.0, 1.0, fixed=1.0)
+"""The precision of whitened weights, and the factor of the log likelihood."""
+
+
+@dataclass(frozen=True)
+class HeteroscedasticHmc(Stacked):
+    """Hamiltonian Monte Carlo with a mean and a standard deviation learned for each input.
+
+    Known noise and classes leave the likelihood as it is. `draws` weight vectors are recorded over
+    all `chains`: after `warmup` iterations, each records one of every `thinning` iterations.
+    """
+
+    card: ClassVar[Card] = Card("sampling")
+    prior_use: ClassVar[PriorUse] = "given"
+    space: ClassVar[Space] = Space({"prior_factor": Choice((1.0, 2.0, 4.0))})
+
+    draws: int = 500
+    thinning: int = 4
+    warmup: int = 500
+    chains: int = 4
+    trajectory_length: float = 2.0
+    """Length of the longest trajectory with masses of 1, in prior standard deviations. The shortest
+    is half as long.
+    """
+    leapfrog_steps: int = 400
+    """Maximum number of steps in a trajectory."""
+    target_acceptance: float = 0.8
+    mass: Mass = "diagonal"
+    """Masses: all 1, or adapted to each weight's variance."""
+    prior_factor: float | None = 2.0
+    """Factor f of the prior's standard deviations f √(2 / fan_in) of weights; those of biases
+    are 1. None: 1 for all. A problem's prior replaces it."""
+    backend: Backend = "compiled"
+    """`compiled` needs numba, and is for perceptrons with (leaky) ReLU on a CPU."""
+
+    def __post_init__(self) -> None:
+        require_count(self, "draws", "thinning", "chains", "leapfrog_steps")
+        require_count(self, "warmup", least=0)
+        require_positive(self, "trajectory_length")
+        require_between(self, 0.0, 1.0, "target_acceptance")
+        require_choice(self, "mass", get_args(Mass))
+        require_choice(self, "backend", get_args(Backend))
+        if self.prior_factor is not None:
+            require_positive(self, "prior_factor")
+        if self.draws % self.chains:
+            raise ValueError(
+                "HeteroscedasticHmc needs draws to be a multiple of chains; got "
+                f"{self.draws} and {self.chains}"
+            )
+
+    def warm_up(self, problem: Problem) -> None:
+        """Compile the gradient."""
+        if self.backend == "compiled":
+            shortest = {"draws": self.chains, "thinning": 1, "warmup": 0, "leapfrog_steps": 1}
+            fit_first_rows(replace(self, **shortest), problem)
+
+    @torch.no_grad()
+    def fit_stack(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem."""
+        model = Model.of(problems[0])
+        require_unaugmented(problems, self)
+        stds = model.prior_stds(problems[0], self.prior_factor)
+        network = WhitenedNetwork(model, stds, self.backend)
+        iterations = self.warmup + self.draws // self.chains * self.thinning
+        chains = Chains(network, problems, rngs, self.chains, iterations, FIXED, FIXED)
+        warmup = Warmup(chains, network.groups, self.warmup, self.target_acceptance, self.mass)
+        traces = Traces(chains)
+        changing = [chains.changing, *warmup.changing, *traces.changing, *rngs]
+        for iteration in checkpoint.epochs(iterations, *changing):
+            share = (1 + van_der_corput(iteration + 1)) / 2
+            longest = (self.trajectory_length / warmup.step_size).clamp(max=self.leapfrog_steps)
+            steps = (share * longest).ceil().clamp(min=1)
+            transition = chains.move(warmup.step_size, steps.long())
+            warmup.update(transition.acceptance)
+            if iteration >= self.warmup:
+                done = iteration + 1 - self.warmup
+                traces.follow(transition, keep=done % self.thinning == 0)
+            progress.report(iteration + 1, iterations, float(chains.losses.mean()))
+        outcomes = traces.outcomes(network, model.likelihood, warmup.step_size)
+        return [_posterior(model, network, one) for one in outcomes]
+
+
+def _posterior(
+    model: Model, network: WhitenedNetwork, outcome: Posterior | InferenceDiverged
+) -> Posterior | InferenceDiverged:
+    """Return the mixture over plain weights, without diagnostics of the fixed precisions."""
+    if not isinstance(outcome, HmcPosterior):
+        return outcome
+    fixed = "noise_std", "prior_precision"
+    diagnostics = {n: v for n, v in outcome.diagnostics.items() if n not in fixed}
+    return model.posterior(network.weights(outcome.states), diagnostics)
