@@ -57,11 +57,20 @@ def test_few_rows_still_have_all_classes(data_folder):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("profile", ["quick", "quick_classes"])
-def test_the_quick_profiles_run_on_stand_ins(profile, tmp_path):
+@pytest.mark.parametrize(
+    ("profile", "table", "methods"),
+    [
+        ("quick", "servo", ()),
+        ("quick_classes", "bupa", ()),
+        ("quick_classes", "movement_libras", ("Class frequency", "AdamW", "Ensemble", "PBP")),
+    ],
+)
+def test_the_quick_profiles_run_on_stand_ins(profile, table, methods, tmp_path):
+    """All methods, and on a stand-in with fifteen classes a few."""
     options = ["--profile", profile, "--data", "stand-in", "--limit", "60", "--folds", "1"]
-    options += ["--executor", "serial", "--no-report", "--out", str(tmp_path)]
+    options += ["--datasets", table, "--executor", "serial", "--no-report", "--out", str(tmp_path)]
+    options += ["--methods", ",".join(methods)] if methods else []
     assert command(SUITES, options) == 0
     records = list(Store(tmp_path / "tables").records())
-    assert {r.method for r in records} == SUITES[profile].methods.keys()
+    assert {r.method for r in records} == set(methods or SUITES[profile].methods)
     assert {r.outcome.status for r in records} == {"completed"}
