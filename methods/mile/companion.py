@@ -1,8 +1,10 @@
 r"""Hamiltonian Monte Carlo for the model of `Mile`: its likelihood, network and prior.
 
-The posterior is the same, but chains start at draws from the prior, and proposals are accepted or
+The posterior is the same, and so are the networks at which chains start: at draws from the prior,
+some standard deviations are so small that no step is short enough. Proposals are accepted or
 rejected, so that chains that agree have no bias. Positions are weights divided by their prior
-standard deviations.
+standard deviations. With 50 units and a few hundred rows, steps become a few ten-thousandths of
+these, and a fit of the default length takes minutes: `converged` says whether that was enough.
 
 Source: Neal (1995), "Bayesian Learning for Neural Networks"; the model: Sommer et al. (2025),
 "Microcanonical Langevin Ensembles".
@@ -13,6 +15,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, get_args
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.card import Card
@@ -21,6 +25,7 @@ from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.minibatches import require_unaugmented
+from bnnbench.methods.fitting.randomness import spawn
 from bnnbench.methods.fitting.settings import (
     require_between,
     require_choice,
@@ -28,16 +33,16 @@ from bnnbench.methods.fitting.settings import (
     require_positive,
 )
 from bnnbench.methods.hmc.adaptation import Mass, Warmup
-from bnnbench.methods.hmc.chains import Chains
 from bnnbench.methods.hmc.method import Backend, van_der_corput
 from bnnbench.methods.hmc.posterior import HmcPosterior, Traces
-from bnnbench.methods.hmc.precisions import GammaPrior
+from bnnbench.methods.mile.members import Training
 from bnnbench.methods.mile.model import Model
+from bnnbench.methods.mile.started_chains import StartedChains
 from bnnbench.methods.mile.whitened import WhitenedNetwork
 from bnnbench.methods.tuning.space import Choice, Space
 
-FIXED = GammaPrior(1.0, 1.0, fixed=1.0)
-"""The precision of whitened weights, and the factor of the log likelihood."""
+TRAINING = Training(5e-3, 1e-4, batch_size=32, epochs=400, patience=20, share=0.15)
+"""The training of the networks at which chains start, except for its epochs: that of `Mile`."""
 
 
 @dataclass(frozen=True)
@@ -60,19 +65,22 @@ class HeteroscedasticHmc(Stacked):
     """Length of the longest trajectory with masses of 1, in prior standard deviations. The shortest
     is half as long.
     """
-    leapfrog_steps: int = 400
-    """Maximum number of steps in a trajectory."""
+    leapfrog_steps: int = 2500
+    """Maximum number of steps in a trajectory; where standard deviations are small, steps have to
+    be a thousandth of the prior's."""
     target_acceptance: float = 0.8
     mass: Mass = "diagonal"
     """Masses: all 1, or adapted to each weight's variance."""
     prior_factor: float | None = 2.0
     """Factor f of the prior's standard deviations f √(2 / fan_in) of weights; those of biases
     are 1. None: 1 for all. A problem's prior replaces it."""
+    epochs: int = 400
+    """Maximum number of epochs of the networks at which chains start."""
     backend: Backend = "compiled"
     """`compiled` needs numba, and is for perceptrons with (leaky) ReLU on a CPU."""
 
     def __post_init__(self) -> None:
-        require_count(self, "draws", "thinning", "chains", "leapfrog_steps")
+        require_count(self, "draws", "thinning", "chains", "leapfrog_steps", "epochs")
         require_count(self, "warmup", least=0)
         require_positive(self, "trajectory_length")
         require_between(self, 0.0, 1.0, "target_acceptance")
@@ -90,6 +98,7 @@ class HeteroscedasticHmc(Stacked):
         """Compile the gradient."""
         if self.backend == "compiled":
             shortest = {"draws": self.chains, "thinning": 1, "warmup": 0, "leapfrog_steps": 1}
+            shortest["epochs"] = 1
             fit_first_rows(replace(self, **shortest), problem)
 
     @torch.no_grad()
@@ -102,7 +111,8 @@ class HeteroscedasticHmc(Stacked):
         stds = model.prior_stds(problems[0], self.prior_factor)
         network = WhitenedNetwork(model, stds, self.backend)
         iterations = self.warmup + self.draws // self.chains * self.thinning
-        chains = Chains(network, problems, rngs, self.chains, iterations, FIXED, FIXED)
+        starts = self._starts(model, problems, rngs) / stds
+        chains = StartedChains(starts, network, problems, rngs, self.chains, iterations)
         warmup = Warmup(chains, network.groups, self.warmup, self.target_acceptance, self.mass)
         traces = Traces(chains)
         changing = [chains.changing, *warmup.changing, *traces.changing, *rngs]
@@ -118,6 +128,14 @@ class HeteroscedasticHmc(Stacked):
             progress.report(iteration + 1, iterations, float(chains.losses.mean()))
         outcomes = traces.outcomes(network, model.likelihood, warmup.step_size)
         return [_posterior(model, network, one) for one in outcomes]
+
+    def _starts(
+        self, model: Model, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> Float[Tensor, "members parameters"]:
+        """Return a trained network for each chain."""
+        members = [problem for problem in problems for _ in range(self.chains)]
+        streams = [one for rng in rngs for one in spawn(rng, self.chains)]
+        return replace(TRAINING, epochs=self.epochs).members(model, members, streams)
 
 
 def _posterior(

@@ -13,7 +13,7 @@ from bnnbench.methods.base import Unsupported
 from bnnbench.methods.hmc.kernels import likelihoods, trajectories
 from bnnbench.methods.hmc.kernels.products import VECTOR_BYTES
 from bnnbench.methods.hmc.scaled_networks import padded
-from bnnbench.methods.mile.losses import constant_of, read
+from bnnbench.methods.mile.likelihood import constant_of, read
 from bnnbench.methods.mile.model import Model
 from bnnbench.methods.networks.architectures import LeakyReLU, ReLU
 from bnnbench.methods.networks.perceptron import as_perceptron

@@ -1,19 +1,17 @@
 """Negative log likelihoods of many weight vectors side by side, with their gradients."""
 
-import math
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Float, Shaped
+from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Split
 from bnnbench.methods.base import Unsupported
 from bnnbench.methods.hmc.method import Backend
+from bnnbench.methods.mile.likelihood import row_losses
 from bnnbench.methods.mile.model import Model
-from bnnbench.methods.networks.heteroscedastic import gaussian_losses
-from bnnbench.methods.networks.mean_and_std import with_variances
 
 ROWS_AT_ONCE = 2**15
 """Number of members' rows in one call of automatic differentiation."""
@@ -93,33 +91,3 @@ def _rows(splits: Sequence[Split]) -> tuple[Tensor, Tensor]:
     if all(split is splits[0] for split in splits):
         splits = splits[:1]
     return torch.stack([s.inputs for s in splits]), torch.stack([s.targets for s in splits])
-
-
-def row_losses(
-    model: Model,
-    outputs: Float[Tensor, "members points outputs"],
-    targets: Shaped[Tensor, "members points *target"],
-) -> Float[Tensor, "members points"]:
-    """Return the negative log likelihood of each row, in nats, given the network's outputs."""
-    if isinstance(model.likelihood, Categorical):
-        labels = targets.long().unsqueeze(-1)
-        return -outputs.log_softmax(-1).gather(-1, labels).squeeze(-1)
-    if model.noise_variance is not None:
-        outputs = torch.cat([outputs, torch.full_like(outputs, model.noise_variance)], -1)
-    return gaussian_losses(outputs, targets)
-
-
-def constant_of(model: Model, points: int, targets: int) -> float:
-    """Return the terms of a loss that no weight changes."""
-    if isinstance(model.likelihood, Categorical):
-        return 0.0
-    return 0.5 * points * targets * math.log(2 * math.pi * (model.noise_variance or 1.0))
-
-
-def read(
-    model: Model, outputs: Float[Tensor, "members points outputs"]
-) -> Float[Tensor, "members points outputs"]:
-    """Return means, means and variances, or log probabilities, given the last layer's outputs."""
-    if isinstance(model.likelihood, Categorical):
-        return outputs.log_softmax(-1)
-    return with_variances(outputs) if model.learns_std else outputs

@@ -13,7 +13,7 @@ from bnnbench.methods.fitting.optimisers import Adam
 from bnnbench.methods.fitting.randomness import spawn
 from bnnbench.methods.fitting.training import Stack
 from bnnbench.methods.fitting.validation_search import set_aside
-from bnnbench.methods.mile.losses import row_losses
+from bnnbench.methods.mile.likelihood import row_losses
 from bnnbench.methods.mile.model import Model
 
 

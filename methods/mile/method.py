@@ -75,7 +75,7 @@ class Mile(Batched):
     are 1. None: 1 for all, as in the paper. A problem's prior replaces it."""
     energy_variance: tuple[float, float] = (0.5, 0.1)
     """Target of the squared energy error of a step per weight, at the start and at the end of
-    warm-up; its square root is the bias that steps are allowed."""
+    warm-up; smaller targets have smaller steps and less bias."""
     learning_rate: float = 5e-3
     """Learning rate of AdamW, for the networks at which chains start."""
     weight_decay: float = 1e-4

@@ -37,7 +37,7 @@ AIMING = {
         learning_rate=0.02, epochs=6000, batch_size=60, draws_per_cycle=1000, explore=0.1
     ),
     "map_estimate": MapEstimate(learning_rate=0.05, epochs=600),
-    "hmc_heteroscedastic": HeteroscedasticHmc(draws=1200, thinning=1, warmup=150),
+    "hmc_heteroscedastic": HeteroscedasticHmc(draws=1200, thinning=1, warmup=150, epochs=5),
     "mile": Mile(
         draws=3200, thinning=1, warmup=300, energy_variance=(5e-4, 5e-4), epochs=20, patience=2
     ),

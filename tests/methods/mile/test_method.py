@@ -17,6 +17,9 @@ from bnnbench.methods.mile.model import Model
 from bnnbench.methods.networks.architectures import Linear, Tanh
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.networks.priors import FixedPrecision
+from bnnbench.methods.tuning.fits import fits_as_one_call
+from bnnbench.methods.tuning.method import Tuned
+from bnnbench.methods.tuning.space import configured
 from tests.methods.problems import classification, regression, stream, streams
 
 FAITHFUL = {"energy_variance": (5e-4, 5e-4)}
@@ -45,7 +48,7 @@ def moments_by_quadrature(problem):
 @pytest.mark.parametrize(
     "method",
     [
-        HeteroscedasticHmc(draws=800, thinning=1, warmup=100),
+        HeteroscedasticHmc(draws=800, thinning=1, warmup=100, epochs=5),
         Mile(draws=1600, thinning=1, warmup=300, epochs=5, **FAITHFUL),
     ],
 )
@@ -108,7 +111,7 @@ def test_both_samplers_have_one_posterior_of_a_small_network(likelihood):
     problem = Problem(
         Split(inputs, targets), likelihood, mlp([3], len(likelihood_units(likelihood)), Tanh())
     )
-    hmc = HeteroscedasticHmc(draws=1600, thinning=1, warmup=200, leapfrog_steps=60)
+    hmc = HeteroscedasticHmc(draws=1600, thinning=1, warmup=200, leapfrog_steps=60, epochs=30)
     langevin = Mile(draws=16_000, thinning=1, warmup=800, chains=32, epochs=30, **FAITHFUL)
     one, other = (
         traced(method.fit(problem, stream(4)), method.chains, inputs) for method in (hmc, langevin)
@@ -147,6 +150,18 @@ def test_settings_side_by_side_are_fitted_as_if_alone():
         alone = variant.fit(problem, stream(seed))
         assert torch.equal(fitted.weights, alone.weights)
         assert fitted.diagnostics == alone.diagnostics
+
+
+def test_a_search_fits_all_its_trials_in_one_call():
+    assert fits_as_one_call(SHORT)
+    tuned = Tuned(SHORT, trials=2, lengths=(10, 20), halving=True)
+    fitted = tuned.fit(regression(), stream(0))
+    length = fitted.search.lengths[fitted.rung]
+    chosen = configured(SHORT, {**fitted.search.settings[fitted.trial], "warmup": length})
+    alone = chosen.fit(regression(), stream(0))
+    inputs = regression().train.inputs
+    one, other = (p.predict(inputs, stream(1)) for p in (fitted, alone))
+    assert torch.equal(one.mean, other.mean)
 
 
 def test_stacks_of_any_size_give_one_answer(monkeypatch):
