@@ -131,18 +131,29 @@ WORDS = (
 )
 
 
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory):
+    """Return an empty folder in an empty folder in an empty folder."""
+    folder = tmp_path_factory.mktemp("empty") / "in" / "it"
+    folder.mkdir(parents=True)
+    return folder
+
+
 @settings(max_examples=FAULTS)
-@given(st.lists(st.sampled_from(WORDS) | st.text(max_size=8), max_size=5))
-def test_a_command_line_of_any_words_ends_in_a_code(words):
-    """In an empty folder, so that there is nothing to change."""
+@given(words=st.lists(st.sampled_from(WORDS) | st.text(max_size=8), max_size=5))
+def test_a_command_line_of_any_words_ends_in_a_code(empty, words):
+    """In empty folders, so that there is nothing to change."""
     streams = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
+    before = Path.cwd()
+    os.chdir(empty)
     try:
         code = commands.command([w.replace("/dev/null", "/dev/null/x") for w in words])
     except SystemExit as exit:  # argparse
         code = exit.code
     finally:
         told, (sys.stdout, sys.stderr) = sys.stdout, streams
+        os.chdir(before)
     assert code in (0, 2), told
 
 
