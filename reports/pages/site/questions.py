@@ -172,6 +172,10 @@ QUESTIONS = (
         (Place("mnist", "tuned_quick", clean),),
     ),
     Question(
+        *("a trained network with a new head", "2,000 photographs", "searched", OF_CLASSES),
+        (Place("features", "tuned_quick", clean),),
+    ),
+    Question(
         *("classification", "3,000 photographs", "searched", OF_CLASSES),
         (Place("cifar10", "tuned_quick", clean),),
     ),
@@ -198,6 +202,13 @@ QUESTIONS = (
     Question(
         *("out-of-distribution detection", "640 to 10,240 digits", "searched", (DETECTION,)),
         (Place("mnist", "tuned_quick", outside),),
+    ),
+    Question(
+        "out-of-distribution detection",
+        "a new head for 2,000 photographs",
+        "searched",
+        (DETECTION,),
+        (Place("features", "tuned_quick", outside),),
     ),
     Question(
         *("out-of-distribution detection", "3,000 photographs", "searched", (DETECTION,)),
