@@ -70,9 +70,10 @@ scales = torch.rand(draws, points, 1, generator=rng) + 0.1
 target = torch.randn(points, 1, generator=rng)
 log_probs = torch.randn(draws, points, 4, generator=rng).log_softmax(-1)
 labels = (target[:, 0] > 0).long()
-REAL = (*REGRESSION, *JOINT_REGRESSION, *SCORES_OF_TABLES)
+REAL = (*REGRESSION, *JOINT_REGRESSION)
 for prediction, names, targets in (
     (GaussianPredictive(means, scales), REAL, target),
+    (GaussianPredictive(means[:, :4], scales[:, :4]), SCORES_OF_TABLES, target[:4]),
     (GaussianPredictive(means, scales * 1e-20), REAL, target),
     (SamplePredictive(means), REAL, target),
     (StudentPredictive(means, scales, 9 * scales), ("log_likelihood", "calibration_error"), target),
