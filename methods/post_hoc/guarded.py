@@ -78,10 +78,11 @@ class Guarded(Around):
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
-        """Return the better posterior; raises `Unsupported` without calibration rows."""
+        """Return the better posterior; raises `Unsupported` without a trained
+        network or calibration rows."""
+        untreated = Given().fit_many(problems, rngs)
         if any(problem.calibration is None for problem in problems):
             raise Unsupported("Guarded needed rows to choose by: give Problem(calibration=...)")
-        untreated = Given().fit_many(problems, rngs)
         treated = fit_all([self.method] * len(problems), problems, rngs).results
         return [
             _better(before, after, problem)

@@ -40,7 +40,7 @@ def sections(material: Material) -> Iterator[Section]:
             of_set = [s for s in shortfalls(benchmark, material.methods) if s.falls_short]
             if of_set and len(material.benchmarks) > 1:
                 choices.append(Choice(by="set", name=where, listing=_by_set(of_set, where)))
-        yield Section("Failures", NOTE, choices=tuple(choices))
+        yield Section("Failures", NOTE, choices=tuple(choices), last=True)
 
 
 def over_sets(shortfalls: Iterable[Shortfall], where: str) -> Listing | None:

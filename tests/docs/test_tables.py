@@ -12,7 +12,10 @@ from docs.generate.tables import BLOCK, DOCUMENTS, ROOT, VALUE, rewritten
 pytestmark = pytest.mark.long
 
 
-BY_HAND = {"docs/scaling.md": "seconds of the engine on one machine, and nothing about methods"}
+BY_HAND = {
+    "docs/scaling.md": "seconds of the engine on one machine, and nothing about methods",
+    "docs/collected_tables.md": "made as a whole from its record (tests/docs/test_collected.py)",
+}
 NOT_PROSE = re.compile(
     r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$\n]*\$|\]\([^)]*\)|95 %|Python 3\.\d+|Apache-2\.0",
     re.DOTALL,
