@@ -91,7 +91,7 @@ def require_an_answer_by_the_records(task, scale):
             each.append(len({fold for fold, _ in common} if column.by_fold else common))
         assert int(runs) == min(each)
     instead = re.search(
-        r"It is within \S+ \w+ of (.+?), which has the best .+?"
+        r"It is within \S+ [\w ]+? of (.+?), which has the best .+?"
         r" for (.+?) a fit instead of (.+?)\.(?= |$)",
         text,
     )
