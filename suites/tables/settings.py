@@ -2,9 +2,12 @@
 
 from bnnbench.methods.batch_ensemble.method import BatchEnsemble
 from bnnbench.methods.batch_ensemble.tabm import TabM
+from bnnbench.methods.epinet.method import Epinet
+from bnnbench.methods.evidential import Evidential
 from bnnbench.methods.gp.cross_validated import CrossValidatedGp
 from bnnbench.methods.linear.bayesian import BayesianLinear
 from bnnbench.methods.linear.logistic import LogisticRegression
+from bnnbench.methods.mile.method import Mile
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.sngp.method import Sngp
 from bnnbench.methods.trees.catboost import CatBoost
@@ -39,6 +42,9 @@ REGRESSION = {
     "VBLL": Vbll(),
     "BatchEnsemble": BatchEnsemble(),
     "TabM": TabM(),
+    "Epinet": Epinet(),
+    "Evidential": Evidential(),
+    "MILE": Mile(),
     "GP (cross-validated)": CrossValidatedGp(),
     "GP (cross-validated, log)": CrossValidatedGp(target="either"),
     **TREES,
@@ -61,7 +67,9 @@ CLASSIFICATION = {
     "VBLL": Vbll(),
     "BatchEnsemble": BatchEnsemble(),
     "TabM": TabM(),
+    "Epinet": Epinet(),
     "SNGP": Sngp(),
+    "MILE": Mile(),
     **TREES,
     "Logistic regression": LogisticRegression(),
 }
