@@ -28,7 +28,7 @@ from bnnbench.datasets.own.preparation import prepare
 
 @dataclass(frozen=True)
 class Health:
-    """What the checks of a table show; scores are means over ten splits by unit."""
+    """The findings of all checks of a table; scores are means over ten splits by unit."""
 
     name: str
     distinct: int
@@ -62,11 +62,11 @@ class Health:
     hits_by_row: float
     """The same of boosting if splits divide units, over three splits; else as `hits_boosting`."""
     gain: float
-    """How much smaller the loss of the better simple model is than the constant's."""
+    """The constant's loss less that of the better simple model."""
     gain_error: float
-    """Its standard error over splits."""
+    """The gain's standard error over splits."""
     wins: int
-    """The number of splits, of ten, in which it is smaller."""
+    """The number of splits, of ten, in which the better simple model has a smaller loss."""
     cpu_seconds: float
 
     @property

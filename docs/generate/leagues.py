@@ -34,7 +34,7 @@ class Population:
     name: str
     gains: Gains
     best: Bool[ndarray, " methods"]
-    """Which methods are truly best, or tied for best."""
+    """True for the methods that are best, or tied for best."""
 
     def draw(self, rng: np.random.Generator, sets: int) -> League:
         """Return a league of one split a set."""

@@ -19,7 +19,7 @@ from bnnbench.methods.networks.torch_network import TorchNetwork
 
 @dataclass(frozen=True)
 class Layout:
-    """Which of a network's numbers its members share, and where they stand in flat vectors.
+    """The division of a network's numbers into shared and separate ones, and their places.
 
     Matrices of linear layers and kernels of convolutions are shared, and scaled by inputs and
     outputs. Everything else is each member's own: biases, norms and, if it is separate, the last

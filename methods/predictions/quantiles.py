@@ -9,6 +9,8 @@ from torch import Tensor
 
 from bnnbench.methods.predictions.base import CannotAnswer, Packed
 
+LEVELS = (0.025, *(round(0.05 * step, 2) for step in range(1, 20)), 0.975)
+"""Levels in steps of 0.05, and those of 95 % intervals, for methods that can give any."""
 SAME_LEVEL = 1e-6
 """Levels closer than this are equal, such as 0.05 in single and (1 - 0.9) / 2 in double precision.
 """

@@ -18,7 +18,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Likelihood, Split
-from bnnbench.methods.base import PackageMissing, Posterior, Problem, Unsupported
+from bnnbench.methods.base import PackageMissing, Posterior, PriorUse, Problem, Unsupported
+from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.libraries.sklearn_rows import (
     ClassifierPosterior,
@@ -32,12 +33,18 @@ from bnnbench.methods.libraries.sklearn_rows import (
     vectors,
 )
 from bnnbench.methods.predictions.base import Predictive
+from bnnbench.methods.tuning.space import Space
 
 
 @dataclass(frozen=True)
 class Pretrained(ABC):
     """A network in a file of weights, which its package reads and never downloads."""
 
+    card: ClassVar[Card] = Card(
+        "pretrained on tables", gradients=False, restarts="rows are only stored"
+    )
+    prior_use: ClassVar[PriorUse] = "own"
+    space: ClassVar[Space] = Space()
     library: ClassVar[str]
     weights_from: ClassVar[str]
     """Where the weights are published."""
@@ -98,7 +105,7 @@ class Pretrained(ABC):
             )
         posterior = InContextPosterior(self, problem.train, problem.likelihood, seed, {})
         try:
-            posterior.estimator  # noqa: B018  # refuses rows now, and not in a prediction
+            _ = posterior.estimator  # refuses rows now, and not in a prediction
         except ValueError as error:
             raise Unsupported(f"{type(self).__name__}: {error}") from error
         return posterior
@@ -172,7 +179,7 @@ class InContextPosterior:
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Restore the global generators of torch and NumPy, which packages draw from, at the end."""
-    state = np.random.get_state()  # noqa: NPY002
+    state = np.random.get_state()  # noqa: NPY002 (the packages seed it)
     with torch.random.fork_rng(), torch.no_grad():
         try:
             yield

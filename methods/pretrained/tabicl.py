@@ -13,30 +13,22 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from bnnbench.methods.base import PriorUse
-from bnnbench.methods.card import Card
 from bnnbench.methods.libraries.sklearn_rows import answers
-from bnnbench.methods.predictions.quantiles import QuantilePredictive
+from bnnbench.methods.predictions.quantiles import LEVELS, QuantilePredictive
 from bnnbench.methods.pretrained.in_context import Pretrained
-from bnnbench.methods.tuning.space import Space
 
 
 @dataclass(frozen=True)
 class TabIcl(Pretrained):
     """TabICL with the weights in a file; it ignores the problem's network."""
 
-    card: ClassVar[Card] = Card(
-        "pretrained on tables", gradients=False, restarts="rows are only stored"
-    )
     label: ClassVar[str] = "TabICL"
     library: ClassVar[str] = "tabicl"
     weights_from: ClassVar[str] = "https://huggingface.co/jingang/TabICL"
-    prior_use: ClassVar[PriorUse] = "own"
-    space: ClassVar[Space] = Space()
 
     most_rows: int = 60_000
     """Maximum number of training rows."""
-    levels: tuple[float, ...] = (0.025, *(round(0.05 * step, 2) for step in range(1, 20)), 0.975)
+    levels: tuple[float, ...] = LEVELS
     """Levels of the quantiles of a regression."""
 
     def estimator(self, of_classes: bool, seed: int, device: torch.device) -> Any:

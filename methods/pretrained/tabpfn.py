@@ -13,25 +13,17 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from bnnbench.methods.base import PriorUse
-from bnnbench.methods.card import Card
 from bnnbench.methods.predictions.bars import BarPredictive
 from bnnbench.methods.pretrained.in_context import Pretrained
-from bnnbench.methods.tuning.space import Space
 
 
 @dataclass(frozen=True)
 class TabPfn(Pretrained):
     """TabPFN with the weights in a file; it ignores the problem's network."""
 
-    card: ClassVar[Card] = Card(
-        "pretrained on tables", gradients=False, restarts="rows are only stored"
-    )
     label: ClassVar[str] = "TabPFN"
     library: ClassVar[str] = "tabpfn"
     weights_from: ClassVar[str] = "https://huggingface.co/Prior-Labs"
-    prior_use: ClassVar[PriorUse] = "own"
-    space: ClassVar[Space] = Space()
 
     def estimator(self, of_classes: bool, seed: int, device: torch.device) -> Any:
         """Return the package's estimator, not yet fitted."""

@@ -69,7 +69,7 @@ class LeafWeights:
 
     @cached_property
     def _outside(self) -> Bool[np.ndarray, "rows trees"]:
-        """Whether a tree did not draw a row."""
+        """True for each row that a tree did not draw."""
         outside = np.ones(self.leaves.shape, bool)
         for tree, drawn in enumerate(self.forest.estimators_samples_):
             outside[drawn, tree] = False

@@ -16,7 +16,7 @@ from bnnbench.methods.base import Posterior, PriorUse, Problem
 from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.libraries.sklearn_rows import single_target, vectors
-from bnnbench.methods.predictions.quantiles import QuantilePredictive
+from bnnbench.methods.predictions.quantiles import LEVELS, QuantilePredictive
 from bnnbench.methods.trees.forests import grown, require_feature_share
 from bnnbench.methods.trees.leaf_weights import LeafWeights
 from bnnbench.methods.tuning.space import Integers, Log, Space
@@ -72,7 +72,7 @@ class QuantileForest:
     """Minimum number of drawn rows in a leaf."""
     feature_share: float = 1 / 3
     """Share of the features among which each split is chosen."""
-    levels: tuple[float, ...] = (0.025, *(round(0.05 * step, 2) for step in range(1, 20)), 0.975)
+    levels: tuple[float, ...] = LEVELS
     """Levels of the quantiles."""
 
     def __post_init__(self) -> None:

@@ -53,7 +53,7 @@ class Tuned(Batched):
     method: Method = field(default_factory=AdamW)
     """The method whose settings are chosen, and its other settings."""
     trials: int = 16
-    """Number of trials, a power of two; one trial if a method has no settings to search."""
+    """Number of trials, a power of two; fewer if a space has fewer different settings."""
     blocks: int | None = None
     """Number of held-out blocks out of five; None: one to three, with 2,000 rows if possible."""
     lengths: tuple[int, ...] = ()
@@ -124,7 +124,7 @@ class Tuned(Batched):
         return Plan(
             self.method,
             space,
-            tuple(trials.settings(space, self.trials if space.fields else 1)),
+            tuple(trials.settings(space, self.trials)),
             lengths(self.method, space, self.lengths, rows - rows // PARTS, self.updates),
             1 if calibrated else self.blocks or blocks_of(rows),
             self.noise == "held_out" and space.learned_noise and likelihood == Gaussian(None),

@@ -41,12 +41,16 @@ def places(names: Sequence[str], trials: int) -> list[list[float]]:
 
 
 def settings(space: Space, trials: int) -> list[dict[str, object]]:
-    """Return the settings of each trial, by path."""
-    rows = places(tuple(space.fields), trials)
-    return [
-        {name: law.at(u) for (name, law), u in zip(space.fields.items(), row, strict=True)}
-        for row in rows
+    """Return the settings of each trial, by path, without repetitions.
+
+    A space of few values has fewer different settings than trials.
+    """
+    laws = space.fields.values()
+    rows = [
+        tuple(law.at(u) for law, u in zip(laws, row, strict=True))
+        for row in places(tuple(space.fields), trials)
     ]
+    return [dict(zip(space.fields, row, strict=True)) for row in dict.fromkeys(rows)]
 
 
 def _place(trial: int, directions: Sequence[int], shift: int) -> float:

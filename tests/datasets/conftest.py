@@ -19,6 +19,19 @@ def fresh_process(monkeypatch):
     monkeypatch.delenv("BNNBENCH_OFFLINE", raising=False)
 
 
+@pytest.fixture
+def at_hand(data_folder, monkeypatch):
+    """Return sources as they are, but skip the test if the folder of real data lacks a file."""
+    monkeypatch.setenv("BNNBENCH_DATA", str(data_folder))
+
+    def require(source):
+        if missing := source.missing():
+            pytest.skip(f"real data: {missing[0]} is not there")
+        return source
+
+    return require
+
+
 @dataclass
 class Server:
     """Serves `answers`: path → the n-th response (from 0): status, body, length."""

@@ -97,26 +97,13 @@ COUNTS = {
 """Rows of each class as stated by the publishers, with labels in alphabetical order."""
 
 
-@pytest.fixture
-def real(data_folder, monkeypatch):
-    monkeypatch.setenv("BNNBENCH_DATA", str(data_folder))
-
-    def here(name):
-        source = UciClassification(name)
-        if missing := source.missing():
-            pytest.skip(f"real data: {missing[0]} is not there")
-        return source
-
-    return here
-
-
 def test_all_sets_are_counted():
     assert COUNTS.keys() == SETS.keys()
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_rows_of_each_class_are_as_published(name, real):
-    source = real(name)
+def test_rows_of_each_class_are_as_published(name, at_hand):
+    source = at_hand(UciClassification(name))
     data = source.load(source.folds - 1)
     counts = np.add(data.facts["class_counts_train"], data.facts["class_counts_test"])
     assert counts.tolist() == list(COUNTS[name])
@@ -129,8 +116,8 @@ def read(source):
     return pd.read_csv(io.BytesIO(text), header=None, skipinitialspace=True)
 
 
-def test_adult_keeps_its_official_split_and_all_categories(real):
-    source = real("adult")
+def test_adult_keeps_its_official_split_and_all_categories(at_hand):
+    source = at_hand(UciClassification("adult"))
     assert source.folds == 1
     table = source.table(0)
     assert (len(table.train_targets), len(table.test_targets)) == (32_561, 16_281)
@@ -143,8 +130,8 @@ def test_adult_keeps_its_official_split_and_all_categories(real):
     np.testing.assert_array_equal(np.sort(rows[:, ones].sum(0)), np.sort(encoded.sum(0)))
 
 
-def test_missing_numbers_of_breast_cancer_are_medians_of_training_rows(real):
-    source = real("breast_cancer")
+def test_missing_numbers_of_breast_cancer_are_medians_of_training_rows(at_hand):
+    source = at_hand(UciClassification("breast_cancer"))
     table, frame = source.table(3), read(source)
     marked = table.train_inputs[:, 6] == 1
     assert marked.sum() + (table.test_inputs[:, 6] == 1).sum() == 16 == (frame[5] == "?").sum()
@@ -152,8 +139,8 @@ def test_missing_numbers_of_breast_cancer_are_medians_of_training_rows(real):
     assert set(table.train_inputs[marked, 5]) == {median}
 
 
-def test_oil_spill_has_no_number_of_the_patch(real):
-    table = real("oil_spill").table(0)
+def test_oil_spill_has_no_number_of_the_patch(at_hand):
+    table = at_hand(UciClassification("oil_spill")).table(0)
     frame = read(UciClassification("oil_spill"))
     rows = np.concatenate([table.train_inputs, table.test_inputs])
     np.testing.assert_allclose(np.sort(rows[:, 0]), np.sort(frame[1]))

@@ -1,4 +1,4 @@
-"""What is known of each collected table, from `tables.csv`."""
+"""The facts of each collected table, from `tables.csv`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,13 +45,11 @@ class Entry:
     dropped: tuple[str, ...]
     """Columns that number rows or units, or are constant."""
     made_by: str
-    """How labels were made, if by a rule or from densities in closed form."""
+    """The rule or the densities from which labels were made; "" for observed labels."""
     same_as: str
     """Another table of the project with the same rows."""
     counted: bool
-    """Whether the table meets the rule of `bnnbench.datasets.health`."""
-    reason: str
-    """Why the table does not count."""
+    """True if the table meets the rule of `bnnbench.datasets.health`."""
 
     @property
     def splits(self) -> int:

@@ -51,7 +51,7 @@ class CollectedTable:
 
     @property
     def entry(self) -> Entry:
-        """What is known of the table."""
+        """The table's line in `tables.csv`."""
         return ENTRIES[self.name]
 
     @property

@@ -29,9 +29,9 @@ class Evidence:
     rivals: int
     """The number of other methods."""
     worse: int
-    """How many of them are shown to be worse."""
+    """The number of them that are shown to be worse."""
     equal: int = 0
-    """How many more are shown to be practically equal to the first."""
+    """The number of others that are shown to be practically equal to the first."""
     others_first: Mapping[str, str] = field(default_factory=dict)
     """Data set → the method that is first without it, if that is another."""
     share: float | None = None

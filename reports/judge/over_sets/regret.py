@@ -39,7 +39,7 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one kind of advice is worth."""
+    """The regret of one kind of advice."""
 
     name: str
     members: tuple[str, ...]
@@ -67,7 +67,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class RuleOutcome:
-    """What a rule on facts of the table is worth, if it is used only where it has proved itself."""
+    """The regret of a rule on facts of the table that is used only where it has proved itself."""
 
     regret: Interval
     minus_first: Interval

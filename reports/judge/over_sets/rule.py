@@ -19,7 +19,7 @@ class Rules(NamedTuple):
     """For each draw: one split on one fact, and the method that each side recommends."""
 
     at_most: Bool[ndarray, "draws sets"]
-    """Whether a set's fact is at most the threshold."""
+    """True for the sets whose fact is at most the threshold."""
     low: Int[ndarray, " draws"]
     high: Int[ndarray, " draws"]
 

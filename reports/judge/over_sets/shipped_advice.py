@@ -1,4 +1,4 @@
-"""What the finished runs of this version advise for a new table, without the runs at hand."""
+"""Advice for a new table from the finished runs of this version, which need not be at hand."""
 
 import csv
 from pathlib import Path

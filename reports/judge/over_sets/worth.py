@@ -1,4 +1,4 @@
-"""What advice from a league is worth on a data set that it has not seen."""
+"""The worth of a league's advice on a data set that it has not seen."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -123,13 +123,13 @@ def test_fits_repeat_leave_global_generators_and_come_back_from_a_file(made, tmp
     state, numbers = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
     posterior, again = (method.fit(problem, stream(1)) for _ in range(2))
     points = classification(1).train.inputs
-    found = posterior.predict(points, stream(2)).log_probs
-    torch.testing.assert_close(again.predict(points, stream(5)).log_probs, found)
+    expected = posterior.predict(points, stream(2)).log_probs
+    torch.testing.assert_close(again.predict(points, stream(5)).log_probs, expected)
     assert torch.equal(torch.get_rng_state(), state)
     assert np.array_equal(np.random.get_state()[1], numbers)  # noqa: NPY002
     bnnbench.save(posterior, tmp_path / "model")
     loaded = bnnbench.load(tmp_path / "model").predict(points, stream(2))
-    torch.testing.assert_close(loaded.log_probs, found)
+    torch.testing.assert_close(loaded.log_probs, expected)
     assert len(posterior.predict(points[:0], stream(2))) == 0
 
 
