@@ -92,9 +92,10 @@ def short(of: Evidence, use: str) -> str:
     """Return the headline that advises to use a method, by default the first."""
     reached = grade(of)
     if reached == "best":
-        return f"Use {use}." if of.equal else f"Use {use}: it is best {_over(of.place)}."
+        standing = "as good as any" if of.equal else "it is best"
+        return f"Use {use}: {standing} {_over(of.place)}."
     if reached == "leads":
-        return f"Use {use} first: it leads."
+        return f"Use {use} first: it leads {_over(of.place)}."
     if reached == "not shown to be best":
         return f"Use {use} first: not shown to be best."
     return f"{of.first} has the best mean; nothing is decided."

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from bnnbench.reports.pages.site.ranking import mean_seconds
 from bnnbench.reports.pages.site.tasks import Column, Scale, Task
@@ -24,7 +25,7 @@ class Strip:
     title: str
     text: str
     ticks: str
-    """A line through the places of the other methods; the page draws a tick at each."""
+    """A line from 0 through the places of the other methods; the page draws a tick at each."""
     place: float
     """The place of the method itself."""
 
@@ -115,5 +116,5 @@ def strip_of(task: Task, scale: Scale, column: Column, method: str) -> Strip | N
     rank = f"{place[0]} of {place[1]}"
     text = f"{rank}: {shown}" + (f"; best {best}, {of_best}" if best != method else ", the best")
     places = sorted({round(x(value)) for m, value in values.items() if m != method})
-    ticks = "".join(f"H{place}" for place in places)
+    ticks = "".join(f"h{after - before}" for before, after in pairwise([0, *places]))
     return Strip(slug(column.title), column.title, text, ticks, x(values[method]))

@@ -67,8 +67,8 @@ function gradeOf({ rivals, worse, equal, others, share }) {
 
 function shortOf(evidence, use) {
   return {
-    best: evidence.equal ? `Use ${use}.` : `Use ${use}: it is best on ${evidence.place}.`,
-    leads: `Use ${use} first: it leads.`,
+    best: `Use ${use}: ${evidence.equal ? "as good as any" : "it is best"} on ${evidence.place}.`,
+    leads: `Use ${use} first: it leads on ${evidence.place}.`,
     "not shown to be best": `Use ${use} first: not shown to be best.`,
     "not decided": `${evidence.first} has the best mean; nothing is decided.`,
   }[gradeOf(evidence)];

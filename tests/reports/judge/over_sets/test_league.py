@@ -182,6 +182,9 @@ def test_headlines_claim_no_more_than_the_grade():
     assert short(replace(FACTS, place="these five data sets"), "A") == (
         "Use A: it is best on these five data sets."
     )
-    assert short(replace(FACTS, worse=2), "A") == "Use A first: it leads."
+    assert short(replace(FACTS, worse=3, equal=1, place="one data set"), "B") == (
+        "Use B: as good as any on one data set."
+    )
+    assert short(replace(FACTS, worse=2), "A") == "Use A first: it leads over tables like these."
     assert short(replace(FACTS, worse=1), "A") == "Use A first: not shown to be best."
     assert short(replace(FACTS, worse=0), "A") == "A has the best mean; nothing is decided."
