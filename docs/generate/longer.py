@@ -53,6 +53,7 @@ def longer(record: Record) -> Longer | None:
         run.method.method,
         space_of(run.method.method),
         (search.settings[trial],),
+        (search.places[trial],),
         (length, TIMES * length),
         len(search.rows),
         held_out_noise=bool(np.isfinite(search.noise_variance).any()),

@@ -4,7 +4,8 @@ The posterior is the same, and so are the networks at which chains start: at dra
 some standard deviations are so small that no step is short enough. Proposals are accepted or
 rejected, so that chains that agree have no bias. Positions are weights divided by their prior
 standard deviations. With 50 units and a few hundred rows, steps become a few ten-thousandths of
-these, and a fit of the default length takes minutes: `converged` says whether that was enough.
+these, and a fit of the default length takes minutes and may end before chains agree. Only a fit
+whose diagnostic `converged` is 1 is a reference; for others raise `warmup` and `draws`.
 
 Source: Neal (1995), "Bayesian Learning for Neural Networks"; the model: Sommer et al. (2025),
 "Microcanonical Langevin Ensembles".

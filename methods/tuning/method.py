@@ -125,6 +125,7 @@ class Tuned(Batched):
             self.method,
             space,
             tuple(trials.settings(space, self.trials)),
+            tuple(trials.distinct_places(space, self.trials)),
             lengths(self.method, space, self.lengths, rows - rows // PARTS, self.updates),
             1 if calibrated else self.blocks or blocks_of(rows),
             self.noise == "held_out" and space.learned_noise and likelihood == Gaussian(None),

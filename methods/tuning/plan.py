@@ -16,6 +16,8 @@ class Plan:
     space: Space
     settings: tuple[Mapping[str, object], ...]
     """Settings of each trial, by path."""
+    places: tuple[Mapping[str, float], ...]
+    """Position of each trial's settings in their distributions, from 0 to 1, by path."""
     lengths: tuple[int | None, ...]
     """Lengths, ascending; a single None for a method without a length."""
     blocks: int

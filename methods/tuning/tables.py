@@ -10,7 +10,6 @@ from torch import Tensor
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem, Unsupported
 from bnnbench.methods.predictions.base import HasLogProb, HasMean, HasProbabilities
 from bnnbench.methods.predictions.predictive import GaussianPredictive
-from bnnbench.methods.tuning import trials
 from bnnbench.methods.tuning.noise import best_noise, densities
 from bnnbench.methods.tuning.plan import Plan
 from bnnbench.methods.tuning.rows import checksum, held_out, stream
@@ -88,10 +87,9 @@ class Tables:
     def search(self) -> Search:
         """Return the search so far, in the form of records."""
         plan = self.plan
-        names = tuple(plan.space.fields)
         search = Search(
             plan.settings,
-            tuple(dict(zip(names, row, strict=True)) for row in trials.places(names, plan.trials)),
+            plan.places,
             plan.lengths,
             tuple(len(case.block) for case in self.cases),
             *self.arrays,

@@ -45,12 +45,17 @@ def settings(space: Space, trials: int) -> list[dict[str, object]]:
 
     A space of few values has fewer different settings than trials.
     """
-    laws = space.fields.values()
-    rows = [
-        tuple(law.at(u) for law, u in zip(laws, row, strict=True))
-        for row in places(tuple(space.fields), trials)
-    ]
-    return [dict(zip(space.fields, row, strict=True)) for row in dict.fromkeys(rows)]
+    rows = distinct_places(space, trials)
+    return [{name: law.at(row[name]) for name, law in space.fields.items()} for row in rows]
+
+
+def distinct_places(space: Space, trials: int) -> list[dict[str, float]]:
+    """Return the positions of the trials of `settings`, by path: the first of equal settings."""
+    firsts: dict[tuple[object, ...], dict[str, float]] = {}
+    for row in places(tuple(space.fields), trials):
+        values = tuple(law.at(u) for law, u in zip(space.fields.values(), row, strict=True))
+        firsts.setdefault(values, dict(zip(space.fields, row, strict=True)))
+    return list(firsts.values())
 
 
 def _place(trial: int, directions: Sequence[int], shift: int) -> float:

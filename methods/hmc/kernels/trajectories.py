@@ -60,7 +60,7 @@ def _gradient(layers, scales, slope, work, state, gradient, data, member):
     """Write gradient and residuals; return half the sum of the squared residuals."""
     by_output, by_input, of_weights, activations, of_units = work
     inputs, targets, residuals, points = data
-    unpack(layers, scales, state, by_output, by_input, of_weights)
+    _unpack(layers, scales, state, by_output, by_input, of_weights)
     x, loss = inputs[member], 0.0
     for start in range(0, len(x), POINTS):
         rows = min(POINTS, len(x) - start)
@@ -75,7 +75,7 @@ def _gradient(layers, scales, slope, work, state, gradient, data, member):
                     errors[row, output] = 0  # padding
                 of_outputs[row, output] = errors[row, output]
                 loss += 0.5 * float(errors[row, output]) ** 2
-        backward(layers, slope, block, by_output, of_weights, activations, of_units)
+        _backward(layers, slope, block, by_output, of_weights, activations, of_units)
     for layer in range(len(layers)):
         columns, offset = layers[layer, COLUMNS], layers[layer, OFFSET]
         for unit in range(layers[layer, OUTPUTS]):
@@ -86,7 +86,7 @@ def _gradient(layers, scales, slope, work, state, gradient, data, member):
 
 
 @fused_inline
-def unpack(layers, scales, state, by_output, by_input, of_weights):
+def _unpack(layers, scales, state, by_output, by_input, of_weights):
     """Write the scaled weights in both layouts, and set the gradients to 0."""
     for layer in range(len(layers)):
         columns, offset = layers[layer, COLUMNS], layers[layer, OFFSET]
@@ -114,7 +114,7 @@ def forward(layers, slope, block, by_output, by_input, activations, outputs):
 
 
 @fused_inline
-def backward(layers, slope, block, by_output, of_weights, activations, of_units):
+def _backward(layers, slope, block, by_output, of_weights, activations, of_units):
     """Add the gradients of all weights, given the outputs' gradients in `of_units`."""
     rows = len(block)
     for layer in range(len(layers) - 1, -1, -1):

@@ -20,6 +20,7 @@ NETWORKS = {
     "one hidden layer": mlp([5], 1),
     "two targets, as many units as fill vectors": mlp([16, 31], 2),
     "three classes": mlp([9, 4], 3),
+    "a few units, of an odd number, above others": mlp([6, 3], 2),
     "more outputs than pairs": mlp([6], 5),
     "leaky": mlp([20, 7], 1, activation=LeakyReLU(0.1)),
 }

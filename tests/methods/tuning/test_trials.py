@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 from scipy.stats import qmc
 
+from bnnbench.datasets.base import Gaussian
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.laplace.method import Laplace
+from bnnbench.methods.mile.companion import HeteroscedasticHmc
+from bnnbench.methods.mile.method import Mile
 from bnnbench.methods.tuning import trials
+from bnnbench.methods.tuning.method import Tuned
 from bnnbench.methods.tuning.space import (
     Choice,
     Integers,
@@ -107,3 +111,11 @@ def test_spaces_without_a_sequence_are_refused():
         Space({f"f{n}": law for n in range(9)})
     with pytest.raises(ValueError, match="same last part"):
         compose("training", Space({"rate": law}), Space({"rate": law}))
+
+
+@pytest.mark.parametrize(("method", "different"), [(Mile(), 6), (HeteroscedasticHmc(), 3)])
+def test_each_place_belongs_to_the_settings_of_its_trial(method, different):
+    plan = Tuned(method, trials=8).plan(40, Gaussian())
+    assert len({tuple(one.values()) for one in plan.settings}) == plan.trials == different
+    for chosen, place in zip(plan.settings, plan.places, strict=True):
+        assert chosen == {name: law.at(place[name]) for name, law in plan.space.fields.items()}
