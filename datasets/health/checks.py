@@ -28,7 +28,7 @@ from bnnbench.datasets.own.preparation import prepare
 
 @dataclass(frozen=True)
 class Health:
-    """What the checks of a table show; scores are means over ten splits by unit."""
+    """The results of all checks of one table; scores are means over ten splits by unit."""
 
     name: str
     distinct: int

@@ -1,4 +1,4 @@
-"""What a table's rows show without a model: twins, constant columns, parts of the target."""
+"""Checks of a table's rows without a model: twins, constant columns, parts of the target."""
 
 from dataclasses import dataclass
 

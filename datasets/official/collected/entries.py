@@ -1,4 +1,4 @@
-"""What is known of each collected table, from `tables.csv`."""
+"""The facts of each collected table, read from `tables.csv`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class Entry:
     same_as: str
     """Another table of the project with the same rows."""
     counted: bool
-    """Whether the table meets the rule of `bnnbench.datasets.health`."""
+    """True if the table meets the rule of `bnnbench.datasets.health`."""
     reason: str
     """Why the table does not count."""
 

@@ -51,7 +51,7 @@ class CollectedTable:
 
     @property
     def entry(self) -> Entry:
-        """What is known of the table."""
+        """The line of `tables.csv` on the table."""
         return ENTRIES[self.name]
 
     @property

@@ -31,7 +31,7 @@ class Notation:
     gaps: tuple[str, ...] = ()
     """Texts that count as missing, besides `GAPS`."""
     parentheses: bool = False
-    """Whether numbers in parentheses are negative, as in accounts."""
+    """True if numbers in parentheses are negative, as in accounts."""
 
     def numbers(self, column: pd.Series) -> np.ndarray:
         """Return a column's numbers, NaN for missing ones; raises `BadTable` for other texts."""
