@@ -19,7 +19,6 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Likelihood, Split
 from bnnbench.methods.base import PackageMissing, Posterior, PriorUse, Problem, Unsupported
-from bnnbench.methods.card import Card
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.libraries.sklearn_rows import (
     ClassifierPosterior,
@@ -40,9 +39,6 @@ from bnnbench.methods.tuning.space import Space
 class Pretrained(ABC):
     """A network in a file of weights, which its package reads and never downloads."""
 
-    card: ClassVar[Card] = Card(
-        "pretrained on tables", gradients=False, restarts="rows are only stored"
-    )
     prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()
     library: ClassVar[str]

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
+from bnnbench.methods.card import Card
 from bnnbench.methods.libraries.sklearn_rows import answers
 from bnnbench.methods.predictions.quantiles import LEVELS, QuantilePredictive
 from bnnbench.methods.pretrained.in_context import Pretrained
@@ -22,6 +23,9 @@ from bnnbench.methods.pretrained.in_context import Pretrained
 class TabIcl(Pretrained):
     """TabICL with the weights in a file; it ignores the problem's network."""
 
+    card: ClassVar[Card] = Card(
+        "pretrained on tables", gradients=False, restarts="rows are only stored"
+    )
     label: ClassVar[str] = "TabICL"
     library: ClassVar[str] = "tabicl"
     weights_from: ClassVar[str] = "https://huggingface.co/jingang/TabICL"

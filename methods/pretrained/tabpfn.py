@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
+from bnnbench.methods.card import Card
 from bnnbench.methods.predictions.bars import BarPredictive
 from bnnbench.methods.pretrained.in_context import Pretrained
 
@@ -21,6 +22,9 @@ from bnnbench.methods.pretrained.in_context import Pretrained
 class TabPfn(Pretrained):
     """TabPFN with the weights in a file; it ignores the problem's network."""
 
+    card: ClassVar[Card] = Card(
+        "pretrained on tables", gradients=False, restarts="rows are only stored"
+    )
     label: ClassVar[str] = "TabPFN"
     library: ClassVar[str] = "tabpfn"
     weights_from: ClassVar[str] = "https://huggingface.co/Prior-Labs"

@@ -58,6 +58,8 @@ class Use:
     suite: str
     profile: str
     settings: str
+    same_as: str
+    """The earlier suite and profile with these settings; "" if there is none."""
     datasets: Sequence[tuple[str, str, str]]
     """Title of a data set, the page of its runs, and the page of its examples or ""."""
     completed: int
@@ -132,6 +134,7 @@ def around(known: About) -> str:
 def uses_of(method: str, slug: str, site: Site) -> list[Use]:
     """Return the runs of a method, profile by profile; `slug` is its name in addresses."""
     uses: list[Use] = []
+    earlier: dict[str, str] = {}
     for suite, benchmarks in site.suites.items():
         for profile in dict.fromkeys(b.profile for b in benchmarks):
             within = [b for b in benchmarks if b.profile == profile and method in b.runs]
@@ -139,11 +142,13 @@ def uses_of(method: str, slug: str, site: Site) -> list[Use]:
             if not runs:
                 continue
             description = runs[0].run.get("method")
+            settings = call(description) if _has_settings(description) else ""
             uses.append(
                 Use(
                     suite,
                     profile,
-                    call(description) if _has_settings(description) else "",
+                    settings,
+                    earlier.get(settings, ""),
                     [
                         (b.title, site.run_pages[place], site.examples.get(place, ""))
                         for b in within
@@ -156,6 +161,8 @@ def uses_of(method: str, slug: str, site: Site) -> list[Use]:
                     in_words(site.code_states.get(run.key, "unknown") for run in runs),
                 )
             )
+            if settings:
+                earlier.setdefault(settings, f"{suite}, {profile}")
     return uses
 
 

@@ -26,7 +26,7 @@ class Strip:
     text: str
     ticks: str
     """A line from 0 through the places of the other methods; the page draws a tick at each."""
-    place: float
+    place: int
     """The place of the method itself."""
 
 
@@ -107,14 +107,14 @@ def strip_of(task: Task, scale: Scale, column: Column, method: str) -> Strip | N
     low, high = ordered[int(EDGE * len(ordered))], ordered[-1]
     span = (high - low) or 1.0
 
-    def x(value: float) -> float:
-        return round(max(0.0, (value - low) / span) * (WIDTH - 12) + 6, 1)
+    def x(value: float) -> int:
+        return round(max(0.0, (value - low) / span) * (WIDTH - 12) + 6)
 
     best = max(values, key=lambda m: values[m])
     percent = 100 if scale.scale == 100 and not scale.ratio else 1
     shown, of_best = (typographic(number(percent * of[m], 3)) for m in (method, best))
     rank = f"{place[0]} of {place[1]}"
     text = f"{rank}: {shown}" + (f"; best {best}, {of_best}" if best != method else ", the best")
-    places = sorted({round(x(value)) for m, value in values.items() if m != method})
+    places = sorted({x(value) for m, value in values.items() if m != method})
     ticks = "".join(f"h{after - before}" for before, after in pairwise([0, *places]))
     return Strip(slug(column.title), column.title, text, ticks, x(values[method]))

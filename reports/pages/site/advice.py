@@ -130,7 +130,9 @@ def evidence_of(ranking: Ranking) -> Evidence:
 
 
 def _share_no_row(ranking: Ranking) -> bool:
-    """Return whether no two columns are cut from the same rows."""
+    """Return whether no two columns are cut from the same rows, as far as splits can tell."""
+    if not all(column.by_fold for column in ranking.columns):
+        return False
     sources = [column.source for column in ranking.columns if column.source is not None]
     return len(sources) == len(set(sources))
 

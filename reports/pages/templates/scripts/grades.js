@@ -25,8 +25,9 @@ function shareFirst(means) {
   return wins / LEAGUES;
 }
 
-// Whether no two columns are cut from the same rows.
+// Whether no two columns are cut from the same rows, as far as splits can tell.
 function sharesNoRow(columns) {
+  if (!columns.every((column) => column.byFold)) return false;
   const sources = columns.map((column) => column.source).filter((source) => source !== null);
   return new Set(sources).size === sources.length;
 }

@@ -187,7 +187,7 @@ def test_a_much_cheaper_equal_method_is_advised(troubled):
     ]
     (task,) = tasks_of({"uci": benchmarks(runs)})
     found = advice(ranked(task, "likelihood"))
-    assert found.headline == "Use AdamW."
+    assert found.headline == "Use AdamW: as good as any on these three data sets."
     assert found.text.startswith(
         "It is within 0.02 nats an example of Ensemble, which has the best"
     )
