@@ -72,6 +72,7 @@ def predicted(code, name):
     return None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", METHODS)
 def test_the_lines_fit_and_predict(name):
     found = [d for d in descriptions().values() if about(d).name == name and len(d) > 1]
