@@ -7,7 +7,7 @@ from bnnbench.datasets.official.collected.entries import counted
 from bnnbench.datasets.official.collected.table import CollectedTable
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Suite
-from bnnbench.metrics import IMBALANCED, JOINT, JOINT_REGRESSION, REGRESSION, SCORES_OF_TABLES
+from bnnbench.metrics import IMBALANCED, JOINT, JOINT_REGRESSION, REGRESSION
 from bnnbench.suites.tables.settings import (
     NETWORK,
     NETWORKS,
@@ -15,13 +15,15 @@ from bnnbench.suites.tables.settings import (
     TUNED_REGRESSION,
 )
 
+INTERVAL_SCORES = "interval_score_90", "interval_score_95"
+
 OF_NUMBERS = Suite(
     name="tables",
     title="Regression on twenty tables with equal tuning: likelihood, error and intervals",
     profile="regression",
     cases=tuple(Case(CollectedTable(table.name), NETWORK) for table in counted("regression")),
     methods=TUNED_REGRESSION,
-    evaluations=(Evaluation(Clean(), (*REGRESSION, *SCORES_OF_TABLES, *JOINT_REGRESSION)),),
+    evaluations=(Evaluation(Clean(), (*REGRESSION, *INTERVAL_SCORES, *JOINT_REGRESSION)),),
     folds=5,
     fitted_together=5,
 )
