@@ -37,6 +37,7 @@ SUITES: Mapping[str, Entry] = {
         (
             "quick",
             "tuned_quick",
+            "disjoint",
             "paper",
             "paper_002_vgg16",
             "paper_002_preresnet164",

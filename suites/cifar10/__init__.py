@@ -2,6 +2,7 @@
 
 from bnnbench.suites.cifar10.ablation import ABLATION
 from bnnbench.suites.cifar10.analytic_dropout import ANALYTIC_DROPOUT, ANALYTIC_DROPOUT_QUICK
+from bnnbench.suites.cifar10.disjoint import DISJOINT
 from bnnbench.suites.cifar10.paper import PAPER
 from bnnbench.suites.cifar10.paper_002 import (
     PAPER_002_PRERESNET,
@@ -14,6 +15,7 @@ from bnnbench.suites.cifar10.tuned import TUNED_QUICK
 SUITES = {
     "quick": QUICK,
     "tuned_quick": TUNED_QUICK,
+    "disjoint": DISJOINT,
     "paper": PAPER,
     "paper_002_vgg16": PAPER_002_VGG,
     "paper_002_preresnet164": PAPER_002_PRERESNET,

@@ -17,7 +17,7 @@ from bnnbench.reports.pages.methods.failures import Entry, Verdicts, failures_of
 from bnnbench.reports.pages.methods.printed import printed_and_ours
 from bnnbench.reports.pages.methods.repeated_runs import RepeatedRun, repeated_runs_of
 from bnnbench.reports.pages.methods.snippets import snippet
-from bnnbench.reports.pages.methods.strips import WIDTH, chapter_of
+from bnnbench.reports.pages.methods.strips import MOST_STRIPS, WIDTH, chapter_of
 from bnnbench.reports.pages.site.tasks import Task
 from bnnbench.reports.papers.coverage import PrintedTable
 from bnnbench.reports.read.benchmarks import Benchmark
@@ -108,7 +108,13 @@ def method_page(
         previous=neighbours[place - 1] if place > 0 else None,
         next=neighbours[place + 1] if 0 <= place < len(names) - 1 else None,
         chapters=chapters,
-        sets={s.dataset: s.title for c in chapters for of in c.strips.values() for s in of},
+        sets={
+            s.dataset: s.title
+            for c in chapters
+            for of in c.strips.values()
+            for s in of
+            if s.dataset
+        },
         scores=list(dict.fromkeys(title for chapter in chapters for title in chapter.strips)),
         failures=failures_of(entries, site.verdicts),
         printed=printed_and_ours(method, site.printed),
@@ -116,6 +122,7 @@ def method_page(
         uses=uses,
         repeated=any(use.repeated for use in uses),
         width=WIDTH,
+        most_strips=MOST_STRIPS,
         formulas=formulas,
     )
 

@@ -1,6 +1,6 @@
 """The place of a method among all methods, score by score."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,20 +14,25 @@ EDGE = 0.06
 """The share of methods at the worse end whose ticks are drawn at the edge of a strip."""
 WIDTH = 300
 DECIMALS = 12
+MOST_STRIPS = 12
+"""With more data sets, a score has one strip: of the method's places on all of them."""
+NAMED = 3
+"""Number of best and of worst data sets that are named in the text of such a strip."""
 
 
 @dataclass(frozen=True)
 class Strip:
-    """All methods on one column by one criterion; better is to the right."""
+    """All methods on one column, or a method on all columns, by one criterion; best is right."""
 
     dataset: str
-    """The name of the data set in addresses."""
+    """The name of the data set in addresses; "" for all of them."""
     title: str
     text: str
     ticks: str
-    """A line from 0 through the places of the other methods; the page draws a tick at each."""
+    """A line from 0 through the places of the other methods, or of the method on each data set;
+    the page draws a tick at each."""
     place: int
-    """The place of the method itself."""
+    """The place of the method itself, or its mean."""
 
 
 @dataclass(frozen=True)
@@ -78,12 +83,7 @@ def places_text(task: Task, method: str) -> str:
 def chapter_of(task: Task, method: str) -> Chapter:
     """Return the strips of a question."""
     question = task.question
-    strips = {
-        scale.title: [
-            strip for column in task.columns if (strip := strip_of(task, scale, column, method))
-        ]
-        for scale in task.scales
-    }
+    strips = {scale.title: strips_of(task, scale, method) for scale in task.scales}
     seconds = mean_seconds(task, task.columns).get(method)
     kind = "processor seconds" if task.of_processors else "wall seconds"
     return Chapter(
@@ -93,6 +93,36 @@ def chapter_of(task: Task, method: str) -> Chapter:
         places_text(task, method),
         {title: listed for title, listed in strips.items() if listed},
     )
+
+
+def strips_of(task: Task, scale: Scale, method: str) -> list[Strip]:
+    """Return a strip of each column, or one for all if there are many."""
+    if len(task.columns) > MOST_STRIPS:
+        return places_strip(task, scale, method)
+    strips = (strip_of(task, scale, column, method) for column in task.columns)
+    return [strip for strip in strips if strip]
+
+
+def places_strip(task: Task, scale: Scale, method: str) -> list[Strip]:
+    """Return the method's places on all columns on a line; empty if it has none."""
+    places = {
+        column.title: place
+        for column in task.columns
+        if (place := place_of(task, scale, column, method)) and place[1] > 1
+    }
+    if not places:
+        return []
+    shares = [(of - place) / (of - 1) for place, of in places.values()]
+    mean = sum(place for place, _ in places.values()) / len(places)
+    ordered = sorted(places, key=lambda title: places[title])
+    best, worst = (
+        joined([f"{title} ({places[title][0]} of {places[title][1]})" for title in some])
+        for some in (ordered[:NAMED], ordered[: -NAMED - 1 : -1])
+    )
+    text = f"mean place {typographic(number(mean, 3))}; best on {best}; worst on {worst}"
+    ticks = _ticks(_x(share) for share in shares)
+    own = _x(sum(shares) / len(shares))
+    return [Strip("", counted(len(places), "data set"), text, ticks, own)]
 
 
 def strip_of(task: Task, scale: Scale, column: Column, method: str) -> Strip | None:
@@ -107,14 +137,19 @@ def strip_of(task: Task, scale: Scale, column: Column, method: str) -> Strip | N
     low, high = ordered[int(EDGE * len(ordered))], ordered[-1]
     span = (high - low) or 1.0
 
-    def x(value: float) -> int:
-        return round(max(0.0, (value - low) / span) * (WIDTH - 12) + 6)
-
     best = max(values, key=lambda m: values[m])
     percent = 100 if scale.scale == 100 and not scale.ratio else 1
     shown, of_best = (typographic(number(percent * of[m], 3)) for m in (method, best))
     rank = f"{place[0]} of {place[1]}"
     text = f"{rank}: {shown}" + (f"; best {best}, {of_best}" if best != method else ", the best")
-    places = sorted({x(value) for m, value in values.items() if m != method})
-    ticks = "".join(f"h{after - before}" for before, after in pairwise([0, *places]))
-    return Strip(slug(column.title), column.title, text, ticks, x(values[method]))
+    shares = {m: (value - low) / span for m, value in values.items()}
+    ticks = _ticks(_x(share) for m, share in shares.items() if m != method)
+    return Strip(slug(column.title), column.title, text, ticks, _x(shares[method]))
+
+
+def _x(share: float) -> int:
+    return round(max(0.0, share) * (WIDTH - 12) + 6)
+
+
+def _ticks(places: Iterable[int]) -> str:
+    return "".join(f"h{after - before}" for before, after in pairwise([0, *sorted(set(places))]))

@@ -176,6 +176,10 @@ QUESTIONS = (
         (Place("features", "tuned_quick", clean),),
     ),
     Question(
+        *("classification", "3,000 photographs, five times", "searched", OF_CLASSES),
+        (Place("cifar10", "disjoint", clean),),
+    ),
+    Question(
         *("classification", "3,000 photographs", "searched", OF_CLASSES),
         (Place("cifar10", "tuned_quick", clean),),
     ),
@@ -209,6 +213,13 @@ QUESTIONS = (
         "searched",
         (DETECTION,),
         (Place("features", "tuned_quick", outside),),
+    ),
+    Question(
+        "out-of-distribution detection",
+        "3,000 photographs, five times",
+        "searched",
+        (DETECTION,),
+        (Place("cifar10", "disjoint", outside),),
     ),
     Question(
         *("out-of-distribution detection", "3,000 photographs", "searched", (DETECTION,)),

@@ -141,6 +141,17 @@ def test_a_title_says_settings_searched_where_methods_are_tuned():
     assert said == {True, False}
 
 
+def assert_is_of_all_sets(text, ranks, method):
+    """Assert that the text has the method's mean place, and its best and worst places."""
+    places = {t: (int(r[method]), len(r)) for t, r in ranks.items() if method in r}
+    assert is_rounded(
+        re.match(r"mean place (\S+);", text)[1], np.mean([p for p, _ in places.values()])
+    )
+    named = {t for t, (place, of) in places.items() if f"{t} ({place} of {of})" in text}
+    assert len(re.findall(r"\(\d+ of \d+\)", text)) == 6 <= len(named) + 3
+    assert {min(places.values())[0], max(places.values())[0]} <= {places[t][0] for t in named}
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_places_and_strips_are_ranks_of_means(method):
     for task in finished_runs.tasks():
@@ -170,6 +181,10 @@ def test_places_and_strips_are_ranks_of_means(method):
             continue
         for title, strips in chapter_of(task, method).strips.items():
             for strip in strips:
+                if not strip.dataset:
+                    of_title = {t: r for (by, t), r in ranks.items() if by == title}
+                    assert_is_of_all_sets(strip.text, of_title, method)
+                    continue
                 place, of, own = re.match(r"(\d+) of (\d+): (−?[\d.]+)", strip.text).groups()
                 ranked = ranks[title, strip.title]
                 assert (int(place), int(of)) == (int(ranked[method]), len(ranked))
