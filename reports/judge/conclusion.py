@@ -43,7 +43,12 @@ def clause(result: Judged) -> str:
     if not decision.question:
         return f"{leaders} {_have(several)} the best mean, but nothing was tested"
     text = f"{leaders} {GRADES[grade(evidence_of(decision))][several]}"
-    return ", ".join([text, *_rivals(result, "them" if several else "it")])
+    leader = "them" if several else "it"
+    others, decided = decision.named("undecided"), decision.named("equal") + decision.named("worse")
+    if len(others) > MOST_NAMES and not decided:
+        none = f"none of the other {spelled(len(others))} methods"
+        return f"{text}: {none} can be told from {leader} with {evidence(result.column)}"
+    return ", ".join([text, *_rivals(result, leader)])
 
 
 def evidence_of(decision: Decision) -> Evidence:
@@ -59,9 +64,6 @@ def _rivals(result: Judged, leader: str) -> list[str]:
     decision = result.decision
     open_, equal, worse = (_named(decision, s) for s in ("undecided", "equal", "worse"))
     others = len(open_) + len(equal) + len(worse)
-    if len(open_) == others > MOST_NAMES:
-        none = f"none of the other {spelled(others)} methods"
-        return [f"{none} can be told from {leader} with {evidence(result.column)}"]
     parts = []
     if equal:
         verb = "is" if len(equal) == 1 else "are"

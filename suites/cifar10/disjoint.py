@@ -13,7 +13,7 @@ SETS, IMAGES = 5, 3000
 DISJOINT = replace(
     TUNED_QUICK,
     profile="disjoint",
-    title="CIFAR-10 from disjoint training sets with equal tuning: accuracy, calibration, detection",
+    title="CIFAR-10 from disjoint training sets, tuned equally: accuracy, calibration, detection",
     cases=(
         Case(
             Disjoint(Cifar10(), train=IMAGES, blocks=SETS, test=2000),

@@ -58,7 +58,7 @@ def test_many_are_counted_where_nothing_tells_them_apart():
     scores = {f"M{k}": around(1.0, 0.2, stream=k) for k in range(7)}
     (text,) = concluded(scores)
     assert text.endswith(
-        "is ahead, but nothing is decided, none of the other six methods can be told from it with "
+        "is ahead, but nothing is decided: none of the other six methods can be told from it with "
         "six splits."
     )
 
