@@ -71,8 +71,11 @@ SUITES: Mapping[str, Entry] = {
         (
             "quick",
             "paper",
+            "fifty_epochs",
+            "bernoulli_training",
             "one_image",
             "cifar10",
+            "cifar10_five_epochs",
             "cifar10_quick",
             "statistics",
             "without_norms",
