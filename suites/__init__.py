@@ -78,6 +78,7 @@ SUITES: Mapping[str, Entry] = {
             "cifar10_five_epochs",
             "cifar10_quick",
             "statistics",
+            "training_time",
             "without_norms",
             "otherwise",
             "ranks",

@@ -10,6 +10,7 @@ from bnnbench.suites.moment_accuracy.longer import (
     FIFTY_EPOCHS,
 )
 from bnnbench.suites.moment_accuracy.statistics import STATISTICS
+from bnnbench.suites.moment_accuracy.training_time import TRAINING_TIME
 
 SUITES = {
     "quick": QUICK,
@@ -21,6 +22,7 @@ SUITES = {
     "cifar10_five_epochs": CIFAR10_FIVE_EPOCHS,
     "cifar10_quick": CIFAR10_QUICK,
     "statistics": STATISTICS,
+    "training_time": TRAINING_TIME,
     "without_norms": WITHOUT_NORMS,
     "otherwise": OTHERWISE,
     "ranks": RANKS,
