@@ -49,7 +49,7 @@ def _drawn(
 ) -> Drawing:
     """Return the figure of one approximation, with the ends of an interval as dashes."""
     highest = HIGHEST * (TIMES if name == COARSE else 1)
-    with drawing(1.9) as figure:
+    with drawing(1.9, left=0.55) as figure:
         axes = figure.subplots()
         for count, curve in zip(COUNTS, curves, strict=True):
             axes.plot(BIASES, curve, color=INK, linewidth=0.9, alpha=_strength(count))
