@@ -108,11 +108,11 @@ def seconds_by_turns(
     clock = time.process_time if device.type == "cpu" else _clock_of_gpu
     seconds: list[list[float]] = [[] for _ in steps]
     for _ in range(turns + 1):
-        for step, own in zip(steps, seconds, strict=True):
+        for step, of_step in zip(steps, seconds, strict=True):
             start = clock()
             step()
-            own.append(clock() - start)
-    return [torch.tensor(own[1:], dtype=torch.float64) for own in seconds]
+            of_step.append(clock() - start)
+    return [torch.tensor(of_step[1:], dtype=torch.float64) for of_step in seconds]
 
 
 def rules_in_torch(rules: Mapping[type[Layer], Rule]) -> Mapping[type[Layer], Rule]:
@@ -135,8 +135,8 @@ def leaky_relu_in_torch(x: Moments, slope: float) -> Moments:
     a = x.mean / std
     cdf, pdf = torch.sigmoid(math.pi / math.sqrt(3) * a), torch.exp(-a * a / 2)
     mean = x.mean * (slope + (1 - slope) * cdf) + std * (1 - slope) / math.sqrt(2 * math.pi) * pdf
-    kept = slope**2 + (1 - slope**2) * torch.sigmoid(a / SCALE_OF_RATIO)
-    return Moments(mean, x.variance * kept)
+    ratio = slope**2 + (1 - slope**2) * torch.sigmoid(a / SCALE_OF_RATIO)
+    return Moments(mean, x.variance * ratio)
 
 
 def _steps(
