@@ -36,6 +36,9 @@ METHODS: Mapping[str, str] = {
     "moment_propagation": "bnnbench.methods.moment_propagation.method:MomentPropagation",
     "moment_prediction": "bnnbench.methods.moment_propagation.predictive:MomentPrediction",
     "moment_approximation": ("bnnbench.methods.moment_propagation.approximation:Approximation"),
+    "sigmoids_as_bernoulli": (
+        "bnnbench.methods.moment_propagation.sigmoids_as_bernoulli:SigmoidsAsBernoulli"
+    ),
     "untrained_network": "bnnbench.methods.moment_propagation.untrained:Untrained",
     "linear_from_draws": "bnnbench.methods.exact_linear_regression.method:LinearFromDraws",
     "exact_linear": "bnnbench.methods.exact_linear_regression.method:ExactLinear",

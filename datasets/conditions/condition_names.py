@@ -72,6 +72,11 @@ def output_quantile(number: int, level: float) -> str:
     return f"output_{number}_quantile_{level:g}"
 
 
+def training_step(in_torch: bool) -> str:
+    """Return a probe's name: "training_step", or "training_step_in_torch"."""
+    return "training_step" + "_in_torch" * in_torch
+
+
 def steps(arithmetic: str, statistic: str) -> str:
     """Return a probe's name such as "steps_float64_mean"."""
     return f"steps_{arithmetic}_{statistic}"

@@ -17,7 +17,8 @@ sentence stands in one line, after `<!-- value bundle=... method=... metric=... 
 `diagnostics`: diagnostics of fits, means and standard errors over runs.
 `printed`: tables of a paper, ours with the printed number in brackets (`printed.py`); `layers`:
 tables of paper 001, by layer; `probed`: our measurements there; `outputs`: measurements for one
-image; `neighbour`: a printed table with the scores of another network before its numbers.
+image; `neighbour`: a printed table with the scores of another network before its numbers;
+`logistic_unit`: divergences of one unit's approximations.
 `coverage` and `covered`: how many printed numbers agree, as a table and in words.
 `audit`, `comparisons`, `aside`: our methods compared with other libraries' (`audited.py`).
 `places`, `edges`, `longer`: places by mean before and after a search, choices on the edge of their
@@ -58,6 +59,7 @@ from docs.generate.bundled import folders_table
 from docs.generate.cards import cards
 from docs.generate.finished_runs import ROOT, suites, tasks
 from docs.generate.formulary import formulary
+from docs.generate.logistic_unit import logistic_unit_table
 from docs.generate.measured import (
     Options,
     across_table,
@@ -222,6 +224,7 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "neighbour": neighbour_table,
     "probed": probed_table,
     "outputs": outputs_table,
+    "logistic_unit": logistic_unit_table,
     "coverage": coverage_table,
     "diagnostics": diagnostics_table,
     "audit": summary_table,

@@ -53,6 +53,7 @@ OF_PROBES = (
     neither("claimed_variance", at("oracle:claimed_variance"), "epistemic_variance"),
     neither("earned_variance", at("oracle:earned_variance"), "epistemic_variance"),
     neither("iterations", at("uncertainty:iterations"), "count"),
+    lower("relative_train_time", at("times:relative_train_time"), "ratio_to_plain_training"),
     higher("epistemic_rank", at("oracle:epistemic_rank"), "correlation"),
 )
 

@@ -73,6 +73,7 @@ METRICS = {
     "total_variation": "Total variation",
     "logistic_error": "Error of the mean logistic",
     "iterations": "Steps of a fit",
+    "relative_train_time": "Time of a training step, relative",
     "cubic_error": "Error of the mean logistic, by a cubic",
     "aurc": "AURC",
     "augrc": "AUGRC",

@@ -1,6 +1,6 @@
 """The suite of moment accuracy, by its declaration and with everything made small."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import product
 
 import pytest
@@ -8,13 +8,17 @@ import pytest
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.stand_ins import DigitsAsMnist
 from bnnbench.engine.store.store import Store
+from bnnbench.methods.fitting.training import learning_rate_factor
+from bnnbench.methods.moment_propagation.approximation import Approximation
 from bnnbench.methods.moment_propagation.method import MomentPropagation
+from bnnbench.methods.moment_propagation.sigmoids_as_bernoulli import SigmoidsAsBernoulli
 from bnnbench.methods.moments.covariances.covariance import Covariances
 from bnnbench.methods.networks.architectures import (
     AnalyticNorm,
     BatchNorm,
     Conv2d,
     GaussianNoise,
+    LogisticBernoulli,
 )
 from bnnbench.methods.networks.shapes import parameter_count
 from bnnbench.metrics import PROBED
@@ -27,7 +31,9 @@ from tests.suites.commands import call
     ("profile", "number", "image", "parameters"),
     [
         ("paper", "2", (1, 28, 28), 104_012),
+        ("fifty_epochs", "2", (1, 28, 28), 104_012),
         ("cifar10", "3", (3, 32, 32), 1_370_996),
+        ("cifar10_five_epochs", "3", (3, 32, 32), 1_370_996),
         ("cifar10_quick", "3", (3, 32, 32), 1_370_996),
         ("statistics", "4", (1, 28, 28), 103_856),
     ],
@@ -51,7 +57,14 @@ def test_every_printed_case_is_a_data_set_with_the_printed_network(
 
 
 @pytest.mark.parametrize(
-    ("profile", "number"), [("paper", "2"), ("cifar10", "3"), ("statistics", "4")]
+    ("profile", "number"),
+    [
+        ("paper", "2"),
+        ("fifty_epochs", "2"),
+        ("cifar10", "3"),
+        ("cifar10_five_epochs", "3"),
+        ("statistics", "4"),
+    ],
 )
 def test_every_printed_method_is_one_of_the_suite(profile, number):
     labels = {label.casefold() for label in SUITES[profile].methods}
@@ -61,6 +74,39 @@ def test_every_printed_method_is_one_of_the_suite(profile, number):
 def test_all_methods_of_a_profile_train_alike():
     for profile in ("quick", "paper", "cifar10", "cifar10_quick"):
         assert len({m.training for m in SUITES[profile].methods.values()}) == 1
+
+
+@pytest.mark.parametrize(
+    ("profile", "epochs", "seeds", "base"),
+    [("fifty_epochs", 50, 5, "paper"), ("cifar10_five_epochs", 5, 2, "cifar10")],
+)
+def test_longer_training_differs_in_its_length_and_in_bernoulli_units(profile, epochs, seeds, base):
+    suite, shorter = SUITES[profile], SUITES[base]
+    assert suite.seeds == seeds
+    assert sorted(c.name for c in suite.cases) == sorted(c.name for c in shorter.cases)
+    for case, (label, method) in product(suite.cases, suite.methods.items()):
+        longer = replace(shorter.methods[label].training, epochs=epochs)
+        assert method == replace(shorter.methods[label], training=longer)
+        own = suite.method_for(case, label)
+        bernoulli = any(isinstance(layer, LogisticBernoulli) for layer in case.network)
+        assert type(own) is (SigmoidsAsBernoulli if bernoulli else Approximation)
+        assert {f.name: getattr(own, f.name) for f in fields(own)} == {
+            f.name: getattr(method, f.name) for f in fields(method)
+        }
+
+
+def test_a_learning_rate_falls_nearly_tenfold_in_fifty_epochs():
+    training = SUITES["fifty_epochs"].methods["AP1"].training
+    fall = learning_rate_factor(training.schedule, training.epochs, training.epochs)
+    assert 7 < 1 / fall < 10
+
+
+def test_bernoulli_units_are_trained_in_both_ways():
+    suite = SUITES["bernoulli_training"]
+    kinds = {label: (type(m), m.training.epochs) for label, m in suite.methods.items()}
+    for label in ("AP1", "AP2 paper"):
+        assert kinds[f"{label} (sigmoids, 5 epochs)"] == (SigmoidsAsBernoulli, 5)
+        assert kinds[f"{label} (trained through AP2, 50 epochs)"] == (Approximation, 50)
 
 
 def test_networks_trained_otherwise_differ_in_what_their_label_says():

@@ -22,6 +22,7 @@ ENGINE: Mapping[str, str] = {
     "surrogate": "bnnbench.engine.declare.surrogate:Surrogate",
     "dataset_statistics": "bnnbench.suites.probes.dataset_statistics:DatasetStatistics",
     "few_samples": "bnnbench.suites.probes.few_samples:FewSamples",
+    "training_step": "bnnbench.suites.probes.training_step:TrainingStep",
     "precision_steps": "bnnbench.suites.probes.precision_steps:PrecisionSteps",
     "scored_elsewhere": "bnnbench.engine.declare.external:ScoredElsewhere",
     "output_samples": "bnnbench.suites.probes.output_samples:OutputSamples",

@@ -4,18 +4,17 @@ Stochastic units (`logistic_bernoulli`, `probit_unit`) have a variance even if t
 known exactly. $\sigma_S^2 = \pi^2/3$ is the variance of the standard logistic distribution S.
 """
 
-from math import log, pi, sqrt
+from math import pi, sqrt
 from typing import Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from bnnbench.methods.moments.base import Moments
 from bnnbench.methods.moments.units import standard
-from bnnbench.methods.moments.units.standard import LEAST_VARIANCE, LOGISTIC_VARIANCE
+from bnnbench.methods.moments.units.standard import LOGISTIC_VARIANCE
 
 Law = Literal["normal", "logistic"]
 Bernoulli = Literal["ap2b", "ap2a"]
@@ -108,25 +107,6 @@ def normal_cdf(x: Moments) -> Moments:
         inside = 1 + torch.sin(angle * ((1 + node) / 2))
         total = total + weight * (-h * h / inside).exp()
     return Moments(standard.normal_cdf(h), angle * total / (4 * pi))
-
-
-def piecewise_exponential_mean(x: Moments) -> Float[Tensor, "*shape"]:
-    r"""Return the mean of $2^{X-1}$ if X < 0 and $1 - 2^{-X-1}$ otherwise, for a normal X.
-
-    An older approximation of E[S(X)], for comparison. Source: paper 001, eq. 20.
-    """
-    mean, variance = x.mean.double(), _variance(x).double()
-    std = variance.clamp(min=LEAST_VARIANCE).sqrt()
-    rate, a = log(2), mean / std
-
-    def branch(sign: int) -> Tensor:
-        # 2^(sign mean - 1) e^(rate² v/2) Phi(-b); its factors overflow if b > 0.
-        b = sign * a + rate * std
-        beyond = (-a * a / 2).exp() * torch.special.erfcx(b.clamp(min=0) / sqrt(2)) / 4
-        growth = (sign * rate * mean + rate**2 * variance / 2).clamp(max=0).exp() / 2
-        return torch.where(b > 0, beyond, growth * standard.normal_cdf(-b))
-
-    return (standard.normal_cdf(a) + branch(1) - branch(-1)).to(x.mean.dtype)
 
 
 def _variance(x: Moments) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 
 from bnnbench.reports.pages.drilldown.run_pages import RunPages
 from bnnbench.reports.pages.layout import page
+from bnnbench.reports.pages.site.logistic_unit import gallery_of_logistic_unit
 from bnnbench.reports.pages.site.printed_curves import Curve, curves
 from bnnbench.reports.pages.site.units import gallery_of_units
 from bnnbench.reports.papers.arranged import arranged
@@ -28,7 +29,9 @@ HEADS: Mapping[Kind | None, str] = {
 }
 """The kind of a verdict → its verb phrase after a count; None for numbers that were not run."""
 
-GALLERIES: Mapping[str, Callable[[], Gallery]] = {"001": gallery_of_units}
+GALLERIES: Mapping[str, Sequence[Callable[[], Gallery]]] = {
+    "001": (gallery_of_units, gallery_of_logistic_unit)
+}
 """Paper → our figures that need no run."""
 
 SPREADS = {
@@ -89,7 +92,7 @@ def paper_page(
         sentence=coverage_sentence(tables),
         shares=[(head, count(tables, kind)) for kind, head in HEADS.items()],
         grids=grids,
-        gallery=GALLERIES[paper]() if paper in GALLERIES else None,
+        galleries=[drawn() for drawn in GALLERIES.get(paper, ())],
         curves=_by_metric(curves([n for table in tables for n in table.numbers])),
         tables=tables,
         whole=PrintedTable(paper, "", [n for table in tables for n in table.numbers]),

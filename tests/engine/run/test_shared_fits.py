@@ -40,6 +40,7 @@ OTHERS: dict[str, list[dict[str, object]]] = {
         {"bounds": "minmax", "ratio": 2.45, "floor_range": "scored"},
     ],
     "moment_approximation": [{"propagation": "ap1"}],
+    "sigmoids_as_bernoulli": [{"propagation": "ap1"}],
 }
 """Settings of predictions other than the number of draws."""
 

@@ -11,10 +11,10 @@ from bnnbench.methods.moments.units.binary import (
     logistic_bernoulli,
     logistic_transform,
     normal_cdf,
-    piecewise_exponential_mean,
     probit_unit,
 )
 from bnnbench.methods.moments.units.maximum import max_pool, maximum
+from bnnbench.methods.moments.units.piecewise_exponential import piecewise_exponential
 from bnnbench.methods.moments.units.product import product
 from bnnbench.methods.moments.units.rectified import (
     absolute,
@@ -47,7 +47,7 @@ FUNCTIONS = {
     "transform wide": lambda x: logistic_transform(x, "wide"),
     "probit": probit_unit,
     "normal cdf": normal_cdf,
-    "piecewise": lambda x: Moments(piecewise_exponential_mean(x), torch.zeros_like(x.mean)),
+    "piecewise": piecewise_exponential,
     "maximum": lambda x: maximum(x, other(x)),
     "paper maximum": lambda x: maximum(x, other(x), None, "paper"),
     "correlated maximum": lambda x: maximum(

@@ -6,7 +6,7 @@ from math import pi
 import mpmath
 import pytest
 import torch
-from scipy.special import expit, log_ndtr, ndtr, owens_t
+from scipy.special import expit, ndtr, owens_t
 
 from bnnbench.methods.moments.base import Moments
 from bnnbench.methods.moments.units.binary import (
@@ -14,7 +14,6 @@ from bnnbench.methods.moments.units.binary import (
     logistic_bernoulli,
     logistic_transform,
     normal_cdf,
-    piecewise_exponential_mean,
     probit_unit,
 )
 from bnnbench.methods.moments.units.standard import logistic, logistic_slope
@@ -88,26 +87,6 @@ def test_variance_of_the_normal_distribution_function_follows_owen(mean, varianc
     h = mean / (1 + variance) ** 0.5
     expected = ndtr(h) - 2 * owens_t(h, (1 + 2 * variance) ** -0.5) - ndtr(h) ** 2
     assert normal_cdf(normal(mean, variance)).variance.item() == pytest.approx(expected, abs=1e-15)
-
-
-@EACH
-def test_piecewise_exponential_mean_agrees_with_quadrature(mean, variance):
-    def laplace(x):
-        return torch.where(x < 0, 2 ** (x.clamp(max=0) - 1), 1 - 2 ** (-x.clamp(min=0) - 1))
-
-    exact = truth.expectation(
-        lambda x: laplace(torch.as_tensor(x)).numpy(), mean, variance, breaks=[0]
-    )
-    found = piecewise_exponential_mean(normal(mean, variance))
-    assert found.item() == pytest.approx(exact, rel=1e-11)
-
-
-def test_piecewise_exponential_mean_of_wide_and_known_units_is_finite():
-    found = piecewise_exponential_mean(
-        Moments(torch.tensor([3.0, -1.0, 0.0]), torch.tensor([1e8, 0.0, 1e8]))
-    )
-    assert found.tolist() == pytest.approx([ndtr(3e-4), 0.25, 0.5], abs=1e-4)
-    assert log_ndtr(-1e4) < -1e7  # the sum of its terms
 
 
 def test_logistic_function_is_right_in_both_tails():
