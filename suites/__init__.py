@@ -114,8 +114,8 @@ SUITES: Mapping[str, Entry] = {
     "uci": Entry(
         "UCI regression: error, likelihood and intervals of small networks",
         (
-            *("quick", "paper", "paper_002", "paper_002_reference"),
-            *("large", "large_seeds", "paper_002_large"),
+            *("quick", "paper", "paper_002", "paper_002_reference", "paper_002_quoted"),
+            *("large", "large_seeds", "paper_002_large", "paper_002_large_quoted"),
             *("gap", "deduplicated"),
             *("tuned_quick", "league", "league_large", "tuned", "tuned_noise", "tuned_blocks"),
             "scoringbench",

@@ -20,6 +20,8 @@ tables of paper 001, by layer; `probed`: our measurements there; `outputs`: meas
 image; `neighbour`: a printed table with the scores of another network before its numbers;
 `logistic_unit`: divergences of one unit's approximations.
 `coverage` and `covered`: how many printed numbers agree, as a table and in words.
+`scales`: printed errors divided by ours on two scales, where a paper does not state its scale
+(`scales.py`).
 `audit`, `comparisons`, `aside`: our methods compared with other libraries' (`audited.py`).
 `places`, `edges`, `longer`: places by mean before and after a search, choices on the edge of their
 space, and fits longer than the chosen one (`searched.py`).
@@ -83,6 +85,7 @@ from docs.generate.printed import (
 )
 from docs.generate.probed import of_runs, outputs_table, probed_table
 from docs.generate.repeated import apart_table, repeated_table, repeated_text
+from docs.generate.scales import scales_table
 from docs.generate.searched import edges_table, longer_table, places_table
 from docs.generate.standings import standings_table
 
@@ -226,6 +229,7 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "outputs": outputs_table,
     "logistic_unit": logistic_unit_table,
     "coverage": coverage_table,
+    "scales": scales_table,
     "diagnostics": diagnostics_table,
     "audit": summary_table,
     "comparisons": comparisons_table,

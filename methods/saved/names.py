@@ -52,6 +52,8 @@ PARTS: Mapping[str, str] = {
     "approximate_posterior": f"{HERE}.moment_propagation.approximation:ApproximatePosterior",
     "linear_posterior": f"{HERE}.exact_linear_regression.posterior:LinearPosterior",
     "draws_posterior": f"{HERE}.exact_linear_regression.method:DrawsPosterior",
+    "one_descent_posterior": f"{HERE}.trajectory.one_descent:OneDescentPosterior",
+    "ended_descent": f"{HERE}.trajectory.ended:Ended",
     "collapsed_posterior": f"{HERE}.ciber.posterior:CollapsedPosterior",
     "ciber_samples": f"{HERE}.ciber.samples:Samples",
     "ciber_fit": f"{HERE}.ciber.fit:Fit",

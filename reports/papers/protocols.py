@@ -282,7 +282,11 @@ DECLARED: Mapping[tuple[str, str], Declared] = {
     ("002", "1"): _trajectory("nats, targets in their units", "one hidden layer of 50 units", 20),
     ("002", "5"): _trajectory("RMSE in target units", "one hidden layer of 50 units", 20),
     ("002", "2"): _trajectory("nats, standardised targets", FIVE_LAYERS, 10),
-    ("002", "6"): _trajectory("RMSE on a scale that is not stated", FIVE_LAYERS, 10),
+    ("002", "6"): _trajectory(
+        "RMSE; its scale is not stated, and is that of the prepared targets by its size",
+        FIVE_LAYERS,
+        10,
+    ),
     ("002", "3"): _images(OFFICIAL, "nats"),
     ("002", "7"): _images(OFFICIAL, "nats"),
     ("002", "8"): _images(OFFICIAL, "percent"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bnnbench.datasets.conditions import condition_names
 from bnnbench.metrics import PROBED
+from bnnbench.reports.papers.scales import UNSTATED, is_known
 
 FOLDER = Path(__file__).parent / "published"
 
@@ -137,9 +138,14 @@ def _published(row: dict[str, str]) -> Published:
         repeats=int(row["n_repeats"]) if row["n_repeats"] else None,
         decimals=_decimals(row["value"]) + 2 * (row["unit"] == "percent"),
         note=row["note"],
-        doubtful=doubtful or row["unit"] == "as_printed_mixed_scale",
+        doubtful=doubtful or _scale_is_unknown(row),
         printed_method=row["method"] + arm,
     )
+
+
+def _scale_is_unknown(row: Mapping[str, str]) -> bool:
+    known = is_known(row["paper"], row["table"], row["dataset"])
+    return row["unit"] == UNSTATED and not known
 
 
 def _measured(row: dict[str, str]) -> Published:

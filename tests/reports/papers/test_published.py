@@ -211,10 +211,6 @@ def test_normalised_log_likelihoods_meet_standardised_ones():
     assert {p.metric for p in table("002", "2")} == {"log_likelihood_standardised"}
 
 
-def test_the_mixed_scales_of_a_table_are_doubtful():
-    assert all(p.doubtful for p in table("002", "6"))
-
-
 def test_every_printed_number_can_be_read():
     for path in sorted(Path("reports/papers/published").glob("*.csv")):
         with path.open(newline="") as file:
