@@ -1,4 +1,4 @@
-"""A problem and a compiler that several tests share."""
+"""A problem, a compiler and a substitute for a GPU that several tests share."""
 
 import ctypes
 from importlib.util import find_spec
@@ -9,6 +9,7 @@ import torch
 
 from bnnbench.methods.base import Problem
 from bnnbench.methods.networks.architectures import Linear
+from tests.methods.emulated import Emulator, compiler
 from tests.methods.problems import regression
 
 
@@ -30,3 +31,11 @@ def nvrtc() -> ctypes.CDLL:
                 ctypes.CDLL(str(builtins), mode=ctypes.RTLD_GLOBAL)
             return ctypes.CDLL(str(library))
     pytest.skip("needs NVIDIA's compiler: pip install nvidia-cuda-nvrtc")
+
+
+@pytest.fixture(scope="session")
+def emulator(tmp_path_factory) -> Emulator:
+    """Runs CUDA kernels on the processor."""
+    if not compiler():
+        pytest.skip("needs a C++ compiler, which takes the place of a GPU")
+    return Emulator(tmp_path_factory.mktemp("emulator"))

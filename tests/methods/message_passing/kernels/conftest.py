@@ -2,11 +2,17 @@
 
 import pytest
 
-from tests.methods.message_passing.kernels.emulation import Emulated, compiler
+from tests.methods.message_passing.kernels.emulation import Emulated
 
 
-@pytest.fixture(scope="module")
-def emulated(tmp_path_factory) -> Emulated:
-    if not compiler():
-        pytest.skip("needs a C++ compiler, which takes the place of a GPU")
-    return Emulated(tmp_path_factory.mktemp("emulated"))
+@pytest.fixture(scope="session")
+def compiled_once(emulator) -> Emulated:
+    """The kernels, compiled for all tests."""
+    return Emulated(emulator)
+
+
+@pytest.fixture
+def emulated(compiled_once) -> Emulated:
+    """The same, before any launch."""
+    compiled_once.launched.clear()
+    return compiled_once

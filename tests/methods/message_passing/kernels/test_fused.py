@@ -129,7 +129,6 @@ def close(value: Tensor, truth: Tensor, name: str) -> None:
     ],
 )
 def test_emulated_kernels_agree_with_plain_torch(shape, layout, dtype, emulated):
-    emulated.launched.clear()
     found = results(emulated, SHAPES[shape], dtype, layout)
     for name, values in results(fused, SHAPES[shape], dtype).items():
         for value, truth in zip(found[name], values, strict=True):

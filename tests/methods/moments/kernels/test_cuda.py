@@ -1,15 +1,11 @@
 """The CUDA kernels: by NVIDIA's compiler, on an emulation, and on a GPU if there is one."""
 
-import ctypes
-import subprocess
-
 import pytest
 import torch
 
 from bnnbench.methods.compiled.c_library import DEFINES
 from bnnbench.methods.moments.kernels import compiled, cuda, reference, selection
 from bnnbench.methods.moments.kernels.launches import OPTIONS, THREADS, blocks, source
-from tests.methods.message_passing.kernels.emulation import HEADER, STANDARD, compiler
 from tests.methods.message_passing.kernels.test_nvrtc import compiled as to_ptx
 from tests.methods.moments.kernels.test_compiled import KINDS, TYPES, all_calls, units
 
@@ -18,37 +14,24 @@ NAMES = (*KERNELS, *(f"paper_{name}" for name in KERNELS))
 
 
 class Emulated(cuda.Cuda):
-    """The CUDA kernels, run by the processor's threads."""
+    """The CUDA kernels, launched as on a GPU but run by an emulator, which checks for races."""
 
-    def __init__(self, folder):
-        self.folder, self.libraries = folder, {}
+    def __init__(self, emulator):
+        self.emulator, self.libraries = emulator, {}
 
     def call(self, name, numbers, tensors):
-        """Run a kernel with the addresses of its arguments, as a driver receives them."""
         first = tensors[0]
         if first.dtype not in self.libraries:
-            self.libraries[first.dtype] = self.build(first.dtype)
-        values = [ctypes.c_int64(first.numel()), *map(ctypes.c_double, numbers)]
-        values += [ctypes.c_void_p(tensor.data_ptr()) for tensor in tensors]
-        addresses = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
-        sides = (ctypes.c_uint * 6)(blocks(first.numel()), 1, 1, THREADS, 1, 1)
-        getattr(self.libraries[first.dtype], f"run_{name}")(sides, addresses)
-
-    def build(self, dtype):
-        text, library = self.folder / f"{dtype}.cpp", self.folder / f"{dtype}.so"
-        emulated = "".join(f"EMULATED({name})\n" for name in NAMES)
-        text.write_text(f'#include "{HEADER}"\n{source()}\n{emulated}')
-        words = [*compiler(), *STANDARD, "-O2", "-march=native", "-fPIC", "-shared", "-pthread"]
-        words += ["-w", *DEFINES[dtype], str(text), "-o", str(library)]
-        subprocess.run(words, check=True)
-        return ctypes.CDLL(str(library))
+            defines = DEFINES[first.dtype]
+            self.libraries[first.dtype] = self.emulator.library(source(), NAMES, *defines)
+        sides = (blocks(first.numel()), 1, 1), (THREADS, 1, 1)
+        numbers = (first.numel(), *map(float, numbers))
+        self.libraries[first.dtype].launch(name, *sides, numbers, tensors)
 
 
 @pytest.fixture(scope="module")
-def emulated(tmp_path_factory):
-    if not compiler():
-        pytest.skip("needs a C++ compiler, which takes the place of a GPU")
-    return Emulated(tmp_path_factory.mktemp("emulated"))
+def emulated(emulator):
+    return Emulated(emulator)
 
 
 @TYPES
