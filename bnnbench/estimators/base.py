@@ -19,6 +19,7 @@ from bnnbench.engine.declare.streams import stream
 from bnnbench.estimators.choice import method_of, tuned
 from bnnbench.estimators.inputs import inputs_of
 from bnnbench.methods.base import Method, Problem
+from bnnbench.methods.compiled.cupy_builds import misfits_explained
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.predictions.base import CannotAnswer, Predictive
 
@@ -105,7 +106,7 @@ class BnnEstimator(BaseEstimator):
         train = Split(inputs, targets.to(self.device))
         network = mlp(_widths(self.hidden), outputs)
         problem = Problem(train, likelihood, network, target_zero=target_zero)
-        with one_thread():
+        with one_thread(), misfits_explained():
             self.posterior_ = method.fit(problem, self._stream("fit"))
 
     def _tensor(self, values: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ from bnnbench.engine.run.measuring.warming import warm_up
 from bnnbench.engine.run.rows import Rows
 from bnnbench.engine.run.states import Failed, Fitted, Loaded, State, tried
 from bnnbench.methods.base import BatchedMethod, Posterior, Problem, SharesFits
+from bnnbench.methods.compiled.cupy_builds import misfits_explained
 from bnnbench.methods.networks.modules.trained import start_in
 from bnnbench.methods.networks.own_network import own_network
 
@@ -135,7 +136,8 @@ def _fit(
         *given,
         *(problem.train for problem in problems),
     )
-    posteriors = list(guarded(problems, rngs))
+    with misfits_explained():
+        posteriors = list(guarded(problems, rngs))
     if len(posteriors) != len(problems):
         raise ValueError(f"fit_many gave {len(posteriors)} posteriors for {len(problems)} problems")
     for posterior in posteriors:

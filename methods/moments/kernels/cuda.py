@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from bnnbench.methods.base import PackageMissing
+from bnnbench.methods.compiled.cupy_builds import installation
 from bnnbench.methods.moments.kernels.launches import OPTIONS, THREADS, blocks, source
 from bnnbench.methods.moments.kernels.operations import Operations
 
@@ -53,7 +54,7 @@ def cupy() -> Any:
         return import_module("cupy")
     except ImportError as missing:
         raise PackageMissing(
-            f"needed cupy ({missing}) for fast kernels on a GPU: pip install cupy-cuda13x"
+            f"needed cupy ({missing}) for fast kernels on a GPU: {installation()}"
         ) from missing
 
 

@@ -29,7 +29,10 @@ from bnnbench.methods.source_code import (
 ROOT = Path(bnnbench.__file__).resolve().parent.parent
 """The checkout, or the folder of installed packages."""
 
-PACKAGES = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "numba", "pillow", "cupy-cuda13x")
+PACKAGES = (
+    *("torch", "numpy", "scipy", "scikit-learn", "pandas", "numba", "pillow"),
+    *("cupy-cuda12x", "cupy-cuda13x"),
+)
 
 UNKNOWN = "unknown"
 """The device of a run whose process was lost before reporting it."""

@@ -19,6 +19,7 @@ from bnnbench.methods.base import PackageMissing
 from bnnbench.methods.compiled import headers as shared
 from bnnbench.methods.compiled.c_library import DEFINES
 from bnnbench.methods.compiled.cuda_source import with_headers
+from bnnbench.methods.compiled.cupy_builds import installation
 from bnnbench.methods.message_passing.kernels import headers
 from bnnbench.methods.message_passing.kernels.backend import with_operations
 from bnnbench.methods.message_passing.kernels.grids import Launch, parts, weight_sums
@@ -135,7 +136,7 @@ def _cupy() -> Any:
         return import_module("cupy")
     except ImportError as missing:
         raise PackageMissing(
-            f"needed cupy ({missing}) for message passing on a GPU: pip install cupy-cuda13x, or "
+            f"needed cupy ({missing}) for message passing on a GPU: {installation()}, or "
             'choose MessagePassing(backend="reference")'
         ) from missing
 

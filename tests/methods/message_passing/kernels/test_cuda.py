@@ -149,7 +149,7 @@ def test_tensors_in_main_memory_and_a_missing_cupy_are_said(monkeypatch):
 
     monkeypatch.setattr(cuda, "import_module", missing)
     cuda._cupy.cache_clear()
-    with pytest.raises(PackageMissing, match="pip install cupy-cuda13x"):
+    with pytest.raises(PackageMissing, match=r"pip install bnnbench\[gpu"):
         cuda._cupy()
 
 

@@ -6,7 +6,8 @@ import torch
 from bnnbench.methods.compiled.c_library import DEFINES
 from bnnbench.methods.moments.kernels import compiled, cuda, reference, selection
 from bnnbench.methods.moments.kernels.launches import OPTIONS, THREADS, blocks, source
-from tests.methods.message_passing.kernels.test_nvrtc import compiled as to_ptx
+from tests.methods.message_passing.kernels import test_nvrtc
+from tests.methods.message_passing.kernels.test_nvrtc import architectures
 from tests.methods.moments.kernels.test_compiled import KINDS, TYPES, all_calls, units
 
 KERNELS = ("rectifier_all", "rectifier_gradient_all", "maximum_all", "maximum_gradient_all")
@@ -45,19 +46,32 @@ def test_emulated_kernels_have_the_bits_of_those_in_c(dtype, exact, emulated):
         assert all(f.equal(e) for f, e in zip(found, expected, strict=True))
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
-@TYPES
-def test_kernels_compile_without_a_warning(dtype, architecture, nvrtc):
-    target = f"--gpu-architecture={architecture}"
-    status, log, ptx = to_ptx(nvrtc, source(), *OPTIONS[dtype], target)
+def compile_for(nvrtc, dtype, number: int) -> None:
+    target = f"--gpu-architecture=sm_{number}"
+    status, log, ptx, code = test_nvrtc.compiled(nvrtc, source(), *OPTIONS[dtype], target)
     assert not status, log
     assert not log
     assert all(f".entry {name}(".encode() in ptx for name in NAMES)
+    assert code.startswith(b"\x7fELF")
     single = dtype is torch.float32
     assert (b"fma.rn.ftz.f32" if single else b"fma.rn.f64") in ptx
     if single:
         assert b"fma.rn.f64" not in ptx
         assert b"mul.rn.f64" not in ptx
+
+
+@TYPES
+def test_kernels_compile_without_a_warning_for_the_oldest_and_newest_gpus(dtype, nvrtc):
+    known = architectures(nvrtc)
+    for number in (known[0], known[-1]):
+        compile_for(nvrtc, dtype, number)
+
+
+@pytest.mark.long
+@TYPES
+def test_kernels_compile_without_a_warning_for_every_other_gpu(dtype, nvrtc):
+    for number in architectures(nvrtc)[1:-1]:
+        compile_for(nvrtc, dtype, number)
 
 
 def test_a_source_holds_each_of_its_headers_once_and_includes_nothing():
@@ -83,7 +97,7 @@ def test_without_cupy_torch_computes_and_says_so_once(monkeypatch):
     cuda.cupy.cache_clear()
     monkeypatch.setattr(cuda, "import_module", missing)
     fused = selection._fused.__wrapped__
-    with pytest.warns(UserWarning, match="pip install cupy-cuda13x"):
+    with pytest.warns(UserWarning, match=r"pip install bnnbench\[gpu"):
         assert fused("cuda") is reference
     cuda.cupy.cache_clear()
 
