@@ -48,13 +48,13 @@ BERNOULLI_TRAINING = replace(
     profile="bernoulli_training",
     cases=(BERNOULLI_LENET,),
     methods={
-        f"{label} (sigmoids, 5 epochs)": SigmoidsAsBernoulli(
+        f"{label} (sigmoids for 5 epochs)": SigmoidsAsBernoulli(
             method.propagation, method.formulas, training=FIVE_EPOCHS
         )
         for label, method in PRINTED.items()
     }
     | {
-        f"{label} (trained through AP2, 50 epochs)": replace(method, training=FIFTY_EPOCHS_LONG)
+        f"{label} (trained through AP2 for 50 epochs)": replace(method, training=FIFTY_EPOCHS_LONG)
         for label, method in PRINTED.items()
     },
     seeds=5,

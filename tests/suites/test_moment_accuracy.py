@@ -105,8 +105,8 @@ def test_bernoulli_units_are_trained_in_both_ways():
     suite = SUITES["bernoulli_training"]
     kinds = {label: (type(m), m.training.epochs) for label, m in suite.methods.items()}
     for label in ("AP1", "AP2 paper"):
-        assert kinds[f"{label} (sigmoids, 5 epochs)"] == (SigmoidsAsBernoulli, 5)
-        assert kinds[f"{label} (trained through AP2, 50 epochs)"] == (Approximation, 50)
+        assert kinds[f"{label} (sigmoids for 5 epochs)"] == (SigmoidsAsBernoulli, 5)
+        assert kinds[f"{label} (trained through AP2 for 50 epochs)"] == (Approximation, 50)
 
 
 def test_networks_trained_otherwise_differ_in_what_their_label_says():
