@@ -18,7 +18,8 @@ sentence stands in one line, after `<!-- value bundle=... method=... metric=... 
 `printed`: tables of a paper, ours with the printed number in brackets (`printed.py`); `layers`:
 tables of paper 001, by layer; `probed`: our measurements there; `outputs`: measurements for one
 image; `neighbour`: a printed table with the scores of another network before its numbers.
-`coverage` and `covered`: how many printed numbers agree, as a table and in words.
+`coverage` and `covered`: how many printed numbers agree, as a table and in words; `departures`:
+how our protocols depart from the papers'.
 `audit`, `comparisons`, `aside`: our methods compared with other libraries' (`audited.py`).
 `places`, `edges`, `longer`: places by mean before and after a search, choices on the edge of their
 space, and fits longer than the chosen one (`searched.py`).
@@ -72,6 +73,7 @@ from docs.generate.one_column import column_table, column_text, count_text
 from docs.generate.printed import (
     coverage_table,
     coverage_text,
+    departures_table,
     layers_table,
     neighbour_table,
     printed_table,
@@ -218,6 +220,7 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "probed": probed_table,
     "outputs": outputs_table,
     "coverage": coverage_table,
+    "departures": departures_table,
     "diagnostics": diagnostics_table,
     "audit": summary_table,
     "comparisons": comparisons_table,

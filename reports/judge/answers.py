@@ -16,7 +16,8 @@ from bnnbench.reports.judge.ranks import ranks
 from bnnbench.reports.judge.summaries.costs import BASE, Costs, costs
 from bnnbench.reports.judge.treatments import treatment_decision
 from bnnbench.reports.papers.reproduction import reproductions
-from bnnbench.reports.papers.verdicts import clauses, judgements
+from bnnbench.reports.papers.summaries import clauses
+from bnnbench.reports.papers.verdicts import judgements
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.success import Success, over_all
 from bnnbench.reports.style import labels

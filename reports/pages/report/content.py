@@ -11,14 +11,8 @@ from bnnbench.reports.judge.table import Table
 from bnnbench.reports.pages.report.part import Part, part_of
 from bnnbench.reports.pages.report.twins import Twins, twins_of
 from bnnbench.reports.papers.reproduction import Comparison, Reproduction
-from bnnbench.reports.papers.verdicts import (
-    Declaration,
-    Judgement,
-    Summary,
-    declarations,
-    judgements,
-    summaries,
-)
+from bnnbench.reports.papers.summaries import Summary, summaries
+from bnnbench.reports.papers.verdicts import Declaration, Judgement, declarations, judgements
 from bnnbench.reports.read.benchmarks import Benchmark, benchmarks
 from bnnbench.reports.read.facts import Failure, Origin, failures, origins
 from bnnbench.reports.read.load import Damage, Results
