@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from bnnbench.reports.papers.closed_forms import ClosedForm, closed_form
 from bnnbench.reports.papers.entries import entries, fits
-from bnnbench.reports.papers.followed import place
 from bnnbench.reports.papers.published import Published, every, table_number
 from bnnbench.reports.papers.reproduction import diverged, reproductions
 from bnnbench.reports.papers.verdicts import Judgement, Kind, judge
@@ -142,9 +141,7 @@ def table_title(number: str) -> str:
 def coverage(suites: Mapping[str, Sequence[Benchmark]]) -> list[PrintedTable]:
     """Return all printed tables, in the order of papers and tables, from suite → its benchmarks.
 
-    Of several profiles with a counterpart of a number, the nearest to its protocol decides
-    (`followed.place`) among those whose runs can be compared with it. Of several counterparts in
-    one profile, that with the most repeats decides, then that which differs most.
+    Of several counterparts of a number, one decides (`Judgement.precedence`).
     """
     by_published: dict[Published, list[Printed]] = {}
     ended: set[Published] = set()
@@ -181,11 +178,8 @@ def reason(published: Published) -> str:
 
 
 def _precedence(printed: Printed) -> tuple[bool, int, int, float]:
-    judgement = printed.judgement
-    assert judgement
-    ours = judgement.comparison
-    nearness = place(printed.published, ours.profile)
-    return not ours.comparable, nearness, -ours.repeats, -abs(judgement.z or 0.0)
+    assert printed.judgement
+    return printed.judgement.precedence
 
 
 def _natural(where: tuple[str, str]) -> tuple[int, str]:

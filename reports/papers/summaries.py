@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from bnnbench.reports.papers.published import Published
 from bnnbench.reports.papers.verdicts import COMPARED, FAR, KINDS, LEVEL, NEAR, Judgement, Kind
 from bnnbench.reports.style.words import joined
 
@@ -64,6 +65,14 @@ class Summary:
         if much:
             texts.append(f", {much} {'is' if much == 1 else 'are'} more than {FAR:.0f} away")
         return "".join(texts)
+
+
+def deciding(judged: Iterable[Judgement]) -> list[Judgement]:
+    """Return one verdict for each printed number, that which decides (`Judgement.precedence`)."""
+    by_number: dict[Published, list[Judgement]] = {}
+    for judgement in judged:
+        by_number.setdefault(judgement.comparison.published, []).append(judgement)
+    return [min(group, key=lambda one: one.precedence) for group in by_number.values()]
 
 
 def summaries(judged: Iterable[Judgement]) -> tuple[Summary, ...]:

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from scipy import special
 
-from bnnbench.reports.papers.followed import departures
+from bnnbench.reports.papers.followed import departures, place
 from bnnbench.reports.papers.protocols import Protocol, declared
 from bnnbench.reports.papers.reproduction import Comparison, Reproduction
 from bnnbench.reports.papers.sampling_error import least_error, unreachable
@@ -72,6 +72,18 @@ class Judgement:
         if self.kind not in EXCUSED:
             return ()
         return self.departures if self.kind == "departs" else self.reasons[:1]
+
+    @property
+    def precedence(self) -> tuple[bool, int, int, float]:
+        """A key by which the first of several verdicts on one printed number decides.
+
+        Of several profiles, the nearest to the protocol of the number decides (`followed.place`)
+        among those whose runs can be compared with it. Within one profile, the counterpart with the
+        most repeats decides, then that which differs most.
+        """
+        ours = self.comparison
+        nearness = place(ours.published, ours.profile)
+        return not ours.comparable, nearness, -ours.repeats, -abs(self.z or 0.0)
 
     @property
     def words(self) -> str:

@@ -11,7 +11,7 @@ from bnnbench.reports.judge.table import Table
 from bnnbench.reports.pages.report.part import Part, part_of
 from bnnbench.reports.pages.report.twins import Twins, twins_of
 from bnnbench.reports.papers.reproduction import Comparison, Reproduction
-from bnnbench.reports.papers.summaries import Summary, summaries
+from bnnbench.reports.papers.summaries import Summary, deciding, summaries
 from bnnbench.reports.papers.verdicts import Declaration, Judgement, declarations, judgements
 from bnnbench.reports.read.benchmarks import Benchmark, benchmarks
 from bnnbench.reports.read.facts import Failure, Origin, failures, origins
@@ -97,8 +97,8 @@ class Content:
 
     @property
     def summaries(self) -> tuple[Summary, ...]:
-        """The counts of verdicts on printed numbers, paper by paper."""
-        return summaries(self.judged.values())
+        """The counts of verdicts on printed numbers, paper by paper; one profile decides each."""
+        return summaries(deciding(self.judged.values()))
 
     @property
     def declarations(self) -> tuple[Declaration, ...]:

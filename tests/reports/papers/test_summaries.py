@@ -1,8 +1,10 @@
 """Counts of verdicts on printed numbers, and the clause about them."""
 
+import dataclasses
+
 import pytest
 
-from bnnbench.reports.papers.summaries import Summary, clauses, merged, summaries, summary
+from bnnbench.reports.papers.summaries import Summary, clauses, deciding, merged, summaries, summary
 from bnnbench.reports.papers.verdicts import KINDS, judge
 from tests.reports.papers.test_verdicts import compared
 
@@ -20,6 +22,16 @@ def test_a_summary_counts_by_paper():
         "2 of 4 comparable printed numbers agree with ours within 2 standard errors (1 closely), "
         "1 is more than 5 away (papers 004 and 003)",
     )
+
+
+def test_each_number_is_counted_once_by_the_profile_nearest_to_its_protocol():
+    far, near = (
+        dataclasses.replace(compared(mean, table="1"), profile=profile)
+        for mean, profile in ((3.0, "uci/other"), (9.0, "uci/paper"))
+    )
+    elsewhere = compared(3.0, dataset="yacht")
+    found = deciding([judge(far), judge(near), judge(elsewhere)])
+    assert [one.comparison for one in found] == [near, elsewhere]
 
 
 def test_summaries_of_several_suites_add_up():
