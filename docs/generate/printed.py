@@ -1,15 +1,18 @@
 """Printed numbers of the papers compared with ours, for documents."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from statistics import fmean
 
 from bnnbench.datasets.conditions.corruption_means import means
-from bnnbench.reports.pages.site.paper_pages import HEADS, coverage_sentence, number
+from bnnbench.reports.pages.site.paper_pages import number
+from bnnbench.reports.pages.site.printed_counts import COLUMNS, counts_of, coverage_sentence
 from bnnbench.reports.papers.arranged import arranged
-from bnnbench.reports.papers.coverage import Printed, PrintedTable
+from bnnbench.reports.papers.coverage import Printed, PrintedTable, table_title
 from bnnbench.reports.papers.published import Published
 from bnnbench.reports.papers.published import table as numbers_of
+from bnnbench.reports.papers.verdicts import COMPARED
 from bnnbench.reports.style import labels
 from docs.generate.finished_runs import printed_tables
 from docs.generate.measured import scores_of
@@ -21,17 +24,35 @@ def coverage_text(options: Mapping[str, str]) -> str:
 
 
 def coverage_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    """Yield the heading, the rule and a row for each paper, or for each table of one paper."""
+    """Yield the heading, the rule and a row for each paper, or for each table with `by=table`.
+
+    For a single paper, a row is one of its tables.
+    """
     tables = _tables(options)
-    one = "paper" in options
+    one, by_table = "paper" in options, options.get("by") == "table"
     groups: dict[str, list[PrintedTable]] = {}
     for table in tables:
-        groups.setdefault(table.title if one else labels.paper(table.paper), []).append(table)
-    yield ("table" if one else "paper", "printed", *HEADS.values())
-    yield ("---", *("---:" for _ in (None, *HEADS)))
+        paper = f"{table.paper}, {table.title}" if by_table else labels.paper(table.paper)
+        groups.setdefault(table.title if one else paper, []).append(table)
+    yield ("table" if one or by_table else "paper", *COLUMNS)
+    yield ("---", *("---:" for _ in COLUMNS))
     for name, group in [*groups.items(), ("all", tables)]:
-        counts = [sum(table.count(kind) for table in group) for kind in HEADS]
-        yield name, str(sum(counts)), *(str(count or "") for count in counts)
+        yield name, *counts_of(group)
+
+
+def departures_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for each departure, with its agreements and others."""
+    numbers = [n for t in _tables(options) for n in t.numbers if n.kind in COMPARED]
+    yield "table", "profile", "departure", "agree", "differ"
+    yield "---", "---", "---", "---:", "---:"
+    found: dict[tuple[str, str, str], Counter[bool]] = {}
+    for judgement in (n.judgement for n in numbers if n.judgement):
+        published, profile = judgement.comparison.published, judgement.comparison.profile
+        for text in judgement.departures:
+            where = f"{published.paper}, {table_title(published.table)}", profile, text
+            found.setdefault(where, Counter())[judgement.kind == "agrees"] += 1
+    for where, counts in found.items():
+        yield *where, str(counts[True] or ""), str(counts[False] or "")
 
 
 def printed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
@@ -116,9 +137,8 @@ def _cell(printed: Printed | None, errors: bool) -> str:
     error = printed.judgement and printed.judgement.comparison.standard_error
     if errors and error is not None:
         ours += f" ± {number(published, error)}"
-    sign = "▲" if printed.ours > published.value else "▼"
-    mark = {"differs": f" {sign}", "differs much": f" {2 * sign}", "not comparable": " ?"}
-    return f"{ours} ({theirs}){mark.get(printed.kind, '')}"
+    mark = "?" if printed.kind == "not comparable" else printed.sign
+    return f"{ours} ({theirs}){mark and f' {mark}'}"
 
 
 def _tables(options: Mapping[str, str]) -> list[PrintedTable]:

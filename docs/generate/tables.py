@@ -19,7 +19,8 @@ sentence stands in one line, after `<!-- value bundle=... method=... metric=... 
 tables of paper 001, by layer; `probed`: our measurements there; `outputs`: measurements for one
 image; `neighbour`: a printed table with the scores of another network before its numbers;
 `logistic_unit`: divergences of one unit's approximations.
-`coverage` and `covered`: how many printed numbers agree, as a table and in words.
+`coverage` and `covered`: how many printed numbers agree, as a table and in words; `departures`:
+how our protocols depart from the papers'.
 `scales`: printed errors divided by ours on two scales, where a paper does not state its scale
 (`scales.py`).
 `audit`, `comparisons`, `aside`: our methods compared with other libraries' (`audited.py`).
@@ -79,6 +80,7 @@ from docs.generate.over_sets import places_over_sets, rules_table, verdict_text
 from docs.generate.printed import (
     coverage_table,
     coverage_text,
+    departures_table,
     layers_table,
     neighbour_table,
     printed_table,
@@ -230,6 +232,7 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "logistic_unit": logistic_unit_table,
     "coverage": coverage_table,
     "scales": scales_table,
+    "departures": departures_table,
     "diagnostics": diagnostics_table,
     "audit": summary_table,
     "comparisons": comparisons_table,

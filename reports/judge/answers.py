@@ -16,7 +16,8 @@ from bnnbench.reports.judge.ranks import ranks
 from bnnbench.reports.judge.summaries.costs import BASE, Costs, costs
 from bnnbench.reports.judge.treatments import treatment_decision
 from bnnbench.reports.papers.reproduction import reproductions
-from bnnbench.reports.papers.verdicts import clauses, judgements
+from bnnbench.reports.papers.summaries import clauses, deciding
+from bnnbench.reports.papers.verdicts import judgements
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.success import Success, over_all
 from bnnbench.reports.style import labels
@@ -57,12 +58,12 @@ def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = No
     """Return the conclusion of one profile, given its benchmarks.
 
     Custom data sets are answered one by one. `published` are clauses about printed numbers
-    (`verdicts.clauses`), computed here if not given.
+    (`summaries.clauses`), computed here if not given.
     """
     if len(benchmarks) > 1 and all(benchmark.origin == OWN for benchmark in benchmarks):
         return _one_by_one([answer([benchmark], ()) for benchmark in benchmarks])
     if published is None:
-        published = clauses(list(judgements(reproductions(benchmarks)).values()))
+        published = clauses(deciding(judgements(reproductions(benchmarks)).values()))
     methods = list(dict.fromkeys(m for b in benchmarks for m in b.runs))
     outcomes = over_all(benchmarks, methods)
     by_metric = {

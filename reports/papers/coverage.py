@@ -1,12 +1,11 @@
 """Every printed number of the source papers, with the verdict on it or why there is none."""
 
-import functools
-import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from bnnbench.reports.papers.closed_forms import ClosedForm, closed_form
+from bnnbench.reports.papers.entries import entries, fits
 from bnnbench.reports.papers.published import Published, every, table_number
 from bnnbench.reports.papers.reproduction import diverged, reproductions
 from bnnbench.reports.papers.verdicts import Judgement, Kind, judge
@@ -54,6 +53,34 @@ class Printed:
         return self.judgement.kind if self.judgement else None
 
     @property
+    def closely(self) -> bool:
+        """Whether the numbers agree closely; in closed form, whether they agree."""
+        return self.judgement.closely if self.judgement else self.kind == "agrees"
+
+    @property
+    def followed(self) -> bool:
+        """Whether our protocol has no declared departure from the paper's."""
+        return not (self.judgement and self.judgement.departures)
+
+    @property
+    def excuses(self) -> tuple[str, ...]:
+        """The reasons why the number is neither confirmed nor contradicted, or not run."""
+        return self.judgement.excuses if self.judgement else (self.reason,) if self.reason else ()
+
+    @property
+    def level(self) -> float:
+        """The probability of a difference by chance; 0 in closed form and without a verdict."""
+        return self.judgement.level if self.judgement else 0.0
+
+    @property
+    def sign(self) -> str:
+        """▲ or ▼ if the numbers differ and ours is higher or lower, doubled if by much."""
+        if self.kind in (None, "agrees", "not comparable"):
+            return ""
+        much = self.judgement is not None and self.judgement.much
+        return ("▲" if self.ours > self.published.value else "▼") * (1 + much)
+
+    @property
     def ours(self) -> float:
         """Our mean, or number. Raises LookupError if there is none."""
         if self.closed_form:
@@ -75,34 +102,46 @@ class PrintedTable:
     @property
     def title(self) -> str:
         """The table's name, or the title of the section with the numbers."""
-        if self.number.isdigit():
-            return f"Table {self.number}"
-        return PARTS_OF_TEXT.get(self.number, self.number)
+        return table_title(self.number)
 
     def count(self, kind: Kind | None) -> int:
         """Return the number of verdicts of a kind; None counts numbers without a verdict."""
         return sum(printed.kind == kind for printed in self.numbers)
 
     @property
+    def closely(self) -> int:
+        """The number of close agreements."""
+        return sum(printed.closely for printed in self.numbers)
+
+    @property
+    def by_chance(self) -> float:
+        r"""The expected number of differences if all printed numbers equalled ours in truth.
+
+        $$ \mathbb E\,\#\{i : |Z_i| > 2\} = \sum_i P(|Z_i| > 2) = 2\,\Phi(-2)\, n = 0.0455\, n $$
+
+        over the n numbers with a test, assuming that the deviate Z of each is standard normal. The
+        sum needs no independence, but numbers of the same networks differ together. If a printed
+        spread has several readings, the level is at most that.
+        """
+        return sum(printed.level for printed in self.numbers)
+
+    @property
     def reasons(self) -> Mapping[str, int]:
-        """Each reason why numbers were not run, or are not comparable, with its count."""
-        counts: dict[str, int] = {}
-        for printed in self.numbers:
-            if printed.kind is None:
-                text = printed.reason
-            elif printed.judgement and printed.kind == "not comparable":
-                text = printed.judgement.reasons[0]
-            else:
-                continue
-            counts[text] = counts.get(text, 0) + 1
-        return dict(sorted(counts.items(), key=lambda item: -item[1]))
+        """Each reason for a missing or excused verdict, with its count; one may have several."""
+        counts = Counter(text for printed in self.numbers for text in printed.excuses)
+        return dict(counts.most_common())
+
+
+def table_title(number: str) -> str:
+    """Return the title of a table, or of the section whose text has numbers."""
+    number = table_number(number)
+    return f"Table {number}" if number.isdigit() else PARTS_OF_TEXT.get(number, number)
 
 
 def coverage(suites: Mapping[str, Sequence[Benchmark]]) -> list[PrintedTable]:
     """Return all printed tables, in the order of papers and tables, from suite → its benchmarks.
 
-    Several profiles of one paper may give several counterparts of a number. The one that counts is
-    comparable rather than not, then has the most repeats, then contradicts us the most.
+    Of several counterparts of a number, one decides (`Judgement.precedence`).
     """
     by_published: dict[Published, list[Printed]] = {}
     ended: set[Published] = set()
@@ -115,21 +154,21 @@ def coverage(suites: Mapping[str, Sequence[Benchmark]]) -> list[PrintedTable]:
     tables: dict[tuple[str, str], list[Printed]] = {}
     for published in every():
         if judged := by_published.get(published):
-            printed = max(judged, key=_weight)
+            printed = min(judged, key=_precedence)
         elif computed := closed_form(published):
             printed = Printed(published, "", None, "", computed)
         else:
             why = "our runs diverged" if published in ended else reason(published)
             printed = Printed(published, "", None, why)
-        place = published.paper, table_number(published.table)
-        tables.setdefault(place, []).append(printed)
-    ordered = sorted(tables, key=lambda place: (place[0], not place[1].isdigit(), _natural(place)))
-    return [PrintedTable(*place, tables[place]) for place in ordered]
+        where = published.paper, table_number(published.table)
+        tables.setdefault(where, []).append(printed)
+    ordered = sorted(tables, key=lambda where: (where[0], not where[1].isdigit(), _natural(where)))
+    return [PrintedTable(*where, tables[where]) for where in ordered]
 
 
 def reason(published: Published) -> str:
     """Return why a printed number was not run. Raises LookupError for one without a reason."""
-    for entry in entries():
+    for entry in entries("not_run.toml", "numbers"):
         if fits(entry, published):
             return str(entry["reason"])
     raise LookupError(
@@ -138,39 +177,10 @@ def reason(published: Published) -> str:
     )
 
 
-@functools.cache
-def entries() -> Sequence[Mapping[str, object]]:
-    """Return the declared reasons, in their order."""
-    text = (Path(__file__).parent / "not_run.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)["numbers"]
+def _precedence(printed: Printed) -> tuple[bool, int, int, float]:
+    assert printed.judgement
+    return printed.judgement.precedence
 
 
-def fits(entry: Mapping[str, object], published: Published) -> bool:
-    """Return whether a declared reason fits a printed number."""
-    tables = entry.get("tables")
-    values = {
-        "methods": published.method,
-        "metrics": published.metric,
-        "datasets": published.dataset,
-    }
-    return (
-        not isinstance(tables, Mapping)
-        or table_number(published.table) in tables.get(published.paper, ())
-    ) and all(value in _listed(entry, name) for name, value in values.items() if name in entry)
-
-
-def _listed(entry: Mapping[str, object], name: str) -> Sequence[object]:
-    values = entry[name]
-    assert isinstance(values, list)
-    return values
-
-
-def _weight(printed: Printed) -> tuple[bool, int, float]:
-    judgement = printed.judgement
-    assert judgement
-    comparable = judgement.kind != "not comparable"
-    return comparable, judgement.comparison.repeats, abs(judgement.z or 0.0)
-
-
-def _natural(place: tuple[str, str]) -> tuple[int, str]:
-    return len(place[1]), place[1]
+def _natural(where: tuple[str, str]) -> tuple[int, str]:
+    return len(where[1]), where[1]

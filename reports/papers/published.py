@@ -48,6 +48,10 @@ MODELS_OF_FITS = {"Ensemble fVI, M=10": "ensemble fvi"}
 TIMED = "mnist-training_time"
 """Our case for the times of training steps, whose network the paper does not name."""
 
+BY_THE_PAPER = {("004", "1", "vi"): "vi (plain steps)"}
+"""Paper, table, printed method → our row that follows the paper, in lower case, if its name differs
+from the printed one."""
+
 ARMS = {"active": "-a", "random": "-r"}
 """A printed strategy of active learning → the ending of our method's label, in lower case."""
 
@@ -108,7 +112,8 @@ def _published(row: dict[str, str]) -> Published:
     dataset, _, outlier = row["dataset"].partition("_vs_")
     dataset, _, elsewhere = dataset.partition("_to_")
     scale = 0.01 if row["unit"] == "percent" else 1.0
-    normalised = (row["paper"], row["method"].casefold(), row["metric"]) != NOT_NORMALISED
+    method = row["method"].casefold()
+    normalised = (row["paper"], method, row["metric"]) != NOT_NORMALISED
     explained = not normalised or (row["paper"], row["metric"]) == SIMPLEX_ECE
     doubtful = "UNCERTAIN" in row["note"] and not explained
     if row["metric"] == "iterations":
@@ -129,7 +134,7 @@ def _published(row: dict[str, str]) -> Published:
         if elsewhere
         else _condition(parts),
         metric=_metric(row),
-        method=row["method"].casefold() + arm,
+        method=BY_THE_PAPER.get((row["paper"], row["table"], method), method) + arm,
         model=row["model"],
         protocol=parts,
         value=scale * float(row["value"]),

@@ -27,6 +27,9 @@ FEWEST = 3
 """Minimum number of repeats (folds, or seeds of a single fold) with which our mean may be compared
 with one of more repeats."""
 
+CLOSE = 0.2
+"""Largest difference of a close number, as a share of the printed value."""
+
 NEGATIVE = {"nll": "log_likelihood", "log_likelihood": "nll"}
 
 
@@ -56,6 +59,8 @@ class Comparison:
     """The protocol of our runs."""
     benchmark: tuple[str, ...] = ()
     """The identity of the benchmark of our runs; () if unknown."""
+    profile: str = ""
+    """Suite and profile of our runs, such as "uci/paper"."""
 
     @property
     def difference(self) -> float:
@@ -66,6 +71,21 @@ class Comparison:
     def decimals(self) -> int:
         """The number of decimals to show, as in the paper."""
         return self.published.decimals
+
+    @property
+    def comparable(self) -> bool:
+        """Whether our runs can be compared with the printed score, apart from its own spread."""
+        return not self.differs and self.standard_error is not None and self.std is not None
+
+    @property
+    def close(self) -> bool:
+        """Whether our mean is close, and of more repeats than the fewest that are compared.
+
+        It is close within `CLOSE` of the printed value, or within half a unit of its last place.
+        """
+        rounding = 0.5 * 10.0**-self.decimals * (1 + 1e-9)
+        within = max(CLOSE * abs(self.published.value), rounding)
+        return abs(self.difference) <= within and self.repeats > FEWEST
 
 
 @dataclass(frozen=True)
@@ -207,6 +227,7 @@ def _compared(
             summary(np.array(values)).std if standard_error(values) is not None else None,
             _title(condition, followers[0]),
             ours(followers),
+            profile=f"{followers[0].suite}/{followers[0].profile}",
         )
 
 

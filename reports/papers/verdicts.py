@@ -1,21 +1,33 @@
 """Printed numbers and ours: which agree, which differ, and which cannot be compared."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, get_args
 
 from scipy import special
 
+from bnnbench.reports.papers.followed import departures, place
 from bnnbench.reports.papers.protocols import Protocol, declared
 from bnnbench.reports.papers.reproduction import Comparison, Reproduction
+from bnnbench.reports.papers.sampling_error import least_error, unreachable
 from bnnbench.reports.papers.together import TOGETHER
-from bnnbench.reports.style.words import joined
 
-Kind = Literal["agrees", "differs", "differs much", "not comparable"]
-KINDS: tuple[Kind, ...] = ("agrees", "differs", "differs much", "not comparable")
+Kind = Literal["agrees", "differs", "differs much", "departs", "cannot be met", "not comparable"]
+"""Numbers differ, or differ much, although our runs follow the paper's protocol as far as it is
+stated. If they differ and our protocol departs from the paper's, that is no failed reproduction. A
+number that the paper's own protocol cannot reach cannot be met."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
+COMPARED: tuple[Kind, ...] = ("agrees", "differs", "differs much", "departs")
+EXCUSED: tuple[Kind, ...] = ("departs", "cannot be met", "not comparable")
+"""The kinds of verdicts that neither confirm nor contradict a paper; each gives its reason."""
+WORDS: Mapping[Kind, str] = {"departs": "differs, protocol departs"}
+"""The kind of a verdict → the verdict in words, if different."""
 NEAR, FAR = 2.0, 5.0
 """Numbers agree up to the first and differ much beyond the second, in standard errors."""
+LEVEL = float(2 * special.ndtr(-NEAR))
+"""The probability that a number differs by chance, if its deviate is standard normal."""
 NORMAL_95 = 1.959964
 """Half the width of a 95 % interval, in standard errors."""
 READ_AS_STD: Mapping[str, str] = {
@@ -47,40 +59,51 @@ class Judgement:
     possible readings, the reading that contradicts the verdict most counts. None if the numbers
     cannot be compared."""
     reasons: tuple[str, ...]
-    """The reasons why they cannot be compared, or the reading of the printed spread."""
+    """The reasons why they cannot be compared or met, or the reading of the printed spread."""
 
-
-@dataclass(frozen=True)
-class Summary:
-    """Counts of verdicts on the numbers of one paper, or of all papers."""
-
-    paper: str
-    counts: Mapping[Kind, int]
+    @cached_property
+    def departures(self) -> tuple[str, ...]:
+        """Our declared departures from the protocol of the number; () if we follow it."""
+        return departures(self.comparison.published, self.comparison.profile)
 
     @property
-    def compared(self) -> int:
-        """The number of comparable numbers."""
-        return sum(self.counts.values()) - self.counts["not comparable"]
+    def excuses(self) -> tuple[str, ...]:
+        """The reasons for an excused verdict; () for another."""
+        if self.kind not in EXCUSED:
+            return ()
+        return self.departures if self.kind == "departs" else self.reasons[:1]
 
     @property
-    def clause(self) -> str:
-        """A clause such as "17 of 20 comparable printed numbers agree with ours"."""
-        if not self.compared:
-            return ""
-        agreeing, within = self.counts["agrees"], f"with ours within {NEAR:.0f} standard errors"
-        if self.compared == 1:
-            says = f"agrees {within}" if agreeing else "differs from ours"
-            text = f"the only comparable printed number {says}"
-        elif agreeing == self.compared:
-            every = "both" if agreeing == 2 else f"all {agreeing}"
-            text = f"{every} comparable printed numbers agree {within}"
-        else:
-            verb = "agrees" if agreeing == 1 else "agree"
-            of = f"{agreeing or 'none'} of {self.compared} comparable printed numbers"
-            text = f"{of} {verb} {within}"
-        if much := self.counts["differs much"]:
-            text += f", {much} {'is' if much == 1 else 'are'} more than {FAR:.0f} away"
-        return text
+    def precedence(self) -> tuple[bool, int, int, float]:
+        """A key by which the first of several verdicts on one printed number decides.
+
+        Of several profiles, the nearest to the protocol of the number decides (`followed.place`)
+        among those whose runs can be compared with it. Within one profile, the counterpart with the
+        most repeats decides, then that which differs most.
+        """
+        ours = self.comparison
+        nearness = place(ours.published, ours.profile)
+        return not ours.comparable, nearness, -ours.repeats, -abs(self.z or 0.0)
+
+    @property
+    def words(self) -> str:
+        """The verdict in words."""
+        return WORDS.get(self.kind, self.kind)
+
+    @property
+    def much(self) -> bool:
+        """Whether the numbers differ much, whatever the protocol."""
+        return self.z is not None and abs(self.z) > FAR
+
+    @property
+    def closely(self) -> bool:
+        """Whether the numbers agree closely, not only within a large standard error."""
+        return self.kind == "agrees" and self.comparison.close
+
+    @property
+    def level(self) -> float:
+        """The probability of a difference by chance; 0 for a number without a test."""
+        return LEVEL if self.kind in COMPARED else 0.0
 
 
 @dataclass(frozen=True)
@@ -114,7 +137,7 @@ def judge(comparison: Comparison) -> Judgement:
     """
     if comparison.differs:
         return Judgement(comparison, "not comparable", None, comparison.differs)
-    if comparison.standard_error is None or comparison.std is None:
+    if not comparison.comparable:
         reason = (
             "one run of ours has no standard error"
             if comparison.runs == 1
@@ -126,10 +149,28 @@ def judge(comparison: Comparison) -> Judgement:
     if abs(strict) <= NEAR:
         return Judgement(comparison, "agrees", strict, how)
     if abs(mild) > NEAR:
-        kind: Kind = "differs much" if abs(mild) > FAR else "differs"
-        return Judgement(comparison, kind, mild, how)
+        return _differing(comparison, mild, how)
     unclear = f"z is {_number(mild)} or {_number(strict)}, depending on what the spread means"
     return Judgement(comparison, "not comparable", None, (*how, unclear))
+
+
+def _differing(comparison: Comparison, z: float, how: tuple[str, ...]) -> Judgement:
+    """Return the verdict on numbers that differ, with the excuse if there is one."""
+    if why := _beyond_reach(comparison):
+        return Judgement(comparison, "cannot be met", z, (why, *how))
+    if departures(comparison.published, comparison.profile):
+        return Judgement(comparison, "departs", z, how)
+    return Judgement(comparison, "differs much" if abs(z) > FAR else "differs", z, how)
+
+
+def _beyond_reach(comparison: Comparison) -> str:
+    """Return why even an exact method would differ from the printed number; "" if it need not."""
+    least = least_error(comparison.published)
+    if least is None:
+        return ""
+    _, largest, _ = _standard_errors(comparison)
+    exact = _z(replace(comparison, mean=least), largest)
+    return unreachable(comparison.published) if exact > NEAR else ""
 
 
 def _standard_errors(comparison: Comparison) -> tuple[float, float, tuple[str, ...]]:
@@ -181,28 +222,6 @@ def _z(comparison: Comparison, theirs: float) -> float:
 def judgements(reproductions: Iterable[Reproduction]) -> dict[Comparison, Judgement]:
     """Return comparison → verdict, for all printed numbers of a suite."""
     return {c: judge(c) for reproduction in reproductions for c in reproduction.comparisons}
-
-
-def summaries(judged: Iterable[Judgement]) -> tuple[Summary, ...]:
-    """Return the counts of verdicts, paper by paper."""
-    by_paper: dict[str, list[Judgement]] = {}
-    for judgement in judged:
-        by_paper.setdefault(judgement.comparison.published.paper, []).append(judgement)
-    return tuple(summary(group, paper) for paper, group in sorted(by_paper.items()))
-
-
-def summary(judged: Iterable[Judgement], paper: str = "") -> Summary:
-    """Return the counts of these verdicts."""
-    kinds = [judgement.kind for judgement in judged]
-    return Summary(paper, {kind: kinds.count(kind) for kind in KINDS})
-
-
-def clauses(judged: Sequence[Judgement]) -> tuple[str, ...]:
-    """Return the clause about printed numbers in a suite's conclusion, if there is one."""
-    text = summary(judged).clause
-    papers = list(dict.fromkeys(judgement.comparison.published.paper for judgement in judged))
-    named = f" (paper{'s' * (len(papers) > 1)} {joined(papers)})"
-    return (text + named,) if text else ()
 
 
 def declarations(reproductions: Iterable[Reproduction]) -> tuple[Declaration, ...]:

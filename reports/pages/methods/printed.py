@@ -1,14 +1,21 @@
 """Printed numbers of a method compared with ours, with the verdicts of the papers' pages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bnnbench.reports.pages.site.paper_pages import HEADS, number
+from bnnbench.reports.pages.site.paper_pages import number
+from bnnbench.reports.pages.site.printed_counts import HEADS
 from bnnbench.reports.papers.coverage import Printed, PrintedTable
-from bnnbench.reports.papers.verdicts import KINDS, Judgement, Kind, Summary
+from bnnbench.reports.papers.summaries import summary
+from bnnbench.reports.papers.verdicts import Judgement, Kind
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import typographic
 from bnnbench.reports.style.words import joined
+
+APART: tuple[Kind, ...] = ("cannot be met", "not comparable")
+"""Kinds of verdicts that are counted apart from comparable numbers."""
+CLASSES: Mapping[Kind, str] = {"agrees": "agrees", "differs": "differs", "differs much": "differs"}
+"""Kind of a verdict → its CSS class; "open" for an excused one."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +58,11 @@ def printed_and_ours(method: str, tables: Sequence[PrintedTable]) -> PrintedAndO
 
 
 def _sentence(paper: str, judgements: Sequence[Judgement]) -> str:
-    counts: dict[Kind, int] = {kind: sum(j.kind == kind for j in judgements) for kind in KINDS}
-    open_ = counts["not comparable"]
-    clauses = [Summary(paper, counts).clause, f"{open_} cannot be compared" if open_ else ""]
+    counted = summary(judgements, paper)
+    clauses = [
+        counted.clause,
+        *(f"{n} {HEADS[kind]}" for kind in APART if (n := counted.counts[kind])),
+    ]
     return f"{labels.paper(paper)}: {joined([clause for clause in clauses if clause])}."
 
 
@@ -64,7 +73,7 @@ def _line(table: PrintedTable, printed: Printed, judgement: Judgement) -> Line:
     error = comparison.standard_error
     plus = "" if error is None else f" ± {number(published, error, 1)}"
     z = "" if judgement.z is None else f" ({typographic(f'{judgement.z:.1f}')} standard errors)"
-    verdict = HEADS[judgement.kind] if judgement.kind == "not comparable" else judgement.kind
+    verdict = HEADS[judgement.kind] if judgement.kind == "not comparable" else judgement.words
     return Line(
         table.paper,
         table.title,
@@ -72,5 +81,5 @@ def _line(table: PrintedTable, printed: Printed, judgement: Judgement) -> Line:
         f"{number(published, published.value)}{spread}",
         f"{number(published, comparison.mean, 1)}{plus}",
         f"{verdict}{z}",
-        {"differs much": "differs", "not comparable": "open"}.get(judgement.kind, judgement.kind),
+        CLASSES.get(judgement.kind, "open"),
     )

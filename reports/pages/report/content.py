@@ -11,14 +11,8 @@ from bnnbench.reports.judge.table import Table
 from bnnbench.reports.pages.report.part import Part, part_of
 from bnnbench.reports.pages.report.twins import Twins, twins_of
 from bnnbench.reports.papers.reproduction import Comparison, Reproduction
-from bnnbench.reports.papers.verdicts import (
-    Declaration,
-    Judgement,
-    Summary,
-    declarations,
-    judgements,
-    summaries,
-)
+from bnnbench.reports.papers.summaries import Summary, deciding, summaries
+from bnnbench.reports.papers.verdicts import Declaration, Judgement, declarations, judgements
 from bnnbench.reports.read.benchmarks import Benchmark, benchmarks
 from bnnbench.reports.read.facts import Failure, Origin, failures, origins
 from bnnbench.reports.read.load import Damage, Results
@@ -103,8 +97,8 @@ class Content:
 
     @property
     def summaries(self) -> tuple[Summary, ...]:
-        """The counts of verdicts on printed numbers, paper by paper."""
-        return summaries(self.judged.values())
+        """The counts of verdicts on printed numbers, paper by paper; one profile decides each."""
+        return summaries(deciding(self.judged.values()))
 
     @property
     def declarations(self) -> tuple[Declaration, ...]:

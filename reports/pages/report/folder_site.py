@@ -1,13 +1,12 @@
 """The list of all suites: their methods, data sets and conclusions."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bnnbench.reports.pages.report.content import Content
 from bnnbench.reports.pages.report.part import Part
-from bnnbench.reports.papers.verdicts import KINDS, Kind, Summary
+from bnnbench.reports.papers.summaries import Summary, merged
 from bnnbench.reports.style.numbers import duration
 from bnnbench.reports.style.words import counted
 
@@ -101,11 +100,7 @@ class Front:
     @property
     def summaries(self) -> list[Summary]:
         """The counts of verdicts on printed numbers over all suites, paper by paper."""
-        counts: dict[str, Counter[Kind]] = {}
-        for entry in self.entries:
-            for summary in entry.summaries:
-                counts.setdefault(summary.paper, Counter()).update(summary.counts)
-        return [Summary(p, {kind: counts[p][kind] for kind in KINDS}) for p in sorted(counts)]
+        return merged(summary for entry in self.entries for summary in entry.summaries)
 
     @property
     def stores(self) -> dict[str, int]:

@@ -7,7 +7,8 @@ from bnnbench.engine.records.record import Record
 from bnnbench.reports.judge.answers import Answer, answer
 from bnnbench.reports.judge.table import Table
 from bnnbench.reports.papers.reproduction import Reproduction, reproductions
-from bnnbench.reports.papers.verdicts import clauses, judgements
+from bnnbench.reports.papers.summaries import clauses
+from bnnbench.reports.papers.verdicts import judgements
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.facts import DataFacts, data_facts, networks, settings
 from bnnbench.reports.read.load import Damage, Results

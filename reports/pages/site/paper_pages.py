@@ -1,38 +1,40 @@
 """The page of a source paper: each printed number with ours, in the paper's own tables."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bnnbench.reports.pages.drilldown.run_pages import RunPages
 from bnnbench.reports.pages.layout import page
 from bnnbench.reports.pages.site.logistic_unit import gallery_of_logistic_unit
+from bnnbench.reports.pages.site.printed_counts import (
+    COLUMNS,
+    HEADS,
+    count,
+    counts_of,
+    coverage_sentence,
+    reasons,
+)
 from bnnbench.reports.pages.site.printed_curves import Curve, curves
 from bnnbench.reports.pages.site.units import gallery_of_units
 from bnnbench.reports.papers.arranged import arranged
 from bnnbench.reports.papers.coverage import Printed, PrintedTable
 from bnnbench.reports.papers.published import Published
-from bnnbench.reports.papers.verdicts import FAR, KINDS, NEAR, Kind
+from bnnbench.reports.papers.verdicts import EXCUSED, FAR, NEAR, Judgement, Kind
 from bnnbench.reports.sections.base import Gallery
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import typographic
-from bnnbench.reports.style.words import all_of, counted, joined
+from bnnbench.reports.style.words import counted
 from bnnbench.suites.departures import AWAITED
-
-HEADS: Mapping[Kind | None, str] = {
-    "agrees": "agree",
-    "differs": "differ",
-    "differs much": "differ much",
-    "not comparable": "cannot be compared",
-    None: "not run",
-}
-"""The kind of a verdict → its verb phrase after a count; None for numbers that were not run."""
 
 GALLERIES: Mapping[str, Sequence[Callable[[], Gallery]]] = {
     "001": (gallery_of_units, gallery_of_logistic_unit)
 }
 """Paper → our figures that need no run."""
+
+CLASSES: Mapping[Kind, str] = {"differs much": "much"}
+"""The kind of a verdict → its CSS class, if different."""
 
 SPREADS = {
     "standard_error": "standard error",
@@ -49,9 +51,9 @@ class PaperCell:
     printed: str
     ours: str
     kind: str
-    """The verdict as a CSS class: "agrees", "differs", "much", "open"; "" if not run."""
+    """The verdict as a CSS class: "agrees", "differs", "much", "excused"; "" if not run."""
     sign: str
-    """▲ or ▼ if the numbers differ and ours is higher or lower, doubled if by much."""
+    """The sign of the difference (`Printed.sign`)."""
     number: int | None
     """Its place among the page's explanations; None if it was not run."""
     reason: str = ""
@@ -85,6 +87,7 @@ def paper_page(
         for table in tables
         if table.count(None) < len(table.numbers) or (paper, table.number) in AWAITED
     ]
+    whole = PrintedTable(paper, "", [n for table in tables for n in table.numbers])
     return page(
         *("paper.html", address, f"{labels.paper(paper)} · bnnbench", "Papers"),
         common | _shared(texts),
@@ -93,10 +96,12 @@ def paper_page(
         shares=[(head, count(tables, kind)) for kind, head in HEADS.items()],
         grids=grids,
         galleries=[drawn() for drawn in GALLERIES.get(paper, ())],
-        curves=_by_metric(curves([n for table in tables for n in table.numbers])),
-        tables=tables,
-        whole=PrintedTable(paper, "", [n for table in tables for n in table.numbers]),
-        kinds=[*KINDS, None],
+        curves=_by_metric(curves(whole.numbers)),
+        rows=[
+            *((table.title, counts_of([table]), table.reasons) for table in tables),
+            ("all", counts_of(tables), whole.reasons),
+        ],
+        columns=COLUMNS,
         heads=list(HEADS.values()),
         near=f"{NEAR:.0f}",
         far=f"{FAR:.0f}",
@@ -117,62 +122,16 @@ def papers_index(
     address: str, papers: Mapping[str, Sequence[PrintedTable]], common: dict[str, Any]
 ) -> str:
     """Return the list of all papers with the counts of their printed numbers."""
-    rows = [
-        (paper, labels.paper(paper), [count(tables, kind) for kind in HEADS])
-        for paper, tables in papers.items()
-    ]
+    rows = [(paper, labels.paper(paper), counts_of(tables)) for paper, tables in papers.items()]
     every = [table for tables in papers.values() for table in tables]
     return page(
         *("papers.html", address, "Papers · bnnbench", "Papers", common),
         rows=rows,
-        totals=[count(every, kind) for kind in HEADS],
+        totals=counts_of(every),
         reasons=reasons(every),
-        heads=list(HEADS.values()),
+        columns=COLUMNS,
         sentence=coverage_sentence(every),
     )
-
-
-def count(tables: Iterable[PrintedTable], kind: Kind | None) -> int:
-    """Return the number of verdicts of a kind; None counts numbers that were not run."""
-    return sum(table.count(kind) for table in tables)
-
-
-def coverage_sentence(tables: Sequence[PrintedTable]) -> str:
-    """Return text on how many printed numbers agree, and why others are not compared."""
-    of = {kind: count(tables, kind) for kind in HEADS}
-    compared = of["agrees"] + of["differs"] + of["differs much"]
-    sentences = []
-    if compared:
-        differing = of["differs"] + of["differs much"]
-        near = f"with ours within {NEAR:.0f} standard errors"
-        agree = "agrees" if of["agrees"] == 1 else "agree"
-        if differing:
-            sentences.append(
-                f"{of['agrees']} of the {counted(compared, 'printed number')} that can be compared "
-                f"{agree} {near}, {differing} {'differs' if differing == 1 else 'differ'}, "
-                f"{of['differs much'] or 'none'} by more than {FAR:.0f}."
-            )
-        else:
-            numbers = all_of(compared, "printed number")
-            sentences.append(f"{numbers} that can be compared {agree} {near}.")
-    if computed := sum(n.closed_form is not None for table in tables for n in table.numbers):
-        verb = "is" if computed == 1 else "are"
-        sentences.append(
-            f"{computed} of them {verb} in closed form and compared to the last printed place."
-        )
-    if of["not comparable"]:
-        verb = "was" if of["not comparable"] == 1 else "were"
-        sentences.append(f"{of['not comparable']} {verb} run and cannot be compared.")
-    if of[None]:
-        listed = joined([f"{reason} ({number})" for reason, number in reasons(tables).items()])
-        verb = "has" if of[None] == 1 else "have"
-        sentences.append(f"{of[None]} {verb} none of ours beside it: {listed}.")
-    return " ".join(sentences)
-
-
-def reasons(tables: Iterable[PrintedTable]) -> Mapping[str, int]:
-    """Return each reason for a printed number without a counterpart of ours, with its count."""
-    return Counter(n.reason for table in tables for n in table.numbers if n.kind is None)
 
 
 def number(published: Published, value: float, more: int = 0) -> str:
@@ -207,13 +166,10 @@ def _cell(printed: Printed, texts: list[list[str]], runs: RunPages, with_reason:
     theirs = number(printed.published, printed.published.value)
     if printed.kind is None:
         return PaperCell(theirs, "", "", "", None, printed.reason if with_reason else "")
-    sign = "▲" if printed.ours > printed.published.value else "▼"
-    signs = {"differs": sign, "differs much": 2 * sign}
-    kinds = {"differs much": "much", "not comparable": "open"}
     texts.append(_explanation(printed, runs) if printed.judgement else _computed(printed))
-    kind = kinds.get(printed.kind, printed.kind)
+    kind = "excused" if printed.kind in EXCUSED else CLASSES.get(printed.kind, printed.kind)
     shown = number(printed.published, printed.ours)
-    return PaperCell(theirs, shown, kind, signs.get(printed.kind, ""), len(texts) - 1)
+    return PaperCell(theirs, shown, kind, printed.sign, len(texts) - 1)
 
 
 def _computed(printed: Printed) -> list[str]:
@@ -246,7 +202,8 @@ def _explanation(printed: Printed, runs: RunPages) -> list[str]:
         f"Printed in table {published.table}: {number(published, published.value)}{plus}{repeats}.",
         f"Ours: {number(published, comparison.mean, 1)}{of_ours}, "
         f"{counted(comparison.runs, 'run')}, {counted(comparison.repeats, 'repeat')}.",
-        _verdict(judgement.kind, judgement.z),
+        _verdict(judgement),
+        *(f"The protocol departs: {text}." for text in judgement.departures),
         *(f"{labels.sentence(reason)}." for reason in judgement.reasons),
         *(f"Deviation: {text}." for text in comparison.departures),
     ]
@@ -259,11 +216,13 @@ def _explanation(printed: Printed, runs: RunPages) -> list[str]:
     return [heading, comparison.method, page_of_runs, *sentences]
 
 
-def _verdict(kind: Kind, z: float | None) -> str:
-    if z is None:
+def _verdict(judgement: Judgement) -> str:
+    if judgement.z is None:
         return "They cannot be compared."
-    deviates = typographic(f"{z:.1f}")
-    verb = {"agrees": "agree", "differs": "differ"}.get(kind, "differ much")
+    deviates = typographic(f"{judgement.z:.1f}")
+    verb = "agree" if judgement.kind == "agrees" else "differ much" if judgement.much else "differ"
+    if judgement.closely:
+        verb += " closely"
     return (
         f"They {verb}: the difference has {deviates} standard errors (up to {NEAR:.0f} agree, "
         f"beyond {FAR:.0f} differ much)."

@@ -88,10 +88,7 @@ def _drawn(place: tuple[str, str, str], series: Sequence[tuple[float, Printed]])
             key=lambda item: item[0],
         )
         line = " ".join(f"{across(x)},{down(_pair(printed)[0])}" for x, printed in of_method)
-        points = [
-            Point(across(x), down(_pair(p)[1]), p.kind in ("differs", "differs much"))
-            for x, p in of_method
-        ]
+        points = [Point(across(x), down(_pair(p)[1]), p.sign != "") for x, p in of_method]
         judgement = of_method[0][1].judgement
         assert judgement
         drawn.append(Curve(title, judgement.comparison.method, line, points, text))

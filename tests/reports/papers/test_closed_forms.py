@@ -90,4 +90,4 @@ def test_a_page_shows_them_without_a_run():
     assert len(explained) == len(of_gate.numbers) == 18
     assert text.count("▲<small>") == 2
     assert all("no run" in sentences[1] for _, _, _, *sentences in explained)
-    assert "18 of them are in closed form" in text
+    assert "18 are in closed form" in text

@@ -1,0 +1,39 @@
+"""Declarations about printed numbers: files of entries, each for some of the numbers."""
+
+import functools
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bnnbench.reports.papers.published import Published, table_number
+
+
+@functools.cache
+def entries(file: str, kind: str) -> Sequence[Mapping[str, object]]:
+    """Return the entries of one kind in a file of this folder, in their order."""
+    text = (Path(__file__).parent / file).read_text(encoding="utf-8")
+    return tomllib.loads(text)[kind]
+
+
+def fits(entry: Mapping[str, object], published: Published) -> bool:
+    """Return whether an entry is about a printed number.
+
+    `tables` of papers, `methods`, `metrics` and `datasets` narrow an entry; each may be missing.
+    """
+    tables = entry.get("tables")
+    values = {
+        "methods": published.method,
+        "metrics": published.metric,
+        "datasets": published.dataset,
+    }
+    return (
+        not isinstance(tables, Mapping)
+        or table_number(published.table) in tables.get(published.paper, ())
+    ) and all(value in listed(entry, name) for name, value in values.items() if name in entry)
+
+
+def listed(entry: Mapping[str, object], name: str) -> Sequence[str]:
+    """Return the texts that an entry lists under a name."""
+    values = entry[name]
+    assert isinstance(values, list)
+    return values
