@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bnnbench.commands.terminal.parser import Parser
+from bnnbench.datasets.reading import finished_runs
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.methods import own_files
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from bnnbench.commands.running.arguments import Options
     from bnnbench.engine.records.record import Record
     from bnnbench.engine.run.sandbox.sandbox import Sandbox
-
-BUNDLE = Path(__file__).parents[2] / "docs" / "bundle"
-"""The finished runs in a checkout; an installed package has none."""
 
 CHECK_SECONDS = 3600.0
 """Maximum time of the checks of one method in a process of its own."""
@@ -47,8 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--datasets", default="", metavar="A,B", help="default: all in the bundle")
     parser.add_argument(
-        "--bundle", type=Path, default=BUNDLE, metavar="DIR", help="bundle of finished runs"
-    )
+        "--bundle", type=Path, metavar="DIR",
+        help="bundle of finished runs (default: those of bnnbench)",
+    )  # fmt: skip
     parser.add_argument(
         "--out", type=Path, default=Path("results") / "try", metavar="DIR",
         help="folder for results (results/try)",
@@ -64,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from bnnbench.reports.read.load import Results
 
     try:
+        options.bundle = options.bundle or finished_runs.folder()
         methods = _of_files(options.method)
         print(f"Reading the finished runs of {options.suite} in {options.bundle}", flush=True)
         others = rivals.stored(options.bundle, options.suite, options.profile)
