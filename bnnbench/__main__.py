@@ -60,6 +60,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "bnnbench.commands.repeat",
         "re-run a stored run, or one run of each method of a bundle, and compare",
     ),
+    "completion": (
+        "bnnbench.commands.completion",
+        "print a script for a shell's completion",
+    ),
 }
 """Command → the module whose `main(arguments)` runs it, and its summary."""
 
@@ -113,6 +117,9 @@ def _carry_out(arguments: Sequence[str] | None) -> NoReturn:
     if name in ("-h", "--help"):
         _help()
         sys.exit()
+    if name == "--version":
+        print(importlib.import_module("bnnbench.version").in_words())
+        sys.exit()
     suites = importlib.import_module("bnnbench.suites")
     if name not in suites.SUITES:
         print(f"error: {suites.unknown(name, COMMANDS)}", file=sys.stderr)
@@ -134,6 +141,7 @@ def _help() -> None:
     for name, (_, summary) in COMMANDS.items():
         print(f"  {name:{width}}  {summary}")
     print("\n`bnnbench NAME --help` shows the options of a suite or command.")
+    print("`bnnbench --version` shows the release and the place of the finished runs.")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from bnnbench.commands.planning.selection import selected
 from bnnbench.commands.running.arguments import Options, parse
 from bnnbench.commands.running.gates import Verdict, verdicts
 from bnnbench.commands.running.sources import resolved
+from bnnbench.commands.terminal.parser import Lenient
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.reading import packed
 from bnnbench.datasets.reading.third_party_text import legible
@@ -87,9 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[str]]:
-    parser = argparse.ArgumentParser(
-        "bnnbench short-gpu", description=ABOUT, epilog=CODES, allow_abbrev=False
-    )
+    parser = Lenient("bnnbench short-gpu", description=ABOUT, epilog=CODES)
     parser.add_argument("suite", choices=_with_gates(), help="suite to run")
     parser.add_argument(
         "--parts", type=Path, metavar="DIR", required=True, help="folder with the parts of the data"

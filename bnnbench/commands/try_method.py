@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bnnbench.commands.terminal.parser import Parser
+from bnnbench.commands.terminal.parser import Lenient
 from bnnbench.datasets.reading import finished_runs
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.methods import own_files
@@ -35,7 +35,7 @@ such as --folds, --workers or --timeout (bnnbench uci --help)."""
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, and return the exit code of the suite."""
-    parser = _Lenient("bnnbench try", description=ABOUT)
+    parser = Lenient("bnnbench try", description=ABOUT)
     parser.add_argument("method", help="file.py:Class, module:Class or a name, with settings")
     parser.add_argument("--suite", required=True, help="a suite with runs in the bundle")
     parser.add_argument(
@@ -180,12 +180,6 @@ def _kinds(records: "Sequence[Record]") -> list[str]:
 
     task = "regression" if records[0].circumstances.target else "classification"
     return [kind for kind in PROBLEMS if task in kind]
-
-
-class _Lenient(Parser):
-    """A parser that passes unknown options to the suite's parser, which names the nearest one."""
-
-    parse_known_args = argparse.ArgumentParser.parse_known_args
 
 
 def _carry_out(suite: str, arguments: Sequence[str], bundle: Path) -> int:
