@@ -15,6 +15,7 @@ from pathlib import Path
 
 import torch
 
+from bnnbench import suites
 from bnnbench.commands.planning.selection import selected
 from bnnbench.commands.running.arguments import Options, parse
 from bnnbench.commands.running.gates import Verdict, verdicts
@@ -118,7 +119,7 @@ def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[s
 
 def _with_gates() -> list[str]:
     """Return the suites that declare gates in a module `short_gpu`, without importing any."""
-    folder = Path(__file__).parents[2] / "suites"
+    folder = Path(suites.__path__[0])
     return [name for name in SUITES if (folder / name / "short_gpu.py").is_file()]
 
 

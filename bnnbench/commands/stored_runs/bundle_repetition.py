@@ -14,6 +14,7 @@ from bnnbench.commands.planning.forecast import Forecast
 from bnnbench.commands.stored_runs.repetition import not_rerun, rerun_of
 from bnnbench.commands.stored_runs.reproduction import NoGpuHere, absent_source, task_of
 from bnnbench.commands.terminal.display import display
+from bnnbench.commands.terminal.terminal import say
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.execute import sources_sha256
@@ -81,9 +82,10 @@ def repeat_bundle(bundle: Path, choice: Choice, workers: int, console: Console) 
         _require_committed(plan, choice)
     finished = sum(key not in plans for of_folder in lines.values() for key in of_folder)
     console.print(f"{counted(len(plans))} to re-run, {finished} re-run earlier", highlight=False)
-    for name, count in absent.items():
-        cure = f"bnnbench data fetch {name}"
-        console.print(f"{counted(count)} left out: no data of {name}; {cure}", highlight=False)
+    if absent:
+        needed = ", ".join(f"{name} {count}" for name, count in absent.most_common())
+        line = f"left out, since their data are not on this machine: {needed}; to get data: "
+        say(console, f"{counted(absent.total())} {line}bnnbench data fetch NAME")
     for key, outcome in _outcomes(plans, workers, console):
         plan = plans[key]
         line = rerun_of(plan.record, outcome, plan.alike, plan.code_sha256)

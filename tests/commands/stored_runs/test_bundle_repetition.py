@@ -152,7 +152,7 @@ def test_runs_without_their_data_are_left_out_and_counted(records, tmp_path, cap
     code, told = call(tmp_path, capsys)
     assert code == 0
     assert "0 runs to re-run" in told
-    assert "2 runs left out: no data of" in told
+    assert "2 runs left out, since their data are not on this machine: digits_as_mnist 2" in told
     assert "bnnbench data fetch" in told
 
 
