@@ -35,4 +35,4 @@ document.getElementById("found").append(...found.slice(0, MOST).map(([, one]) =>
 const more = found.length > MOST ? `; the best ${MOST} are shown` : "";
 document.getElementById("count").textContent = words.length
   ? `${found.length} section${found.length === 1 ? "" : "s"} with all of these words${more}`
-  : "Words to look for; a section must have all of them.";
+  : "Type words above; a section must have all of them.";
