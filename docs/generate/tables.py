@@ -26,10 +26,11 @@ space, and fits longer than the chosen one (`searched.py`).
 (`standings.py`).
 `literature`: our methods compared with published scores of the same folds (`beside_others.py`).
 `answers`: the board's answer to each question, by one criterion; `headlines`: the first answer of
-each kind in words, with options such as `"MP x3=mean of three"` (`front_page.py`).
-`regrets` and `worth`: what advice is worth on data sets that it has not seen, for a kind of
-question, as a table and in words. `column`: one column of a table of
-the report, with its decision (`one_column.py`).
+each kind in words, with options such as `"MP x3=mean of three"` (`front_page.py`). `regrets` and
+`worth`: what advice is worth on data sets that it has not seen, for a kind of question, as a table
+and in words. `verdict`, `league`, `rules`: a profile's decision over data sets in words, its
+places, and the same decision by several scores (`over_sets.py`). `column`: one column of a table
+of the report, with its decision (`one_column.py`).
 `repeated`, `apart`, `repetitions`: repeated runs (`repeated.py`).
 `folders`: the folders of docs/bundle (`bundled.py`).
 `methods`: a card for each method (`cards.py`).
@@ -71,6 +72,7 @@ from docs.generate.measured import (
     value_text,
 )
 from docs.generate.one_column import column_table, column_text, count_text
+from docs.generate.over_sets import places_over_sets, rules_table, verdict_text
 from docs.generate.printed import (
     coverage_table,
     coverage_text,
@@ -206,6 +208,8 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "answers": answers_table,
     "headlines": headlines_table,
     "regrets": regrets_table,
+    "league": places_over_sets,
+    "rules": rules_table,
     "column": column_table,
     "printed": printed_table,
     "layers": layers_table,
@@ -225,6 +229,7 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
 TEXTS: Mapping[str, Callable[[Options], str]] = {
     "decision": column_text,
     "worth": worth_text,
+    "verdict": verdict_text,
     "covered": coverage_text,
     "repetitions": repeated_text,
     "methods": lambda options: cards(),

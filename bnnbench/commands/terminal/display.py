@@ -50,7 +50,7 @@ class Live:
     def progressed(self, task: Task, done: int, total: int, loss: float) -> None:
         """Move the task's bar to `done` of `total` epochs."""
         bar = self._bars[id(task)]
-        self._progress.update(bar, completed=done, total=total, state=f"loss {loss:.4g}")
+        self._progress.update(bar, completed=done, total=total, state=_of_loss(loss))
         self._forecast.progressed(task, done / total)
         self._say_time()
 
@@ -111,7 +111,8 @@ class Lines:
         """Report the share that is done, unless a line was printed in the last seconds."""
         self._forecast.progressed(task, done / total)
         if self._clock() - self._latest >= SECONDS_BETWEEN_LINES:
-            self._say(self._with_time(f"{task.name}: {done / total:.0%} done, loss {loss:.4g}"))
+            state = ", ".join(filter(None, (f"{done / total:.0%} done", _of_loss(loss))))
+            self._say(self._with_time(f"{task.name}: {state}"))
 
     def lost(self, task: Task, reason: str) -> None:
         """Report that a worker was lost and how the task continues."""
@@ -163,3 +164,8 @@ def _ending(task: Task, outcomes: list[RunResult]) -> str:
     fits = sum(cost.fit_seconds for cost in costs if cost and cost.fit_of is None)
     seconds = fits + sum(cost.predict_seconds for cost in costs if cost)
     return f"{task.name}: {counts} in {seconds:.1f} s"
+
+
+def _of_loss(loss: float) -> str:
+    """Return "" for a method without one."""
+    return "" if math.isnan(loss) else f"loss {loss:.4g}"

@@ -26,7 +26,6 @@ class Entries:
     scores: Mapping[str, Mapping[Run, float]]
     """method → run → score, higher is better; failed runs have none"""
     constants: Set[str]
-    unconverged: Set[str]
 
     @cached_property
     def runs(self) -> list[Run]:
@@ -36,10 +35,11 @@ class Entries:
     def has(self, method: str) -> bool:
         """Return whether a method was started on every split, and is scored wherever it ended well.
 
-        A fit that failed or diverged counts; a method whose fits did not converge is left out.
+        A fit that failed or diverged counts, and so does one that did not converge: the reader who
+        takes the method has its prediction.
         """
         ended, scores = self.ended.get(method, {}), self.scores.get(method, {})
-        if method in self.unconverged or not scores:
+        if not scores:
             return False
         if self.by_fold or method in self.constants:
             is_whole = {fold for fold, _ in ended} == {fold for fold, _ in self.runs}

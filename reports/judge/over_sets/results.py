@@ -17,7 +17,7 @@ from bnnbench.reports.judge.over_sets.worth import Worth, worth_of_league
 from bnnbench.reports.judge.summaries.before_fits import held_out_scores, table_facts
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.devices import has_processor_seconds, mean_fit_seconds
-from bnnbench.reports.read.exclusions import is_constant, unconverged
+from bnnbench.reports.read.exclusions import is_constant
 
 NATS, BY_RATIO = 0.05, ("rmse", "crps")
 FLOORS: Mapping[str, float] = {
@@ -64,7 +64,6 @@ def _entries(result: Judged) -> Entries:
         {m: {(r.fold, r.seed): r.outcome.status for r in of} for m, of in benchmark.runs.items()},
         {m: _raised(of, sign, by_ratio) for m, of in result.samples.items()},
         frozenset(m for m, of in benchmark.runs.items() if is_constant(of)),
-        frozenset(m for m, of in benchmark.runs.items() if unconverged(of)),
     )
 
 

@@ -63,7 +63,7 @@ def _are_apart(columns: Sequence[Column]) -> bool:
 
 
 def _entries(task: Task, scale: Scale, column: Column) -> Entries:
-    keys, barred = task.keys[column.name], task.barred.get(column.name, {})
+    keys = task.keys[column.name]
     return Entries(
         column.title,
         column.by_fold,
@@ -73,5 +73,4 @@ def _entries(task: Task, scale: Scale, column: Column) -> Entries:
             for m, of in task.scores[scale.name][column.name].items()
         },
         frozenset(task.constants),
-        frozenset(m for m, why in barred.items() if why.kind == "unconverged"),
     )

@@ -1,6 +1,8 @@
 """Progress on a terminal and in a file."""
 
 import io
+import itertools
+import math
 from dataclasses import replace
 
 from rich.console import Console
@@ -47,6 +49,14 @@ def test_lines_come_for_every_task_and_seldom_in_between():
     assert lost == "[b]IVON[/b] on line (2 runs): killed; trying once more"
     ending = "[2/4] [b]IVON[/b] on line (2 runs): 1 completed, 1 diverged in 3.5 s"
     assert finished == f"{ending}; about 2.0 h left"
+
+
+def test_a_method_without_a_loss_has_none_in_its_lines():
+    console = Console(file=io.StringIO())
+    lines = Lines(console, 4, an_hour_for_each_run(), clock=itertools.count(step=100).__next__)
+    lines.progressed(TASK, 1, 2, math.nan)
+    assert " done; " in console.file.getvalue()
+    assert "loss" not in console.file.getvalue()
 
 
 def test_a_terminal_shows_method_epoch_and_loss():

@@ -124,13 +124,13 @@ def entries(title, **ended):
                 for m, of in ended.items()}  # fmt: skip
     scores = {m: {run: 1.0 + len(m) for run, s in of.items() if s == "completed"}
               for m, of in statuses.items()}  # fmt: skip
-    return Entries(title, True, statuses, scores, frozenset({"c"}), frozenset({"lost"}))
+    return Entries(title, True, statuses, scores, frozenset({"c"}))
 
 
 def test_a_method_that_was_not_run_on_a_set_is_in_no_league_and_one_that_diverged_is():
-    sets = [entries(str(g), c="..", A="..", B="x.", lost="..", part="..") for g in range(7)]
-    last = entries("7", c="..", A="..", B="..", lost="..", part=".")
-    of = league_over([*sets, last], ["A", "B", "lost", "part", "c"], 0.05, {})
+    sets = [entries(str(g), c="..", A="..", B="x.", part="..") for g in range(7)]
+    last = entries("7", c="..", A="..", B="..", part=".")
+    of = league_over([*sets, last], ["A", "B", "part", "c"], 0.05, {})
     assert of.methods == ("A", "B")
     assert np.isnan(of.sets[0].scores).tolist() == [[False, False], [True, False]]
     assert league_over(sets, ["A", "B"], 0.05, {}) is None
