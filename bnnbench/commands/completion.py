@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from types import ModuleType
 
-from bnnbench.__main__ import COMMANDS
+from bnnbench.commands import COMMANDS
 from bnnbench.commands.running import arguments as of_suites
 from bnnbench.commands.terminal.parser import Lenient, Parser, parser_of
 from bnnbench.datasets import FILE_SETS, SOURCES

@@ -8,8 +8,8 @@ import tomllib
 import pytest
 import yaml
 
-from bnnbench import version
 from bnnbench.__main__ import main
+from bnnbench.commands.terminal import version
 from bnnbench.datasets.reading import finished_runs
 from docs.generate.finished_runs import ROOT
 
