@@ -5,9 +5,10 @@ RUN    := $(VENV)/bin/python
 STAMP  := $(VENV)/installed
 QUIET  := -o verbosity_subtests=0
 LOCKED := install --quiet --require-hashes --no-deps --only-binary :all:
+WHEEL  := wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheels
 
 .DEFAULT_GOAL := help
-.PHONY: help cifar10 mnist moments uci active toy depth coverage stability shift report docs test test-long test-all benchmark lint clean
+.PHONY: help cifar10 mnist moments uci active toy depth coverage stability shift report docs wheels test test-long test-all benchmark lint clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -59,6 +60,12 @@ report: $(STAMP) ## rebuild every report from results/ without fitting
 docs: $(STAMP) ## build the documentation into build/docs
 	$(RUN) -m mkdocs build --strict --quiet
 	@echo build/docs/index.html
+
+wheels: $(STAMP) ## build the wheels of bnnbench and of its finished runs into build/wheels
+	rm -rf build/wheels build/lib build/bdist.* release/results/build
+	$(RUN) -m pip $(WHEEL) ./release/results
+	BNNBENCH_RESULTS_WHEEL=$$(echo $(CURDIR)/build/wheels/*.whl) $(RUN) -m pip $(WHEEL) .
+	@ls build/wheels/*.whl
 
 test: $(STAMP) ## run the tests, but for those marked as long (about five minutes on two idle cores)
 	$(RUN) -m pytest -n logical $(QUIET) $(ARGS)

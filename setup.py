@@ -1,9 +1,55 @@
-"""Packages the folders of a checkout under the single import name bnnbench."""
+"""Packages the folders of a checkout under the single import name bnnbench.
+
+In the description for an index, links and pictures of README.md lead to the repository, at this
+release. If BNNBENCH_RESULTS_WHEEL names the wheel of bnnbench-results, as in `make wheels`, the
+package has its SHA-256, so that `bnnbench data fetch results` downloads nothing else.
+"""
+
+import hashlib
+import json
+import os
+import re
+import tomllib
+from pathlib import Path
 
 from setuptools import find_packages, setup
+from setuptools.command.build_py import build_py
 
+ROOT = Path(__file__).resolve().parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+SOURCE, TAG = PROJECT["urls"]["Source"], f"v{PROJECT['version']}"
 FOLDERS = ("datasets", "methods", "metrics", "suites", "reports")
 INSIDE = [pattern for folder in FOLDERS for pattern in (folder, f"{folder}.*")]
+LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#)([^)]+)\)")
+
+
+def description() -> str:
+    """Return README.md with absolute links, and pictures as raw files."""
+
+    def absolute(link: re.Match[str]) -> str:
+        mark, text, path = link.groups()
+        return f"{mark}[{text}]({SOURCE}/{'raw' if mark else 'blob'}/{TAG}/{path})"
+
+    return LINK.sub(absolute, (ROOT / "README.md").read_text("utf-8"))
+
+
+class BuildWithResults(build_py):
+    """Also writes which wheel of results belongs to this build."""
+
+    def run(self) -> None:
+        super().run()
+        if path := os.environ.get("BNNBENCH_RESULTS_WHEEL"):
+            wheel = Path(path)
+            content = wheel.read_bytes()
+            stated = {
+                "name": wheel.name,
+                "bytes": len(content),
+                "sha256": hashlib.sha256(content).hexdigest(),
+                "url": f"{SOURCE}/releases/download/{TAG}/{wheel.name}",
+            }
+            place = Path(self.build_lib) / "bnnbench" / "datasets" / "reading"
+            (place / "results_wheel.json").write_text(json.dumps(stated, indent=1) + "\n", "utf-8")
+
 
 setup(
     packages=[
@@ -11,4 +57,7 @@ setup(
         *(f"bnnbench.{name}" for name in find_packages(include=INSIDE)),
     ],
     package_dir={f"bnnbench.{folder}": folder for folder in FOLDERS},
+    long_description=description(),
+    long_description_content_type="text/markdown",
+    cmdclass={"build_py": BuildWithResults},
 )

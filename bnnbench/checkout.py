@@ -27,9 +27,18 @@ def run_as_bnnbench(package: str) -> NoReturn:
     name = module_to_run(sys.orig_argv)
     if name is None or name.partition(".")[0] != package or sys.argv[:1] != ["-m"]:
         raise ImportError(f"the package {package} is imported as bnnbench.{package}", name=None)
-    sys.argv = ["bnnbench", ALIASES.get(name, name.removeprefix("suites.")), *sys.argv[1:]]
+    sys.argv = ["bnnbench", *(command_of(name) or (name,)), *sys.argv[1:]]
     runpy.run_module("bnnbench", run_name="__main__")
     sys.exit()
+
+
+def command_of(module: str) -> tuple[str, ...] | None:
+    """Return the arguments of `bnnbench` in place of `python -m MODULE`; None for others."""
+    if module == "bnnbench":
+        return ()
+    if module in ALIASES or module.startswith("suites."):
+        return (ALIASES.get(module, module.removeprefix("suites.")),)
+    return None
 
 
 def module_to_run(arguments: Sequence[str]) -> str | None:

@@ -75,8 +75,9 @@ FILE_SETS = {
     "cifar10_c": "bnnbench.datasets.corruptions.files.official:CIFAR10_C_FILES",
     "cifar100_c": "bnnbench.datasets.corruptions.files.official:CIFAR100_C_FILES",
     "frost": "bnnbench.datasets.corruptions.files.textures:FILE_SET",
+    "results": "bnnbench.datasets.reading.finished_runs:RESULTS",
 }
-"""Files that test conditions use and no method trains on; fetched by name like a source."""
+"""Files of test conditions, and the finished runs; fetched by name like a source."""
 
 
 def source(name: str) -> "DataSource":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bnnbench.commands.running import values
 from bnnbench.commands.running.arguments import parse
+from bnnbench.commands.terminal.parser import Lenient
 from bnnbench.suites import Entry
 
 if TYPE_CHECKING:
@@ -34,9 +35,7 @@ split and three seeds."""
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, and return the exit code."""
     # Unknown options are passed to the suite's parser, which names the nearest known one.
-    parser = argparse.ArgumentParser(
-        "bnnbench compare", description=__doc__, epilog=USAGE, allow_abbrev=False
-    )
+    parser = Lenient("bnnbench compare", description=__doc__, epilog=USAGE)
     parser.add_argument(
         "file",
         help="csv file (separated by commas, semicolons, tabs or |), Excel workbook or parquet "

@@ -149,7 +149,7 @@ def _size(item: DataSource | FileSet) -> str:
     if item.origin == "generated":
         return "none"
     if not (count := item.bytes):
-        return "in scikit-learn"
+        return "in scikit-learn" if item.origin == "stand-in" else "unknown"
     return f"{count / 1e6:,.0f} MB" if count >= 1e7 else f"{count / 1e3:,.0f} kB"
 
 

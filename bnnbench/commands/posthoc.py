@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bnnbench.commands.running.arguments import parse
+from bnnbench.commands.terminal.parser import Lenient
 from bnnbench.suites import Entry
 from bnnbench.wording import UsageError
 
@@ -62,10 +63,8 @@ def _suites(options: argparse.Namespace, profile: str) -> "dict[str, Suite]":
     return applicable(suites, network)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "bnnbench posthoc", description=__doc__, epilog=USAGE, allow_abbrev=False
-    )
+def _parser() -> Lenient:
+    parser = Lenient("bnnbench posthoc", description=__doc__, epilog=USAGE)
     add = parser.add_argument
     add(
         "network",

@@ -10,13 +10,14 @@ from typing import Any
 from rich.console import Console
 
 from bnnbench.commands.running import values
-from bnnbench.commands.stored_runs.bundle_repetition import CodeNotCommitted, repeat_bundle
+from bnnbench.commands.stored_runs.bundle_repetition import Choice, CodeNotCommitted, repeat_bundle
 from bnnbench.commands.stored_runs.reproduction import Comparison, Reproduction, Verdict, reproduce
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
+from bnnbench.datasets.reading import finished_runs
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.records.record import Record
-from bnnbench.engine.store import bundles
+from bnnbench.engine.store import bundles, repetitions
 from bnnbench.engine.store.folders import real, stores_in
 from bnnbench.engine.store.inspection import stores
 from bnnbench.engine.store.rebuilding import NotRepeatable
@@ -27,11 +28,11 @@ from bnnbench.engine.workers.base import prepare_process
 CODES: dict[Verdict, int] = {"identical": 0, "within rounding": 1, "differs": 3}
 MISUSED, REFUSED = 2, 3
 
-BUNDLE = Path(__file__).parents[2] / "docs" / "bundle"
-"""The finished runs in a checkout; an installed package has none."""
+RESULTS = (Path("results"), Path("results") / "try")
+"""Folders searched for runs before the finished ones; `bnnbench try` writes to the second."""
 
-USUAL = (Path("results"), Path("results") / "try", BUNDLE)
-"""Folders searched for runs; `bnnbench try` writes to the second."""
+OUTCOMES = Path("reproduced")
+"""Default folder for outcomes of the installed or downloaded runs, which nothing changes."""
 
 ABOUT = """\
 Re-run stored runs from their records only, with the present code, and compare.
@@ -40,11 +41,13 @@ One run: scores and predictions are compared bitwise, and nothing is written. Bu
 scores but no predictions. Exit codes: 0 identical. 1 within rounding: everything agrees to half the
 digits of single precision. 3 something differs. 2 usage, or a record that cannot be re-run here.
 
-A bundle, or a folder of bundles: the cheapest run of each method in each profile is re-run, and the
-outcome is recorded in `repeated.csv` next to the runs: identical scores, scores within rounding, or
-the score farthest from the recorded one, relative to the spread of comparable runs. Runs already
-re-run with the same code are skipped, so that an interrupted command continues. GPU runs are re-run
-only on a machine with a GPU. Exit codes: 0 done. 2 usage, or damaged data. 3 uncommitted code.
+A bundle, or a folder of bundles, by default the finished runs of bnnbench: the cheapest run of each
+method in each profile is re-run if its data are on this machine, and the outcome is recorded in
+`repeated.csv` next to the runs, or for installed runs in the folder `reproduced`: identical scores,
+scores within rounding, or the score farthest from the recorded one, relative to the spread of
+comparable runs. Runs already re-run with the same code are skipped, so that an interrupted command
+continues. GPU runs are re-run only on a machine with a GPU. Exit codes: 0 done. 2 usage, or damaged
+data. 3 uncommitted code.
 """
 
 
@@ -55,9 +58,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.allow and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # as for a method named by its file
     try:
-        if bundles.folders(Path(options.what)):
-            return _bundle(options)
-        return _single_run(options.what, options.results, options.allow)
+        what = str(finished_runs.folder()) if options.what is None else options.what
+        if bundles.folders(Path(what)):
+            return _bundle(Path(what), options)
+        return _single_run(what, options.results, options.allow)
     except CodeNotCommitted as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return REFUSED
@@ -70,13 +74,14 @@ def _parsed(arguments: Sequence[str] | None) -> Any:
     raw = argparse.RawDescriptionHelpFormatter
     parser = Parser("bnnbench repeat", description=ABOUT, formatter_class=raw)
     parser.add_argument(
-        "what", metavar="KEY|FOLDER",
-        help="a run's key or its start, or the run's folder; or a bundle, or a folder of bundles",
+        "what", metavar="KEY|FOLDER", nargs="?",
+        help="a run's key or its start, or the run's folder; or a bundle, or a folder of bundles; "
+        "default: the finished runs of bnnbench",
     )  # fmt: skip
     parser.add_argument(
         "--results", type=Path, metavar="DIR",
         help="folder of results, or a bundle, in which to look for the key (default: results, "
-        "results/try, then the bundle of this checkout)",
+        "results/try, then the finished runs of bnnbench)",
     )  # fmt: skip
     parser.add_argument(
         *("--allow",), action="append", default=[], metavar="PACKAGE",
@@ -87,14 +92,22 @@ def _parsed(arguments: Sequence[str] | None) -> Any:
         help="in bundles, skip methods whose cheapest run took longer than this many seconds (60)",
     )  # fmt: skip
     parser.add_argument(
+        "--out", type=Path, metavar="DIR",
+        help="folder for the outcomes of bundles (default: next to the runs; for installed runs: "
+        f"{OUTCOMES})",
+    )  # fmt: skip
+    parser.add_argument(
         *("--workers",), type=values.count(), default=cores(),
         help="worker processes for bundles (one per core)",
     )  # fmt: skip
     return parser.parse_args(arguments)
 
 
-def _bundle(options: Any) -> int:
-    repeat_bundle(Path(options.what), options.at_most, options.workers, options.allow, Console())
+def _bundle(bundle: Path, options: Any) -> int:
+    out = options.out or (OUTCOMES if finished_runs.is_released(bundle) else None)
+    choice = Choice(options.at_most, options.allow, out)
+    repeat_bundle(bundle, choice, options.workers, Console())
+    print(f"outcomes: {out or bundle}, in {repetitions.NAME} of each folder")
     return 0
 
 
@@ -115,7 +128,8 @@ def _run_with_key(start: str, results: Path | None) -> tuple[Store | None, Recor
 
     Raises ValueError unless there is exactly one.
     """
-    places = [results] if results else [place for place in USUAL if _holds_runs(place)]
+    usual = (*RESULTS, finished_runs.part(""))
+    places = [results] if results else [place for place in usual if _holds_runs(place)]
     for place in places:
         matches = list(_matches(start, place))
         if len(matches) > 1:
@@ -128,10 +142,11 @@ def _run_with_key(start: str, results: Path | None) -> tuple[Store | None, Recor
     if Path(start).is_dir():
         raise ValueError(f"{start} is neither a run's folder nor a bundle, nor has it bundles")
     named = " or ".join(map(str, places)) or "the folder `results`, which has no runs,"
+    finished = "" if list(finished_runs.present()) else f"; {finished_runs.NoFinishedRuns()}"
     raise ValueError(
         f"no run in {named} begins with {start!r}; `bnnbench store list DIR` prints the runs of a "
         "folder of results, bnnbench.results(DIR) has the keys of a bundle, and --results names "
-        "another folder"
+        f"another folder{finished}"
     )
 
 

@@ -15,10 +15,12 @@ from pathlib import Path
 
 import torch
 
+from bnnbench import suites
 from bnnbench.commands.planning.selection import selected
 from bnnbench.commands.running.arguments import Options, parse
 from bnnbench.commands.running.gates import Verdict, verdicts
 from bnnbench.commands.running.sources import resolved
+from bnnbench.commands.terminal.parser import Lenient
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.reading import packed
 from bnnbench.datasets.reading.third_party_text import legible
@@ -87,9 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[str]]:
-    parser = argparse.ArgumentParser(
-        "bnnbench short-gpu", description=ABOUT, epilog=CODES, allow_abbrev=False
-    )
+    parser = Lenient("bnnbench short-gpu", description=ABOUT, epilog=CODES)
     parser.add_argument("suite", choices=_with_gates(), help="suite to run")
     parser.add_argument(
         "--parts", type=Path, metavar="DIR", required=True, help="folder with the parts of the data"
@@ -119,7 +119,7 @@ def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[s
 
 def _with_gates() -> list[str]:
     """Return the suites that declare gates in a module `short_gpu`, without importing any."""
-    folder = Path(__file__).parents[2] / "suites"
+    folder = Path(suites.__path__[0])
     return [name for name in SUITES if (folder / name / "short_gpu.py").is_file()]
 
 

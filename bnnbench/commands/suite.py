@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
+from bnnbench.checkout import command_of
 from bnnbench.commands.planning.budget import Piloted, in_words, wall_clock
 from bnnbench.commands.planning.dry_run import dry_run
 from bnnbench.commands.planning.forecast import forecast
@@ -131,10 +132,12 @@ def run(
 
 
 def typed() -> str:
-    """Return this process's command line as it was typed, quoted for a shell."""
+    """Return this process's command line, quoted for a shell, without the place of `bnnbench`."""
     program, *arguments = sys.orig_argv[1:] or [SCRIPT]
     if Path(program).name == SCRIPT:
         return shlex.join([SCRIPT, *arguments])
+    if program == "-m" and (command := command_of(arguments[0])) is not None:
+        return shlex.join([SCRIPT, *command, *arguments[1:]])
     return shlex.join(["python", program, *arguments])
 
 

@@ -10,7 +10,7 @@ from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.oracles import errors as oracles
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.datasets.references import errors as references
-from bnnbench.datasets.references.reading import CALIBRATIONS, FOLDER, write_json
+from bnnbench.datasets.references.reading import CALIBRATIONS, home, write_json
 from bnnbench.methods.base import InferenceDiverged
 from bnnbench.suites.truth.known import collection as families
 from bnnbench.suites.truth.references import collection as posteriors
@@ -39,7 +39,7 @@ Exit codes: 0 all are valid. 1 a reference, family or calibration fails. 2 usage
 class Truths(Protocol):
     """References or oracles: how they are made, checked and described."""
 
-    FOLDER: Path
+    NAME: str
 
     @property
     def RECIPES(self) -> Mapping[str, object]: ...
@@ -76,7 +76,7 @@ def _parser() -> Parser:
     def add(name: str, act: Callable[[argparse.Namespace], int]) -> Parser:
         parser = subcommands.add_parser(name)
         parser.add_argument(
-            "--folder", type=Path, default=FOLDER.parent, metavar="DIR",
+            "--folder", type=Path, default=home().parent, metavar="DIR",
             help="folder with the folders references and oracles",
         )  # fmt: skip
         parser.set_defaults(act=act)
@@ -123,7 +123,7 @@ def _kind_to_make(name: str) -> Truths:
 
 
 def _folder(kind: Truths, options: argparse.Namespace) -> Path:
-    return options.folder / kind.FOLDER.name
+    return options.folder / kind.NAME
 
 
 def _verify(options: argparse.Namespace) -> int:

@@ -13,7 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bnnbench.commands.terminal.parser import Parser
+from bnnbench.commands.terminal.parser import Lenient
+from bnnbench.datasets.reading import finished_runs
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.methods import own_files
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from bnnbench.commands.running.arguments import Options
     from bnnbench.engine.records.record import Record
     from bnnbench.engine.run.sandbox.sandbox import Sandbox
-
-BUNDLE = Path(__file__).parents[2] / "docs" / "bundle"
-"""The finished runs in a checkout; an installed package has none."""
 
 CHECK_SECONDS = 3600.0
 """Maximum time of the checks of one method in a process of its own."""
@@ -37,7 +35,7 @@ such as --folds, --workers or --timeout (bnnbench uci --help)."""
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, and return the exit code of the suite."""
-    parser = _Lenient("bnnbench try", description=ABOUT)
+    parser = Lenient("bnnbench try", description=ABOUT)
     parser.add_argument("method", help="file.py:Class, module:Class or a name, with settings")
     parser.add_argument("--suite", required=True, help="a suite with runs in the bundle")
     parser.add_argument(
@@ -47,8 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--datasets", default="", metavar="A,B", help="default: all in the bundle")
     parser.add_argument(
-        "--bundle", type=Path, default=BUNDLE, metavar="DIR", help="bundle of finished runs"
-    )
+        "--bundle", type=Path, metavar="DIR",
+        help="bundle of finished runs (default: those of bnnbench)",
+    )  # fmt: skip
     parser.add_argument(
         "--out", type=Path, default=Path("results") / "try", metavar="DIR",
         help="folder for results (results/try)",
@@ -64,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from bnnbench.reports.read.load import Results
 
     try:
+        options.bundle = options.bundle or finished_runs.folder()
         methods = _of_files(options.method)
         print(f"Reading the finished runs of {options.suite} in {options.bundle}", flush=True)
         others = rivals.stored(options.bundle, options.suite, options.profile)
@@ -180,12 +180,6 @@ def _kinds(records: "Sequence[Record]") -> list[str]:
 
     task = "regression" if records[0].circumstances.target else "classification"
     return [kind for kind in PROBLEMS if task in kind]
-
-
-class _Lenient(Parser):
-    """A parser that passes unknown options to the suite's parser, which names the nearest one."""
-
-    parse_known_args = argparse.ArgumentParser.parse_known_args
 
 
 def _carry_out(suite: str, arguments: Sequence[str], bundle: Path) -> int:

@@ -136,7 +136,7 @@ def inputs_of(data: Dataset) -> dict[str, object]:
 
 @lru_cache(20)
 def _read(name: str, folder: str) -> Family:
-    return families.read(name, Path(folder) if folder else families.FOLDER)
+    return families.read(name, Path(folder) if folder else families.home())
 
 
 def _split(real: Split, targets: np.ndarray, classes: int) -> Split:

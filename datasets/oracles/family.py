@@ -14,11 +14,11 @@ import numpy as np
 from jaxtyping import Float
 
 from bnnbench.datasets.oracles.errors import Refused
-from bnnbench.datasets.reading import npz
+from bnnbench.datasets.reading import finished_runs, npz
 from bnnbench.datasets.reading.whole_files import read_regular, write_whole
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "bundle" / "oracles"
-"""Folder of this project's families, present in a checkout."""
+NAME = "oracles"
+"""Name of the folder of families."""
 FORMAT = 1
 LARGEST_R_HAT, LEAST_ESS = 1.01, 400.0
 KEYS = ("format", "name", "law", "noise_std", "classes", "inputs", "posterior")
@@ -59,6 +59,11 @@ class Family:
         return len(self.train_targets)
 
 
+def home() -> Path:
+    """Return the folder of this project's families."""
+    return finished_runs.part(NAME)
+
+
 def write(family: Family, folder: Path) -> Path:
     """Write the family's file atomically and return its path; raises `Refused` for a bad one."""
     check(family)
@@ -71,7 +76,7 @@ def write(family: Family, folder: Path) -> Path:
     return path
 
 
-def read(name: str, folder: Path = FOLDER) -> Family:
+def read(name: str, folder: Path) -> Family:
     """Return the family of this name; raises `Refused`, naming cause and file."""
     path = folder / f"{name}.npz"
     try:
@@ -92,7 +97,7 @@ def read(name: str, folder: Path = FOLDER) -> Family:
     return family
 
 
-def names(folder: Path = FOLDER) -> list[str]:
+def names(folder: Path) -> list[str]:
     """Return the sorted names of the families in a folder."""
     return sorted(path.stem for path in folder.glob("*.npz"))
 

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from bnnbench.datasets.reading import finished_runs
 from bnnbench.datasets.reading.whole_files import read_regular, write_whole
 from bnnbench.datasets.references import calibration, certificate
 from bnnbench.datasets.references.draws import FunctionDraws, unpack
 from bnnbench.datasets.references.errors import Refused
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "bundle" / "references"
-"""Folder of this project's references, present in a checkout."""
+NAME = "references"
+"""Name of the folder of references."""
 CERTIFICATE, DRAWS, CALIBRATIONS, REJECTED = "certificate.json", "draws.npz", "sbc", "rejected"
 
 
@@ -36,6 +37,11 @@ class Reference:
     def identity(self) -> str:
         """The SHA-256 of the reference's draws."""
         return self.certificate["draws_sha256"]
+
+
+def home() -> Path:
+    """Return the folder of this project's references."""
+    return finished_runs.part(NAME)
 
 
 def read(folder: Path) -> Reference:

@@ -29,12 +29,12 @@ space, and fits longer than the chosen one (`searched.py`).
 `standings`: one method's place on every data set, and its difference from the best
 (`standings.py`).
 `literature`: our methods compared with published scores of the same folds (`beside_others.py`).
-`answers`: the board's answer to each question, by one criterion; with `each=kind`, only to the
-first question of each kind's page. `regrets` and `worth`: what advice is worth on data sets that
-it has not seen, for a kind of question, as a table and in words. `verdict`, `league`, `rules`: a
-profile's decision over data sets in words, its places, and the same decision by several scores
-(`over_sets.py`). `column`: one column of a table of the report, with its decision
-(`one_column.py`).
+`answers`: the board's answer to each question, by one criterion; `headlines`: the first answer of
+each kind in words, with options such as `"MP x3=mean of three"` (`front_page.py`). `regrets` and
+`worth`: what advice is worth on data sets that it has not seen, for a kind of question, as a table
+and in words. `verdict`, `league`, `rules`: a profile's decision over data sets in words, its
+places, and the same decision by several scores (`over_sets.py`). `column`: one column of a table
+of the report, with its decision (`one_column.py`).
 `repeated`, `apart`, `repetitions`: repeated runs (`repeated.py`).
 `folders`: the folders of docs/bundle (`bundled.py`).
 `methods`: a card for each method (`cards.py`).
@@ -62,6 +62,7 @@ from docs.generate.bundled import folders_table
 from docs.generate.cards import cards
 from docs.generate.finished_runs import ROOT, suites, tasks
 from docs.generate.formulary import formulary
+from docs.generate.front_page import headlines_table
 from docs.generate.logistic_unit import logistic_unit_table
 from docs.generate.measured import (
     Options,
@@ -142,23 +143,15 @@ def oracles_table(options: Options) -> Iterator[tuple[str, ...]]:
 
 
 def answers_table(options: Options) -> Iterator[tuple[str, ...]]:
-    """Yield the heading, the rule and a row for each question of the board.
-
-    With `each=kind`, only for the first question of each kind's page.
-    """
+    """Yield the heading, the rule and a row for each question of the board."""
     yield ("task", "data", "answer", "methods", "worse", "without one set", "first in redraws")
     yield ("---", "---", "---", "---:", "---:", "---:", "---:")
     by_question: dict[tuple[str, str], list[Task]] = {}
     for task in tasks():
         by_question.setdefault((task.question.kind, task.question.data), []).append(task)
-    answers = {}
-    for question, alike in by_question.items():
+    for (kind, data), alike in by_question.items():
         task = usual(alike)
-        answers[question] = answer_to(task, task.scales[0].name)
-    if options.get("each") == "kind":
-        chosen = {kind: (kind, data) for kind, data in reversed(answers)}.values()
-        answers = {question: found for question, found in answers.items() if question in chosen}
-    for (kind, data), answer in answers.items():
+        answer = answer_to(task, task.scales[0].name)
         yield kind, f"{data}; settings {answer.settings}", *_answer_row(answer)
 
 
@@ -220,6 +213,7 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "edges": edges_table,
     "longer": longer_table,
     "answers": answers_table,
+    "headlines": headlines_table,
     "regrets": regrets_table,
     "league": places_over_sets,
     "rules": rules_table,

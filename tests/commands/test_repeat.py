@@ -4,7 +4,6 @@ import importlib
 import json
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -13,6 +12,7 @@ from bnnbench.commands import repeat
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.out_of_distribution import OutOfDistribution
 from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.reading import finished_runs
 from bnnbench.datasets.stand_ins import DigitsAsMnist, PhotographCrops
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.description import describe
@@ -233,8 +233,7 @@ def test_infinite_settings_survive():
 def test_a_run_of_a_bundle_is_found_by_its_key_and_repeated(tmp_path, capsys, monkeypatch):
     record = kept(Store(tmp_path / "made"), IMAGES, CONDITIONS)
     bundles.write(tmp_path / "bundle" / "made", [record])
-    usual = (Path("results"), Path("results") / "try", tmp_path / "bundle")
-    monkeypatch.setattr(repeat, "USUAL", usual)
+    monkeypatch.setattr(finished_runs, "CHECKOUT", tmp_path / "bundle")
     (tmp_path / "work" / "results" / "try" / "uci").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "work")  # its folder `results` holds no run
     assert repeat.main([record.key[:8]]) == 0

@@ -1,8 +1,12 @@
 """The how-to pages: built without a warning or scripts, and valid in a browser."""
 
+import functools
+import http.server
 import re
 import subprocess
 import sys
+import threading
+import tomllib
 
 import pytest
 
@@ -62,3 +66,45 @@ def test_a_page_is_whole_in_a_browser(site, tab, name):
     text = tab.inner_text("main")
     assert "$$" not in text
     assert not re.search(r"formula\d+here|\\(?:sum|frac|arg|log|qquad)", text)
+
+
+@pytest.fixture(params=["served", "from the disk"])
+def address(site, request):
+    """The address of the pages, with a server and without."""
+    if request.param == "from the disk":
+        yield site.as_uri()
+        return
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=site)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_search_finds_the_sections_with_all_words(site, browser, address):
+    tab = browser.new_page(viewport={"width": WIDTH, "height": 844})
+    errors = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.on("console", lambda message: errors.append(message.text))
+    tab.goto(f"{address}/hosting.html")
+    tab.fill("header [name=q]", "forged predictions")
+    tab.press("header [name=q]", "Enter")
+    tab.wait_for_url("**/search.html?q=*")
+    assert "with all of these words" in tab.inner_text("#count")
+    links = tab.eval_on_selector_all("#found a", "links => links.map(link => link.href)")
+    assert f"{address}/hosting.html#other-peoples-runs" in links
+    assert tab.evaluate("document.documentElement.scrollWidth") <= WIDTH
+    tab.goto(f"{address}/search.html?q=%3Cimg+onerror%3D1%3E+nosuchword")
+    assert tab.inner_text("#count").startswith("0 sections")
+    assert [error for error in errors if "favicon" not in error and "404" not in error] == []
+
+
+def test_the_address_of_the_repository_stands_in_one_place(site):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    address = project["urls"]["Source"]
+    listed = subprocess.run(
+        ["git", "grep", "-l", "--fixed-strings", address], cwd=ROOT, capture_output=True, text=True
+    )
+    assert listed.stdout.split() == ["pyproject.toml"]
+    assert f"git clone {address}" in (site / "contributing.html").read_text("utf-8")
+    assert f'href="{address}"' in (site / "index.html").read_text("utf-8")

@@ -7,7 +7,7 @@ import torch
 
 from bnnbench.datasets.conditions.condition_names import FUNCTION, FUNCTION_INSIDE
 from bnnbench.datasets.generated.bend import TEST, Bend, function
-from bnnbench.datasets.references.reading import FOLDER, read
+from bnnbench.datasets.references.reading import home, read
 from bnnbench.engine.declare.grid import grouped
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.approximation_levels.approximations import Drawn, RungPosterior, network_of
@@ -114,7 +114,7 @@ def test_the_suite_runs_and_its_table_has_every_rung(tmp_path):
 
 def test_every_wide_case_has_a_certified_posterior_and_weights_share_fits():
     for case in WIDE.cases:
-        assert read(FOLDER / case.name).name == case.name
+        assert read(home() / case.name).name == case.name
     together = [{run.label for run in group} for group in grouped(WIDE.runs(), 20)]
     mixed = [{f"{m} 3 restarts (80 % of rows)", f"{m} 3 restarts (held-out weights)"}
              for m in ("MP", "MP informed")]  # fmt: skip

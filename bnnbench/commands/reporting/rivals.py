@@ -29,7 +29,8 @@ def stored(bundle: Path, suite: str, profile: str = "") -> list[Record]:
     """
     if not holds_bundle(bundle):
         raise ValueError(
-            f"{bundle} is not a bundle: give one with --bundle, such as docs/bundle of a checkout"
+            f"{bundle} is not a bundle: give one with --bundle; without this option, the finished "
+            "runs of bnnbench are used"
         )
     folders = suites_in(bundle)
     if suite not in folders:

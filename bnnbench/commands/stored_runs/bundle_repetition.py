@@ -1,18 +1,20 @@
 """Re-run one run of each method of a bundle, and record the outcome next to the runs."""
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from rich.console import Console
 
 from bnnbench.commands.planning.forecast import Forecast
 from bnnbench.commands.stored_runs.repetition import not_rerun, rerun_of
-from bnnbench.commands.stored_runs.reproduction import NoGpuHere, task_of
+from bnnbench.commands.stored_runs.reproduction import NoGpuHere, absent_source, task_of
 from bnnbench.commands.terminal.display import display
+from bnnbench.commands.terminal.terminal import say
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.execute import sources_sha256
@@ -27,6 +29,8 @@ from bnnbench.wording import counted
 
 Lines = dict[Path, dict[str, Rerun]]
 """Folder of a bundle → key → outcome of the re-run."""
+Absent: TypeAlias = Counter[str]
+"""Data set that is not on this machine → number of runs that need it."""
 Alike = tuple[str, str, str]
 """Profile, method and data set of runs that differ only by seed and fold."""
 
@@ -47,51 +51,83 @@ class CodeNotCommitted(ValueError):
     """The code has uncommitted changes, so that no commit names it."""
 
 
-def repeat_bundle(
-    bundle: Path, at_most: float, workers: int, packages: Sequence[str], console: Console
-) -> None:
-    """Re-run the cheapest run of each method and profile, unless it takes longer than `at_most`.
+@dataclass(frozen=True)
+class Choice:
+    """Which runs to re-run, and where the outcomes are recorded."""
+
+    at_most: float
+    """Maximum seconds that the recorded run took."""
+    packages: Sequence[str] = ()
+    """Packages whose classes records may name."""
+    out: Path | None = None
+    """Folder of outcomes, with a folder for each bundle; None: next to the runs."""
+
+    def place(self, folder: Path) -> Path:
+        """Return the folder of the outcomes of a bundle's folder."""
+        return self.out / folder.name if self.out else folder
+
+
+def repeat_bundle(bundle: Path, choice: Choice, workers: int, console: Console) -> None:
+    """Re-run the cheapest run of each method and profile whose data are on this machine.
 
     Raises `CodeNotCommitted`.
     """
     lines: Lines = {}
     plans: dict[str, Plan] = {}
+    absent: Absent = Counter()
     for folder in bundles.folders(bundle):
-        lines[folder], of_folder = _planned(folder, at_most, packages)
+        lines[folder], of_folder = _planned(folder, choice, absent)
         plans |= of_folder
-    if changed := next((p for p in plans.values() if p.task.code.dirty is not False), None):
-        raise CodeNotCommitted(
-            f"the code of {changed.record.method} has uncommitted changes; commit, so that the "
-            "recorded outcome names the code that made it"
-        )
+    for plan in plans.values():
+        _require_committed(plan, choice)
     finished = sum(key not in plans for of_folder in lines.values() for key in of_folder)
     console.print(f"{counted(len(plans))} to re-run, {finished} re-run earlier", highlight=False)
+    if absent:
+        needed = ", ".join(f"{name} {count}" for name, count in absent.most_common())
+        line = f"left out, since their data are not on this machine: {needed}; to get data: "
+        say(console, f"{counted(absent.total())} {line}bnnbench data fetch NAME")
     for key, outcome in _outcomes(plans, workers, console):
         plan = plans[key]
         line = rerun_of(plan.record, outcome, plan.alike, plan.code_sha256)
         lines[plan.folder][key] = line
-        repetitions.write(plan.folder, lines[plan.folder].values())
+        repetitions.write(choice.place(plan.folder), lines[plan.folder].values())
     _conclude([line for of_folder in lines.values() for line in of_folder.values()], console)
 
 
+def _require_committed(plan: Plan, choice: Choice) -> None:
+    """Raise `CodeNotCommitted` for changed code, and next to the runs also for code without git."""
+    if plan.task.code.dirty or (choice.out is None and plan.task.code.dirty is None):
+        raise CodeNotCommitted(
+            f"the code of {plan.record.method} has uncommitted changes; commit, so that the "
+            "recorded outcome names the code that made it"
+        )
+
+
 def _planned(
-    folder: Path, at_most: float, packages: Sequence[str]
+    folder: Path, choice: Choice, absent: Absent
 ) -> tuple[dict[str, Rerun], dict[str, Plan]]:
-    """Return the lines that stay and the runs to re-run; one that cannot be re-run gets a line."""
+    """Return the lines that stay and the runs to re-run; one that cannot be re-run gets a line.
+
+    Runs whose data are not on this machine are counted.
+    """
+    place = choice.place(folder)
     cheapest = list(_cheapest([record for record in bundles.read(folder) if _may_repeat(record)]))
     keys = {record.key for record, _ in cheapest}
-    lines = {line.key: line for line in repetitions.read(folder) if line.key in keys}
+    lines = {line.key: line for line in repetitions.read(place) if line.key in keys}
     plans: dict[str, Plan] = {}
     for record, alike in cheapest:
-        if _seconds(record) > at_most:
+        if _seconds(record) > choice.at_most:
             continue
         try:
-            task = task_of(record, packages)
+            task = task_of(record, choice.packages)
         except NoGpuHere:
             continue
         except NotRepeatable as error:
             lines[record.key] = not_rerun(record, str(error))
-            repetitions.write(folder, lines.values())
+            repetitions.write(place, lines.values())
+            continue
+        if name := absent_source(task):
+            absent[name] += 1
             continue
         before, code_sha256 = lines.get(record.key), sources_sha256(task)
         if before is None or before.code_sha256 != code_sha256:

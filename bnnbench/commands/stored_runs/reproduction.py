@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -93,6 +93,20 @@ def task_of(record: Record, packages: Sequence[str] = ()) -> Task:
     run = rebuilt_run(record, packages)
     code = code_of(run.method)
     return Task((run,), rebuilt_evaluations(record, packages), device_of(record), code=code)
+
+
+def absent_source(task: Task) -> str:
+    """Return the name of a data set that the task needs and this machine lacks; "" if none."""
+    absent: list[str] = []
+
+    def look(source: Any) -> Any:
+        absent.extend([source.name] * bool(source.missing()))
+        return source
+
+    look(task.runs[0].case.source)
+    for evaluation in task.rounds[-1]:
+        evaluation.condition.with_sources(look)
+    return next(iter(absent), "")
 
 
 def compare(record: Record, predictions: bytes | None, outcome: RunResult) -> Reproduction:

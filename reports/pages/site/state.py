@@ -67,7 +67,7 @@ def inputs(sources: Iterable[Path], options: Iterable[str]) -> Inputs:
         code = (file for file in _files(Path(room.__path__[0])) if file.suffix in SUFFIXES)
         parts += (f"{file} {_sha256(file)}" for file in code)
     parts += (f"{file} {file.stat().st_size}" for file in _files(files.folder()))
-    for folder in (reading.FOLDER, family.FOLDER):
+    for folder in (reading.home(), family.home()):
         parts += (f"{file} {_sha256(file)}" for file in _files(folder))
     contents = {file: _sha256(file) for one in sources for file in _files(one.absolute())}
     return Inputs(contents, _digest(parts))

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from bnnbench.datasets.references.errors import Refused
-from bnnbench.datasets.references.reading import FOLDER, Reference, read
+from bnnbench.datasets.references.reading import Reference, home, read
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.score import score
 from bnnbench.engine.store.rescoring.certified import CONDITION, truth_of
@@ -156,7 +156,7 @@ def comparison(store: Store, benchmark: Benchmark) -> Comparison | None:
     """Return the comparison of a data set; None if no run has scores against a reference."""
     records = [r for r in benchmark.records if _is_compared(r)]
     for identity in _identities(records):
-        folder = Path(identity["folder"]) if identity["folder"] else FOLDER
+        folder = Path(identity["folder"]) if identity["folder"] else home()
         try:
             reference = read(folder / identity["key"])
         except Refused:

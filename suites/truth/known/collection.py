@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from bnnbench.datasets.oracles import family as families
-from bnnbench.datasets.oracles.family import FOLDER, Family, names
+from bnnbench.datasets.oracles.family import NAME, Family, names
 from bnnbench.suites.truth.known.making import made
 from bnnbench.suites.truth.known.recipes import RECIPES
 from bnnbench.suites.truth.known.verifying import verified
 
-__all__ = ["FOLDER", "RECIPES", "describe", "make", "names", "rejected", "verify"]
+__all__ = ["NAME", "RECIPES", "describe", "make", "names", "rejected", "verify"]
 
 
 def make(what: str, folder: Path, work: Path) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from bnnbench.datasets.reading.whole_files import read_regular, write_whole
 from bnnbench.datasets.references import reading
 from bnnbench.datasets.references.errors import Refused
-from bnnbench.datasets.references.reading import DRAWS, FOLDER, REJECTED, names, rejected
+from bnnbench.datasets.references.reading import DRAWS, NAME, REJECTED, names, rejected
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt
 from bnnbench.suites.truth.references.certifying import certified
 from bnnbench.suites.truth.references.models import RECIPES, WIDE
@@ -16,7 +16,7 @@ from bnnbench.suites.truth.references.recipe import SEEDS, Recipe
 from bnnbench.suites.truth.references.sampling import kept_run
 from bnnbench.suites.truth.references.verifying import rerun, verified
 
-__all__ = ["FOLDER", "RECIPES", "describe", "make", "names", "rejected", "verify"]
+__all__ = ["NAME", "RECIPES", "describe", "make", "names", "rejected", "verify"]
 
 
 def make(what: str, folder: Path, work: Path) -> str:

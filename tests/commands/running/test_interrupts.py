@@ -45,8 +45,11 @@ def test_ctrl_c_stays_what_it_is():
             "bnnbench toy --methods 'ivon(epochs=2)'",
         ),
         (["/usr/bin/python3", "-m", "bnnbench", "own", "my data.csv"],
-         "python -m bnnbench own 'my data.csv'"),
-        (["python", "-m", "suites.cifar10"], "python -m suites.cifar10"),
+         "bnnbench own 'my data.csv'"),
+        (["python", "-m", "suites.cifar10", "--seeds", "1"], "bnnbench cifar10 --seeds 1"),
+        (["python", "-m", "suites.own", "a.csv"], "bnnbench compare a.csv"),
+        (["python", "-m", "mine", "--seeds", "1"], "python -m mine --seeds 1"),
+        (["python", "mine.py"], "python mine.py"),
     ],
 )  # fmt: skip
 def test_the_command_to_repeat_is_the_one_that_was_typed(monkeypatch, words, expected):

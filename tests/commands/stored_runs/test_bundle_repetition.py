@@ -12,6 +12,7 @@ from bnnbench.commands.stored_runs import reproduction
 from bnnbench.commands.stored_runs.repetition import not_rerun, spreads_over_runs
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.reading import finished_runs
 from bnnbench.datasets.stand_ins import DigitsAsMnist
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.description import digest
@@ -128,6 +129,31 @@ def test_code_that_is_not_committed_is_refused(records, tmp_path, capsys, monkey
     code, told = call(tmp_path, capsys)
     assert (code, "uncommitted" in told) == (3, True)
     assert not repetitions.read(tmp_path)
+
+
+def test_outcomes_for_installed_runs_go_to_a_folder_of_the_user(
+    records, tmp_path, capsys, monkeypatch
+):
+    bundles.write(tmp_path / "installed" / "made", records)
+    monkeypatch.setattr(finished_runs, "CHECKOUT", tmp_path / "no checkout")
+    monkeypatch.setattr(finished_runs, "_installed", lambda: tmp_path / "installed")
+    monkeypatch.setattr(reproduction, "code_of", lambda method: Code("0" * 64, dirty=None))
+    monkeypatch.chdir(tmp_path)
+    assert repeat.main(["--workers", "1"]) == 0
+    assert "outcomes: reproduced" in capsys.readouterr().out
+    found = repetitions.read(tmp_path / "reproduced" / "made")
+    assert {r.outcome for r in found} == {"identical"}
+    assert [p.name for p in (tmp_path / "installed" / "made").iterdir()] == [bundles.NAME]
+
+
+def test_runs_without_their_data_are_left_out_and_counted(records, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(DigitsAsMnist, "missing", lambda self, part=None: ("digits",))
+    bundles.write(tmp_path, records)
+    code, told = call(tmp_path, capsys)
+    assert code == 0
+    assert "0 runs to re-run" in told
+    assert "2 runs left out, since their data are not on this machine: digits_as_mnist 2" in told
+    assert "bnnbench data fetch" in told
 
 
 def test_a_spread_over_seeds_is_pooled_over_folds(records):

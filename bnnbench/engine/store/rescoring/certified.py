@@ -10,7 +10,7 @@ import torch
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.references.checksums import checksums
 from bnnbench.datasets.references.errors import Refused
-from bnnbench.datasets.references.reading import FOLDER, Reference, read, require_data
+from bnnbench.datasets.references.reading import Reference, home, read, require_data
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Certified, Suite
 from bnnbench.engine.records.record import Record
@@ -119,7 +119,7 @@ def truth_of(reference: Reference) -> Truth:
 
 
 def _folder(name: str) -> Path:
-    return Path(name) if name else FOLDER
+    return Path(name) if name else home()
 
 
 def _reference(certified: Certified, case: Case) -> Reference:

@@ -10,7 +10,7 @@ from bnnbench.commands.truth import main
 from bnnbench.datasets.base import Gaussian
 from bnnbench.datasets.oracles.drawn import Drawn
 from bnnbench.datasets.oracles.errors import Refused
-from bnnbench.datasets.oracles.family import FOLDER, Family, names, read, write
+from bnnbench.datasets.oracles.family import Family, home, names, read, write
 from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.metrics.oracle import Law, excess_risk
@@ -22,7 +22,7 @@ from bnnbench.suites.truth.known.posteriors import of_process
 from bnnbench.suites.truth.known.recipes import RECIPES
 from bnnbench.suites.truth.known.verifying import verified
 
-NAMES = names(FOLDER)
+NAMES = names(home())
 
 LAW = ProcessLaw(1.5, (2.0,) * 10)
 SMALL = Recipe(OracleProblem(DiabetesAsUci(), LAW, GaussianTargets(0.3), count=8))
@@ -50,7 +50,7 @@ def test_a_family_of_this_project_is_sound(name):
 
 def test_there_are_three_families_and_their_files_are_small():
     assert {*NAMES} == {*RECIPES}
-    assert all((FOLDER / f"{name}.npz").stat().st_size < 400_000 for name in NAMES)
+    assert all((home() / f"{name}.npz").stat().st_size < 400_000 for name in NAMES)
 
 
 @pytest.mark.parametrize("profile", ["oracles", "oracle_classes"])

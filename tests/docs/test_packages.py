@@ -1,0 +1,81 @@
+"""What an index shows of the packages, what their workflows run, and what `--version` prints."""
+
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+import yaml
+
+from bnnbench.__main__ import main
+from bnnbench.commands.terminal import version
+from bnnbench.datasets.reading import finished_runs
+from docs.generate.finished_runs import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+RESULTS = tomllib.loads((ROOT / "release" / "results" / "pyproject.toml").read_text("utf-8"))
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def test_links_and_pictures_of_the_description_are_absolute_and_lead_to_files_of_the_release():
+    asked = [sys.executable, "setup.py", "--quiet", "--long-description"]
+    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    readme = (ROOT / "README.md").read_text("utf-8")
+    links = re.findall(r"\]\(([^)]+)\)", done.stdout)
+    assert len(links) == len(re.findall(r"\]\(([^)]+)\)", readme)) > 10
+    start = f"{PROJECT['urls']['Source']}/"
+    places = [link.removeprefix(start).split("#")[0] for link in links]
+    assert all(link.startswith(start) for link in links)
+    assert [place.split("/")[0] for place in places].count("raw") == 1
+    files = [place.split("/", 2) for place in places]
+    assert all(tag == f"v{PROJECT['version']}" and (ROOT / path).exists() for _, tag, path in files)
+
+
+def test_the_extra_brings_the_results_of_this_release():
+    (asked,) = PROJECT["optional-dependencies"]["results"]
+    assert asked == f"{RESULTS['project']['name']}~={RESULTS['project']['version']}"
+    assert RESULTS["project"]["version"] == PROJECT["version"]
+    assert RESULTS["project"]["authors"] == PROJECT["authors"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert [{"name": each["name"]} for each in citation["authors"]] == PROJECT["authors"]
+
+
+def test_version_names_the_release_and_the_finished_runs(capsys, monkeypatch, tmp_path):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert not ended.value.code
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == f"bnnbench {PROJECT['version']}"
+    assert second == f"finished runs: {finished_runs.CHECKOUT}"
+    monkeypatch.setattr(version, "PROJECT", tmp_path / "pyproject.toml")
+    assert re.match(r"\d+\.\d+", version.version())  # the installed package's
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_runs_targets_and_commands_that_exist(path):
+    jobs = yaml.safe_load(path.read_text("utf-8"))["jobs"].values()
+    lines = [step["run"] for job in jobs for step in job["steps"] if "run" in step]
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    for asked in re.findall(r"^make ([\w -]+?)(?: ARGS=.*)?$", "\n".join(lines), re.MULTILINE):
+        assert {*asked.split()} <= targets
+    assert all(job["timeout-minutes"] for job in jobs if "matrix" in str(job.get("strategy")))
+    for script in lines:
+        assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
+
+
+def test_a_tag_is_released_only_if_it_names_the_version_of_both_packages(tmp_path):
+    release = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
+    (script,) = [s["run"] for s in release["jobs"]["build"]["steps"] if "tag" in s.get("name", "")]
+    server, _, repository = PROJECT["urls"]["Source"].partition("github.com/")
+
+    def code(tag, repository=repository):
+        names = {"GITHUB_REF_NAME": tag, "GITHUB_REPOSITORY": repository}
+        names["GITHUB_SERVER_URL"] = f"{server}github.com"
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
+        return subprocess.run(command, cwd=ROOT, env={"PATH": "/usr/bin:/bin"} | names).returncode
+
+    assert code(f"v{PROJECT['version']}") == 0
+    assert code("v9.9.9") != 0
+    assert code(f"v{PROJECT['version']}", "somebody/else") != 0
