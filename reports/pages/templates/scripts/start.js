@@ -43,11 +43,11 @@ function start(data) {
 // For other programs: the page's statistics, computed by the functions that draw it.
 function publish(tasks) {
   globalThis.bnnbench = {
-    answer(id, criterion, off = [], budget = 0) {
+    answer(id, criterion, off = [], budget = 0, networks = false) {
       const task = tasks.find((one) => one.id === id);
-      const ranking = ranked(task, criterion, off, budget);
-      const rows = ranking.rows.map(({ method, margin, half, state, adjusted, equal, words }) =>
-        ({ method, margin, half, state, adjusted, equal, words }));
+      const ranking = ranked(task, criterion, off, budget, networks);
+      const rows = ranking.rows.map(({ method, margin, low, high, state, adjusted, equal, words }) =>
+        ({ method, margin, low, high, state, adjusted, equal, words }));
       return { rows, level: ranking.found.level, ...adviceOn(ranking) };
     },
   };

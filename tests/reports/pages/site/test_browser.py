@@ -73,17 +73,17 @@ def paper(tmp_path_factory):
     return folder / "003.html"
 
 
-def answers(page, task, criterion, off, budget):
+def answers(page, task, criterion, off, budget, networks):
     """Return the page's script's answer to a question."""
-    asked = [task.name, criterion, off, budget]
+    asked = [task.name, criterion, off, budget, networks]
     return page.evaluate("q => bnnbench.answer(...q)", asked)
 
 
-def require_equal(page, task, criterion, off, budget):
+def require_equal(page, task, criterion, off, budget, networks):
     """Require that the page and Python give the same states, numbers and words."""
     columns = [c.name for c in task.columns if c.name not in off]
-    ours = ranked(task, criterion, columns, budget or None)
-    theirs = answers(page, task, criterion, off, budget)
+    ours = ranked(task, criterion, columns, budget or None, networks)
+    theirs = answers(page, task, criterion, off, budget, networks)
     words = advice(ours)
     assert (theirs["headline"], theirs["text"]) == (words.headline, words.text)
     states = [r.standing.excluded.reason if r.standing.excluded else "" for r in ours.rows]
@@ -92,8 +92,8 @@ def require_equal(page, task, criterion, off, budget):
         assert row.method == their["method"]
         if row.margin is None:
             continue
-        assert row.standing.state == their["state"]
-        pairs = [(row.margin, their["margin"]), (row.half_width, their["half"])]
+        assert row.state == their["state"]
+        pairs = [(row.margin, their["margin"]), (row.low, their["low"]), (row.high, their["high"])]
         pairs += [(row.standing.adjusted_p, their.get("adjusted"))]
         pairs += [(row.standing.equal_p, their.get("equal"))]
         for mine, other in pairs:
@@ -102,13 +102,13 @@ def require_equal(page, task, criterion, off, budget):
 
 
 def questions_of(tasks):
-    """Yield each task with its criteria, excluded data sets, and budgets."""
+    """Yield each task with its criteria, excluded data sets, budgets, and networks only or all."""
     for task in tasks:
         names = [column.name for column in task.columns]
         for scale in task.scales:
             for off in ([], *([name] for name in names if len(names) > 1)):
-                for budget in (0, 2):
-                    yield task, scale.name, off, budget
+                for budget, networks in ((0, True), (2, False)):
+                    yield task, scale.name, off, budget, networks
 
 
 def by_page(tasks):
