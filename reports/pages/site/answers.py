@@ -1,5 +1,6 @@
 """The board's answers: over data sets as random where there are enough, else on its own sets."""
 
+import functools
 from dataclasses import dataclass
 
 from bnnbench.reports.judge.given_sets import FEWEST_SETS
@@ -7,6 +8,7 @@ from bnnbench.reports.judge.over_sets.grades import Evidence, Grade, grade, shor
 from bnnbench.reports.judge.over_sets.regret import Outcome
 from bnnbench.reports.judge.over_sets.tables import sentences, winner
 from bnnbench.reports.judge.over_sets.verdict import NEAR, Verdict, verdict
+from bnnbench.reports.judge.over_sets.worth import Worth
 from bnnbench.reports.pages.site.advice import Advice, advice, evidence_of, to_use
 from bnnbench.reports.pages.site.leagues import league_of
 from bnnbench.reports.pages.site.ranking import Ranking, ranked
@@ -25,8 +27,13 @@ class Answer:
     """The decision over data sets; None if there is none."""
     on_these: Advice
     """The answer on its own data sets."""
-    shortlist: Outcome | None = None
-    """Three methods to run in place of the first, if that is shown to be better advice."""
+    worth: Worth | None = None
+    """What the advice is worth on an unseen data set; None without a decision over data sets."""
+
+    @property
+    def shortlist(self) -> Outcome | None:
+        """Three methods to run in place of the first, if that is shown to be better advice."""
+        return winner(self.worth.outcomes) if self.worth else None
 
     @property
     def headline(self) -> str:
@@ -55,15 +62,15 @@ class Answer:
 
     @property
     def use(self) -> str:
-        """The one method to use: the first or, where it neither is best nor leads, the cheapest of
-        those near it that are not shown to be worse; "" if none was compared."""
-        evidence = self.evidence
-        if evidence is None or grade(evidence) in ("best", "leads"):
+        """The one method to use: the first, an equal one at half its cost or, by lower grades, the
+        cheapest of those near it that are not shown to be worse; "" if none was compared."""
+        if self.evidence is None:
             return self.first
-        if self.verdict:
-            known = self.ranking.task.of_processors
-            return self.verdict.cheapest.method if known else self.first
-        return to_use(self.ranking, evidence)
+        if self.verdict is None:
+            return to_use(self.ranking, self.evidence)
+        known = self.ranking.task.of_processors
+        cheaper = known and self.grade not in ("best", "leads")
+        return self.verdict.cheapest.method if cheaper else self.first
 
     @property
     def first(self) -> str:
@@ -121,6 +128,7 @@ class Answer:
         return _range([len(ranked(task, criterion, of, networks=True).of("worse")) for of in left])
 
 
+@functools.lru_cache(maxsize=1024)
 def answer_to(
     task: Task, criterion: str, budget: float | None = None, networks: bool = True
 ) -> Answer:
@@ -131,8 +139,7 @@ def answer_to(
     ranking = ranked(task, criterion, budget=budget, networks=networks)
     league = league_of(task, criterion, budget, networks)
     worth = worth_of(task, criterion, networks) if league and budget is None else None
-    shortlist = winner(worth.outcomes) if worth else None
-    return Answer(ranking, verdict(league) if league else None, advice(ranking), shortlist)
+    return Answer(ranking, verdict(league) if league else None, advice(ranking), worth)
 
 
 def _range(counts: list[int]) -> str:

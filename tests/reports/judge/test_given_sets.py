@@ -33,7 +33,7 @@ def test_redraws_have_the_moments_of_draws_with_replacement():
 
 def test_the_share_of_redraws_agrees_with_a_bootstrap_by_numpy():
     rng = np.random.default_rng(0)
-    sets = [rng.normal(size=(3, 12)) + [[0.0], [0.2], [0.4]], rng.normal(size=(3, 20))]
+    sets = [rng.normal(size=(3, 12)) + np.array([[0.0], [0.2], [0.4]]), rng.normal(size=(3, 20))]
     means = sum(of.mean(1) for of in sets)
     sets = [of[np.argsort(means)] for of in sets]
     wins = []

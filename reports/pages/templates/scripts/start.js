@@ -31,6 +31,7 @@ function start(data) {
   outlines = new Map(Object.entries(data.outlines ?? {}));
   const methods = data.methodPages.map(([method]) => ["method", method, methodPage(method)]);
   startSearch([...methods, ...data.search]);
+  if (byId("overview")) startOverview(data.overview).catch(refuse);
   if (byId("board")) startBoard(data);
   if (byId("compare")) startCompare(data);
   if (byId("method")) startMethod();
