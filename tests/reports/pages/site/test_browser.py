@@ -21,7 +21,7 @@ from tests.reports.pages.site.stores import ERROR, keep_troubled, many_condition
 pytestmark = pytest.mark.long
 
 
-KINDS = ("index.html", "board/regression.html", "board/classification.html", 
+KINDS = ("index.html", "board/regression.html", "board/classification.html",
          "methods/adamw.html", "data/boston.html",
          "suites.html", "compare.html",
          "methods/index.html", "data/index.html", "papers/003.html",
