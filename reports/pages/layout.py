@@ -49,14 +49,19 @@ SCRIPTS = {
     ),
     "compare.html": (*JUDGING, "scatter", "settings", "compare"),
     "examples.html": ("examples",),
+    "overview.html": ("overview",),
     "method.html": ("method",),
     "paper.html": ("paper",),
     "runs.html": ("clipboard", "record", "run"),
 }
 """Template → the parts of its script between the common ones and the start."""
 
-ON_PAIRS = ("compare.html", "examples.html")
-"""Templates of pages on two methods."""
+STYLES = {
+    "compare.html": ("site", "pairs"),
+    "examples.html": ("site", "pairs"),
+    "overview.html": ("overview",),
+}
+"""Template → its styles; others have the site's."""
 
 LIMIT = 300_000
 """The size in bytes above which a page of the site is divided, if it can be."""
@@ -82,7 +87,7 @@ def page(
     """
     text = filled(
         template,
-        ("site", "pairs") if template in ON_PAIRS else ("site",),
+        ("search", *STYLES.get(template, ("site",))),
         ("state", "search", *SCRIPTS.get(template, ()), "start"),
         embedded(data),
         title=title,

@@ -13,6 +13,9 @@ FLOORS = ("Class frequency", "Training mean")
 YARDSTICKS: tuple[Family, ...] = ("not a network", "pretrained on tables")
 """Families that stand beside networks as yardsticks; every table says which methods these are."""
 
+NO_NETWORKS: tuple[Family, ...] = (*YARDSTICKS, "Gaussian processes")
+"""Families that are no Bayesian networks: shown for scale, they take no headline unless asked."""
+
 
 def family_of(description: object) -> Family:
     """Return the family of a method as described in a record; "other" if unknown."""

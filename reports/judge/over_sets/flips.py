@@ -1,5 +1,8 @@
 """Methods that are worse over data sets: sign flips of whole sets, the maximum over all pairs."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
@@ -33,6 +36,49 @@ def adjusted(
 
     Source: Westfall and Young (1993), "Resampling-Based Multiple Testing", stepping down.
     """
+    null = _null_of(y, draws, stream)
+    p_values = np.ones(len(y))
+    of_steps = [null.p(step, value) for step, value in enumerate(null.largest)]
+    p_values[null.order[:-1]] = np.maximum.accumulate(of_steps)
+    return p_values
+
+
+def pairs_over_sets(of: Shares, draws: int = DRAWS) -> Float[ndarray, "methods methods"]:
+    """Return adjusted p-values that the row is worse than the column, in shares and in ranks."""
+    return np.maximum(adjusted_pairs(of.u, draws), adjusted_pairs(of.ranks, draws))
+
+
+def adjusted_pairs(
+    y: Float[ndarray, "methods sets"], draws: int = DRAWS, stream: int = SIGNS
+) -> Float[ndarray, "methods methods"]:
+    """Return adjusted p-values that the row is worse, over sets, than the column.
+
+    The null distribution is that of the largest |R| over all pairs.
+    """
+    null = _null_of(y, draws, stream)
+    return np.where(np.isfinite(null.observed), null.p(0, null.observed), 1.0)
+
+
+@dataclass(frozen=True)
+class _Null:
+    """The steps of removal, and the null distribution of the largest statistic at each."""
+
+    observed: Float[ndarray, "methods methods"]
+    order: Int[ndarray, " methods"]
+    largest: Float[ndarray, " steps"]
+    """The statistic of the method that is removed."""
+    maxima: Float[ndarray, "steps draws"]
+    """In ascending order at every step."""
+    exact: bool
+
+    def p(self, step: int, value: Any) -> Any:
+        """Return the share of flips whose largest statistic is as large as `value`."""
+        count = self.maxima.shape[1]
+        hits = count - np.searchsorted(self.maxima[step], value - TOLERANCE)
+        return hits / count if self.exact else (1 + hits) / (1 + count)
+
+
+def _null_of(y: Float[ndarray, "methods sets"], draws: int, stream: int) -> _Null:
     methods, sets = y.shape
     observed = _statistics(y)
     order, largest = _removals(observed)
@@ -44,15 +90,11 @@ def adjusted(
     unit = _unit_differences(y, i[pairs], j[pairs])
     starts = np.searchsorted(gone[pairs], np.arange(methods - 1))
     flips, exact = signs(sets, draws, stream)
-    hits = np.zeros(methods - 1)
+    maxima = []
     for part in np.array_split(flips, 1 + len(flips) * len(pairs) // MOST_NUMBERS):
         null = np.maximum.reduceat(np.abs(part @ unit.T), starts, axis=1)
-        maxima = np.maximum.accumulate(null[:, ::-1], axis=1)[:, ::-1]
-        hits += (maxima >= largest - TOLERANCE).sum(0)
-    p = hits / len(flips) if exact else (1 + hits) / (1 + len(flips))
-    p_values = np.ones(methods)
-    p_values[order[:-1]] = np.maximum.accumulate(p)
-    return p_values
+        maxima.append(np.maximum.accumulate(null[:, ::-1], axis=1)[:, ::-1])
+    return _Null(observed, order, largest, np.sort(np.vstack(maxima).T, axis=1), exact)
 
 
 def _unit_differences(y: ndarray, i: ndarray, j: ndarray) -> Float[ndarray, "pairs sets"]:

@@ -33,9 +33,14 @@ class Evidence:
     equal: int = 0
     """The number of others that are shown to be practically equal to the first."""
     others_first: Mapping[str, str] = field(default_factory=dict)
-    """Data set → the method that is first without it, if that is another."""
+    """Data set, or one of its splits or seeds → the method that is first without it, if another."""
     share: float | None = None
-    """Share of redraws of the data sets in which it is first; None for one data set."""
+    """Share of redraws in which it is first: of the data sets or, where these are given, of their
+    splits or seeds; None if nothing was redrawn."""
+    redrawn: str = "redraws"
+    """What was redrawn: "redraws of splits"."""
+    part: str = "data set"
+    """What was left out, one at a time: "split"."""
     first_by_rank: bool = True
     """True if it also has the best mean rank."""
     far_below: int = 0
@@ -46,7 +51,7 @@ class Evidence:
 
     @property
     def stable(self) -> bool:
-        """True if it is first whichever data set is left out."""
+        """True if it is first whichever part is left out."""
         return not self.others_first
 
 
@@ -89,7 +94,11 @@ def claim(of: Evidence) -> str:
 
 
 def short(of: Evidence, use: str) -> str:
-    """Return the headline that advises to use a method, by default the first."""
+    """Return the headline: what to do by the grade of the first.
+
+    `use` is the first, an equal method that costs less or, below the grade "leads", the cheapest of
+    those not shown to be worse.
+    """
     reached = grade(of)
     if reached == "best":
         standing = "as good as any" if of.equal else "it is best"
@@ -97,8 +106,12 @@ def short(of: Evidence, use: str) -> str:
     if reached == "leads":
         return f"Use {use} first: it leads {_over(of.place)}."
     if reached == "not shown to be best":
-        return f"Use {use} first: not shown to be best."
-    return f"{of.first} has the best mean; nothing is decided."
+        if use == of.first:
+            return f"{use} is first, but not shown to be best."
+        return f"None is best: use {use}, the cheapest not shown to be worse."
+    if use == of.first:
+        return f"{use} has the best mean; nothing is decided."
+    return f"Nothing is decided: use {use}, the cheapest."
 
 
 def _over(place: str) -> str:
@@ -116,7 +129,8 @@ def _worse(of: Evidence) -> str:
 def _however(of: Evidence) -> str:
     if of.share is None:
         return ""
-    return f"; first whichever data set is left out, and in {100 * of.share:.0f} % of redraws"
+    share = f"{100 * of.share:.0f} % of {of.redrawn}"
+    return f"; first whichever {of.part} is left out, and in {share}"
 
 
 def _without(of: Evidence) -> str:
@@ -124,5 +138,5 @@ def _without(of: Evidence) -> str:
     if not names:
         return ""
     if len(names) > MOST_NAMES:
-        return f"; without one of {len(names)} data sets another is first"
+        return f"; without one of {len(names)} {of.part}s another is first"
     return "; " + joined([f"without {name} it is {quoted(other)}" for name, other in names])

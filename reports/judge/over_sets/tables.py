@@ -93,17 +93,17 @@ def worth(outcomes: Sequence[Outcome], noise: float) -> str:
 
 def winner(outcomes: Sequence[Outcome]) -> Outcome | None:
     """Return the shortlist of three if it is shown to be better advice than the board's first."""
-    three = _three(outcomes)
+    three = three_of(outcomes)
     return three if three and three.minus_first.high < 0 else None
 
 
-def _three(outcomes: Sequence[Outcome]) -> Outcome | None:
+def three_of(outcomes: Sequence[Outcome]) -> Outcome | None:
     """Return the outcome of the shortlist of three, if there is one."""
     return next((of for of in outcomes if of.keeps_best and len(of.members) == 3), None)
 
 
 def _shortlist_sentence(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    three = _three(outcomes)
+    three = three_of(outcomes)
     if three is None:
         return
     names, cost = joined(list(three.members)), duration(three.seconds)

@@ -16,6 +16,8 @@ from bnnbench.reports.judge.statistics.moderation import LEVEL
 
 LEAGUES = 2_000
 """Redraws of the data sets."""
+NEAR = 0.02
+"""Mean shares of the gap that differ by at most this much are near each other."""
 FEWER_DRAWS = 1_999
 """Flips without each data set, of which only the number of worse methods is told."""
 
@@ -62,6 +64,13 @@ class Verdict:
     def first(self) -> str:
         """The method with the largest mean share."""
         return self.evidence.first
+
+    @property
+    def cheapest(self) -> Place:
+        """The cheapest method near the first that is not worse; the first if costs are unknown."""
+        first = self.places[0]
+        near = [p for p in self.places if not p.worse and p.behind <= NEAR and p.seconds]
+        return min(near, key=lambda p: p.seconds or 0.0) if first.seconds else first
 
 
 def verdict(of: League, draws: int = DRAWS) -> Verdict:

@@ -1,5 +1,6 @@
 """Methods that are worse than another, and methods within a margin of every possible best."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -51,13 +52,54 @@ def eliminated(p: Float[ndarray, "methods methods"]) -> Float[ndarray, " methods
     data. The chance that any method that is truly best, or tied for best, is called worse stays
     within the level. Methods are tested against all others: an erratic leader does not shield them.
     """
-    left, adjusted, largest = list(range(len(p))), np.ones(len(p)), 0.0
-    while len(left) > 1:
-        least = p[np.ix_(left, left)].min(1)
-        first = int(least.argmin())
-        largest = max(largest, min(1.0, len(left) * (len(left) - 1) * float(least[first])))
-        adjusted[left.pop(first)] = largest
+    adjusted, largest = np.ones(len(p)), 0.0
+    for left, first in removals(p):
+        largest = max(largest, min(1.0, factor(left) * float(p[first, left].min())))
+        adjusted[first] = largest
     return adjusted
+
+
+def removals(p: Float[ndarray, "methods methods"]) -> Iterator[tuple[list[int], int]]:
+    """Yield the methods that are left, and the one with the smallest p-value, which is removed."""
+    left = list(range(len(p)))
+    while len(left) > 1:
+        first = left[int(p[np.ix_(left, left)].min(1).argmin())]
+        yield list(left), first
+        left.remove(first)
+
+
+def factor(left: list[int]) -> int:
+    """Return the number of ordered pairs of the methods that are left."""
+    return len(left) * (len(left) - 1)
+
+
+def limits_behind_best(
+    errors: Errors, leader: int, at: float
+) -> tuple[Float[ndarray, " methods"], Float[ndarray, " methods"]]:
+    """Return limits of each method's distance behind the best, by the steps of `eliminated`.
+
+    The lower limit is that of the distance from the method's witness among those left, with the
+    level of its step or, once nothing more is eliminated, of the last step: it is above 0 exactly
+    for the methods that `eliminated` calls worse. The upper one is that of the distance from the
+    leader, at the same level.
+    """
+    p, low, high = worse_p(errors), np.zeros(len(errors.mean)), np.zeros(len(errors.mean))
+    for left, first in removals(p):
+        stops = factor(left) * float(p[first, left].min()) > at
+        for i in left if stops else [first]:
+            rivals = [j for j in left if j != i]
+            witness = rivals[int(p[i, rivals].argmin())]
+            low[i] = errors.mean[i, witness] - _reach(errors, i, witness, at / factor(left))
+            high[i] = errors.mean[i, leader] + _reach(errors, i, leader, at / factor(left))
+        if stops:
+            break
+    return low, high
+
+
+def _reach(errors: Errors, i: int, j: int, at: float) -> float:
+    """Return how far the one-sided limit of a difference is from its mean."""
+    quantile = -special.stdtrit(errors.freedom[i, j], at)
+    return float(quantile * np.sqrt(errors.squared_error[i, j]))
 
 
 def witnesses(p: Float[ndarray, "methods methods"]) -> Int[ndarray, " methods"]:

@@ -3,24 +3,35 @@
 `templates/scripts/advice.js` has the same texts; a browser test compares the two.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from bnnbench.metrics.statistics import mean, replicates
-from bnnbench.reports.judge.over_sets.grades import Evidence, short
-from bnnbench.reports.judge.over_sets.league import SAME
-from bnnbench.reports.judge.over_sets.verdict import share_first
-from bnnbench.reports.pages.site.ranking import Ranking, fits_of, no_better_than_constants, ranked
+from bnnbench.metrics.statistics import replicates
+from bnnbench.reports.judge.given_sets import (
+    FEWEST_SETS,
+    Scores,
+    first_without,
+    first_without_replicate,
+    share_first,
+)
+from bnnbench.reports.judge.over_sets.grades import Evidence, grade, short
+from bnnbench.reports.judge.pooled import Fits
+from bnnbench.reports.pages.site.below import far_below
+from bnnbench.reports.pages.site.ranking import (
+    Ranking,
+    fits_of,
+    no_better_than_constants,
+    ranked,
+)
 from bnnbench.reports.style.numbers import duration
 from bnnbench.reports.style.words import counted, counted_in_words, joined, spelled
 
 FEW_NAMES = 3
 """Longer lists of names are counted."""
-FEWEST_SETS = 3
-"""Minimum number of data sets for checking how the choice depends on each of them."""
 MUCH_CHEAPER = 0.5
 """An equal method is advised instead of the first if it takes less than this share of its time."""
 
@@ -56,10 +67,10 @@ def advice(ranking: Ranking) -> Advice:
         )
     use, guarded = _guarded(ranking, first)
     if guarded:
-        unknown = f"Use {use} first: not shown to be best."
+        unknown = f"Use {use}: not shown to be best."
         return Advice(unknown if use else "Use none of these for calibration.", guarded)
     evidence = evidence_of(ranking)
-    use = _cheaper(ranking, first)
+    use = to_use(ranking, evidence)
     sentences = []
     if use == first:
         sentences.append(f"It has {best}.")
@@ -71,7 +82,7 @@ def advice(ranking: Ranking) -> Advice:
     open_, equal, worse = (ranking.of(state) for state in ("undecided", "equal", "worse"))
     alike = [m for m in ranking.standings.decision.leaders if m != first]
     if len(worse) == others:
-        sentences += [f"{_all(others)} worse.", *_without_one(evidence)]
+        sentences += [f"{_all(others)} worse.", *_without_one(evidence), *_below(ranking, first)]
         sentences += _time_of(ranking, use, first)
         return Advice(short(evidence, use), " ".join(sentences))
     if alike:
@@ -93,58 +104,82 @@ def advice(ranking: Ranking) -> Advice:
     if worse:
         verb = "is" if len(worse) == 1 else "are"
         sentences.append(f"{_capital(_named(worse))} {verb} worse.")
-    sentences += _without_one(evidence)
-    cheapest = _cheapest(ranking, open_, use)
-    if cheapest:
-        sentences.append(
-            f"The cheapest that may be best is {cheapest}: {_seconds(ranking, cheapest)} a fit; "
-            f"{use} takes {_seconds(ranking, use)}."
-        )
-    else:
-        sentences += _time_of(ranking, use, first)
+    sentences += [*_failing(ranking), *_without_one(evidence), *_below(ranking, first)]
+    sentences += _time_of(ranking, use, first)
     return Advice(short(evidence, use), " ".join(sentences))
+
+
+def to_use(ranking: Ranking, evidence: Evidence) -> str:
+    """Return the method to use: by a settled grade the first, or an equal one at half its cost.
+
+    By other grades it is the cheapest of those that are not shown to be worse, do not fail on a
+    data set, and have a mean within the margin of the first's.
+    """
+    if grade(evidence) in ("best", "leads"):
+        return _cheaper(ranking, evidence.first)
+    return _cheapest(ranking, evidence.first)
 
 
 def evidence_of(ranking: Ranking) -> Evidence:
     """Return what decides the grade of a ranking's first method, on its own data sets."""
     compared, decision = ranking.compared, ranking.standings.decision
-    first = compared[0].method
-    means = _means_by_set(ranking) if _is_apart(ranking) else np.zeros((len(compared), 0))
-    sets = len(means[0])
-    several = sets > 1 and _share_no_row(ranking)
-    others: dict[str, str] = {}
-    if sets >= FEWEST_SETS:
-        for k, column in enumerate(ranking.columns):
-            sums = np.delete(means, k, axis=1).sum(1)
-            if sums.min() < sums[0] - SAME:
-                others[column.title] = compared[int(sums.argmin())].method
+    first, names = compared[0].method, [row.method for row in compared]
+    fits = fits_of(ranking.task, ranking.scale, ranking.columns, names)
+    sets, weights = [_scores(of, names) for of in fits], [of.weight for of in fits]
     return Evidence(
         first,
         sum(row.method not in decision.leaders for row in compared),
         len(ranking.of("worse")),
         len(ranking.of("equal")),
-        others,
-        share_first(-means, 0) if several else None,
+        {where: names[m] for where, m in _others_first(ranking, sets, weights).items()},
+        share_first(sets, weights),
+        f"redraws of {_noun(ranking)}s",
+        part="data set" if len(sets) >= FEWEST_SETS else _noun(ranking),
+        far_below=len(far_below(ranking.task, ranking.scale, ranking.columns, first)),
         place=_scope(ranking),
     )
 
 
-def _share_no_row(ranking: Ranking) -> bool:
-    """Return whether no two columns are cut from the same rows, as far as splits can tell."""
-    if not all(column.by_fold for column in ranking.columns):
-        return False
-    sources = [column.source for column in ranking.columns if column.source is not None]
-    return len(sources) == len(set(sources))
+def _others_first(ranking: Ranking, sets: Scores, weights: Sequence[float]) -> dict[str, int]:
+    """Return what is left out → the method that is first without it, if that is another.
+
+    Data sets are left out; with fewer than three, their splits or seeds.
+    """
+    if len(sets) >= FEWEST_SETS:
+        if not is_apart(ranking):
+            return {}
+        return {ranking.columns[g].title: m for g, m in first_without(sets, weights).items()}
+    noun, titles = _noun(ranking), {c.fits: c.title for c in reversed(ranking.columns)}
+    where = [f" of {title}" for title in reversed(titles.values())] if len(sets) > 1 else [""]
+    return {
+        f"{noun} {k + 1}{where[g]}": m
+        for (g, k), m in first_without_replicate(sets, weights).items()
+    }
 
 
-def _means_by_set(ranking: Ranking) -> Float[ndarray, "methods sets"]:
-    """Return the mean lowered score of the compared methods, in their order, on every data set."""
-    names = [row.method for row in ranking.compared]
-    of_sets = [
-        [mean(replicates(fits.samples[name], fits.by_fold)) for name in names]
-        for fits in fits_of(ranking.task, ranking.scale, ranking.columns, names)
-    ]
-    return np.array(of_sets).T
+def _scores(of: Fits, names: Sequence[str]) -> Float[ndarray, "methods replicates"]:
+    """Return the lowered scores of the compared methods, in their order, on their common runs."""
+    common = sorted(set.intersection(*(set(of.samples[name]) for name in names)))
+    return np.array(
+        [replicates({run: of.samples[name][run] for run in common}, of.by_fold) for name in names]
+    )
+
+
+def _failing(ranking: Ranking) -> list[str]:
+    """Return the sentence on methods that would be undecided, but fail on a data set."""
+    rows = [row for row in ranking.compared if row.state == "fails"]
+    if len(rows) > FEW_NAMES:
+        return [f"{_capital(spelled(len(rows)))} others fail on a data set."]
+    return [f"{row.method} fails on {joined(row.fails)}." for row in rows]
+
+
+def _below(ranking: Ranking, first: str) -> list[str]:
+    """Return the sentence on the conditions in which the first is worse than a constant."""
+    below = far_below(ranking.task, ranking.scale, ranking.columns, first)
+    if not below:
+        return []
+    where = f"{len(below)} of {len(ranking.columns)}" if len(ranking.columns) > 1 else "these data"
+    return [f"On {where}, {first} is clearly worse than a constant prediction."]
 
 
 def _guarded(ranking: Ranking, first: str) -> tuple[str, str]:
@@ -188,22 +223,27 @@ def _cheaper(ranking: Ranking, first: str) -> str:
     return cheapest if cheapest and equal[cheapest] < MUCH_CHEAPER * first_seconds else first
 
 
-def _cheapest(ranking: Ranking, methods: list[str], use: str) -> str:
-    """Return the cheapest of some methods, if it is cheaper than `use` and times are comparable."""
-    seconds = {row.method: row.seconds for row in ranking.compared}
-    timed = {m: time for m in methods if (time := seconds[m])}
-    if not ranking.task.of_processors or len(timed) < 2 or not (use_seconds := seconds[use]):
-        return ""
-    cheapest = min(timed, key=lambda m: timed[m])
-    return cheapest if timed[cheapest] < use_seconds else ""
+def _cheapest(ranking: Ranking, first: str) -> str:
+    """Return the cheapest method within the margin that is not worse; the first if none is."""
+    margin, rows = ranking.scale.margin, {row.method: row for row in ranking.compared}
+    if not ranking.task.of_processors or margin is None or not rows[first].seconds:
+        return first
+    near = [
+        row
+        for row in ranking.compared
+        if row.state in ("leads", "best", "undecided", "equal") and row.seconds
+        if row.margin is not None and row.margin <= margin
+    ]
+    return min(near, key=lambda row: row.seconds or 0.0).method
 
 
 def _without_one(evidence: Evidence) -> list[str]:
-    """Return a sentence on the data sets without which another method has the best mean."""
+    """Return a sentence on what is left out where another method has the best mean."""
     others = evidence.others_first
     if len(others) > FEW_NAMES:
-        count = spelled(len(others))
-        return [f"For {count} of them, leaving that one out gives another method the best mean."]
+        return [
+            f"Another has the best mean without one of {spelled(len(others))} {evidence.part}s."
+        ]
     parts = [f"without {title}: {best}" for title, best in others.items()]
     return [f"Best mean {'; '.join(parts)}."] if parts else []
 
@@ -231,11 +271,11 @@ def _scope(ranking: Ranking) -> str:
 
 
 def _counted(ranking: Ranking) -> str:
-    noun = "data sets" if _is_apart(ranking) else "conditions"
+    noun = "data sets" if is_apart(ranking) else "conditions"
     return f"these {spelled(len(ranking.columns))} {noun}"
 
 
-def _is_apart(ranking: Ranking) -> bool:
+def is_apart(ranking: Ranking) -> bool:
     """Return whether every column has separate fits."""
     return len({column.fits for column in ranking.columns}) == len(ranking.columns)
 

@@ -1,16 +1,20 @@
 """The board's answers: over data sets as random where there are enough, else on its own sets."""
 
+import functools
 from dataclasses import dataclass
 
+from bnnbench.reports.judge.given_sets import FEWEST_SETS
 from bnnbench.reports.judge.over_sets.grades import Evidence, Grade, grade, short
 from bnnbench.reports.judge.over_sets.regret import Outcome
 from bnnbench.reports.judge.over_sets.tables import sentences, winner
-from bnnbench.reports.judge.over_sets.verdict import Verdict, verdict
-from bnnbench.reports.pages.site.advice import FEWEST_SETS, Advice, advice, evidence_of
+from bnnbench.reports.judge.over_sets.verdict import NEAR, Verdict, verdict
+from bnnbench.reports.judge.over_sets.worth import Worth
+from bnnbench.reports.pages.site.advice import Advice, advice, evidence_of, to_use
 from bnnbench.reports.pages.site.leagues import league_of
 from bnnbench.reports.pages.site.ranking import Ranking, ranked
 from bnnbench.reports.pages.site.tasks import Task
 from bnnbench.reports.pages.site.worth import worth_of
+from bnnbench.reports.style.numbers import duration
 from bnnbench.reports.style.words import joined
 
 
@@ -23,8 +27,13 @@ class Answer:
     """The decision over data sets; None if there is none."""
     on_these: Advice
     """The answer on its own data sets."""
-    shortlist: Outcome | None = None
-    """Three methods to run in place of the first, if that is shown to be better advice."""
+    worth: Worth | None = None
+    """What the advice is worth on an unseen data set; None without a decision over data sets."""
+
+    @property
+    def shortlist(self) -> Outcome | None:
+        """Three methods to run in place of the first, if that is shown to be better advice."""
+        return winner(self.worth.outcomes) if self.worth else None
 
     @property
     def headline(self) -> str:
@@ -33,7 +42,7 @@ class Answer:
             return self.on_these.headline
         if self.shortlist:
             return f"Run these three: {joined(list(self.shortlist.members))}."
-        return short(self.verdict.evidence, self.verdict.first)
+        return short(self.verdict.evidence, self.use)
 
     @property
     def text(self) -> str:
@@ -41,7 +50,27 @@ class Answer:
         if self.verdict is None:
             return self.on_these.text
         advised = "Keep the one that is best on held-out rows. "
-        return advised * bool(self.shortlist) + " ".join(sentences(self.verdict))
+        told = [advised.strip()] * bool(self.shortlist)
+        if self.use != self.verdict.first and not self.shortlist:
+            near, first = self.verdict.cheapest, self.verdict.places[0]
+            times = [duration(place.seconds or 0.0) for place in (near, first)]
+            told.append(
+                f"It is within {NEAR:g} of the gap of {first.method}, for {times[0]} a fit instead "
+                f"of {times[1]}."
+            )
+        return " ".join([*told, *sentences(self.verdict)])
+
+    @property
+    def use(self) -> str:
+        """The one method to use: the first, an equal one at half its cost or, by lower grades, the
+        cheapest of those near it that are not shown to be worse; "" if none was compared."""
+        if self.evidence is None:
+            return self.first
+        if self.verdict is None:
+            return to_use(self.ranking, self.evidence)
+        known = self.ranking.task.of_processors
+        cheaper = known and self.grade not in ("best", "leads")
+        return self.verdict.cheapest.method if cheaper else self.first
 
     @property
     def first(self) -> str:
@@ -96,15 +125,21 @@ class Answer:
             self.ranking.scale.name,
         )
         left = [[n for n in names if n != one] for one in names]
-        return _range([len(ranked(task, criterion, of).of("worse")) for of in left])
+        return _range([len(ranked(task, criterion, of, networks=True).of("worse")) for of in left])
 
 
-def answer_to(task: Task, criterion: str, budget: float | None = None) -> Answer:
-    """Return the answer, for methods within a multiple of the plain network's time."""
-    ranking, league = ranked(task, criterion, budget=budget), league_of(task, criterion, budget)
-    worth = worth_of(task, criterion) if league and budget is None else None
-    shortlist = winner(worth.outcomes) if worth else None
-    return Answer(ranking, verdict(league) if league else None, advice(ranking), shortlist)
+@functools.lru_cache(maxsize=1024)
+def answer_to(
+    task: Task, criterion: str, budget: float | None = None, networks: bool = True
+) -> Answer:
+    """Return the answer, for methods within a multiple of the plain network's time.
+
+    Unless asked, methods that are no networks take no part.
+    """
+    ranking = ranked(task, criterion, budget=budget, networks=networks)
+    league = league_of(task, criterion, budget, networks)
+    worth = worth_of(task, criterion, networks) if league and budget is None else None
+    return Answer(ranking, verdict(league) if league else None, advice(ranking), worth)
 
 
 def _range(counts: list[int]) -> str:

@@ -1,4 +1,4 @@
-"""The board: one page per kind of question; the first is also the first page of the site."""
+"""The board: one page per kind of question, behind the overview, which is the front page."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -25,13 +25,16 @@ def board_pages(
     by_kind: dict[str, list[Task]] = {}
     for task in tasks:
         by_kind.setdefault(task.question.kind, []).append(task)
-    addresses = {
-        kind: f"board/{slug(kind)}.html" if k else "index.html" for k, kind in enumerate(by_kind)
-    }
+    addresses = addresses_of(tasks)
     return {
         (address := addresses[kind]): _board_page(address, asked, addresses, runs, common(address))
         for kind, asked in by_kind.items()
     }
+
+
+def addresses_of(tasks: Sequence[Task]) -> dict[str, str]:
+    """Return kind of question → the address of its page."""
+    return {task.question.kind: f"board/{slug(task.question.kind)}.html" for task in tasks}
 
 
 def _board_page(

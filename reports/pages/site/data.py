@@ -60,6 +60,7 @@ def task_data(
                 "scale": scale.scale,
                 "ratio": scale.ratio,
                 "margin": scale.margin,
+                "floor": scale.floor,
             }
             for scale in task.scales
         ],

@@ -9,11 +9,13 @@ from numpy import ndarray
 from bnnbench.reports.judge.over_sets.entries import Entries, league_over
 from bnnbench.reports.judge.over_sets.league import League
 from bnnbench.reports.judge.over_sets.policies import HeldOut
-from bnnbench.reports.pages.site.ranking import affordable, mean_seconds
+from bnnbench.reports.pages.site.ranking import affordable, mean_seconds, networks_of
 from bnnbench.reports.pages.site.tasks import Column, Scale, Task
 
 
-def league_of(task: Task, criterion: str, budget: float | None = None) -> League | None:
+def league_of(
+    task: Task, criterion: str, budget: float | None = None, networks: bool = False
+) -> League | None:
     """Return the league of a question; None if there is no decision over its data sets.
 
     There is none for sets with common rows, for a score without a scale from a constant prediction
@@ -23,7 +25,8 @@ def league_of(task: Task, criterion: str, budget: float | None = None) -> League
     if scale.floor is None or not _are_apart(task.columns):
         return None
     seconds = mean_seconds(task, task.columns)
-    allowed = [m for m in task.families if affordable(seconds, m, budget)]
+    entered = networks_of(task) if networks else list(task.families)
+    allowed = [m for m in entered if affordable(seconds, m, budget)]
     sets = [_entries(task, scale, column) for column in task.columns]
     return league_over(sets, allowed, scale.floor, seconds)
 

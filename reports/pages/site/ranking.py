@@ -3,15 +3,14 @@
 `templates/scripts/ranking.js` has the same definitions; a browser test compares the two.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-from scipy import stats
 
 from bnnbench.metrics.statistics import Samples, replicates
-from bnnbench.reports.judge.decision import Decision, Standing
+from bnnbench.reports.judge.decision import Decision, Standing, State
 from bnnbench.reports.judge.participants import Exclusion
 from bnnbench.reports.judge.pooled import (
     Fits,
@@ -19,10 +18,11 @@ from bnnbench.reports.judge.pooled import (
     decide_over,
     together,
 )
-from bnnbench.reports.judge.statistics.elimination import one_sided
+from bnnbench.reports.judge.statistics.elimination import limits_behind_best, one_sided
 from bnnbench.reports.judge.statistics.moderation import LEVEL
+from bnnbench.reports.pages.site.below import failed_on
 from bnnbench.reports.pages.site.tasks import ByRun, Column, Scale, Task
-from bnnbench.reports.style.families import PLAIN
+from bnnbench.reports.style.families import NO_NETWORKS, PLAIN
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,19 @@ class Row:
     standing: Standing
     margin: float | None = None
     """None if it is not compared."""
-    half_width: float | None = None
-    """Half of an interval of the margin; the intervals of all pairs of methods hold simultaneously
-    with probability 1 - level.
-
-    Like elimination, it accounts for the choice of the first: if the interval does not reach 0, the
-    method is worse.
-    """
+    low: float | None = None
+    high: float | None = None
+    """Limits of the distance behind the best, by the steps of the elimination: the method is worse
+    exactly if the lower one is above 0 (`limits_behind_best`). None for the first."""
     seconds: float | None = None
     """Mean seconds of a fit."""
+    fails: tuple[str, ...] = ()
+    """Titles of the data sets on which it is clearly worse than a constant prediction."""
+
+    @property
+    def state(self) -> State | Literal["fails"]:
+        """The state, in which a method that fails somewhere is not called undecided."""
+        return "fails" if self.fails and self.standing.state == "undecided" else self.standing.state
 
 
 @dataclass(frozen=True)
@@ -65,20 +69,26 @@ class Ranking:
 
     def of(self, state: str) -> list[str]:
         """Return the compared methods in a state, the best mean first."""
-        return [row.method for row in self.compared if row.standing.state == state]
+        return [row.method for row in self.compared if row.state == state]
 
 
 def ranked(
-    task: Task, criterion: str, columns: Sequence[str] | None = None, budget: float | None = None
+    task: Task,
+    criterion: str,
+    columns: Sequence[str] | None = None,
+    budget: float | None = None,
+    networks: bool = False,
 ) -> Ranking:
     """Return the ranking by a criterion over some columns, by default all.
 
-    `budget` is the maximum fit time, as a multiple of the plain network's.
+    `budget` is the maximum fit time, as a multiple of the plain network's. With `networks`, other
+    methods take no part, unless there are no networks.
     """
     scale = task.scale(criterion)
     counted = tuple(c for c in task.columns if columns is None or c.name in columns)
     seconds = mean_seconds(task, counted)
-    allowed = [m for m in task.families if affordable(seconds, m, budget)]
+    entered = networks_of(task) if networks else list(task.families)
+    allowed = [m for m in entered if affordable(seconds, m, budget)]
     fits = fits_of(task, scale, counted, allowed)
     barred = _barred(task, counted)
     standings = decide_over(fits, barred, scale.margin) if fits else None
@@ -92,7 +102,8 @@ def ranked(
         decision = standings.decision.standings if standings else {}
         rows = _apart(decision, seconds)
         return Ranking(task, scale, counted, rows, standings or _nothing(), lacking)
-    rows = (*_compared(standings, seconds), *_apart(standings.decision.standings, seconds))
+    fails = {m: failed_on(task, scale, counted, m) for m in standings.means}
+    rows = (*_compared(standings, seconds, fails), *_apart(standings.decision.standings, seconds))
     count = standings.decision.replicates
     return Ranking(task, scale, counted, rows, standings, lacking, count)
 
@@ -105,6 +116,12 @@ def mean_seconds(task: Task, columns: Sequence[Column]) -> dict[str, float]:
         for m in task.families
         if by_column and all(m in of for of in by_column)
     }
+
+
+def networks_of(task: Task) -> list[str]:
+    """Return the methods that are networks, and constants; all methods if none is a network."""
+    networks = [m for m, family in task.families.items() if family not in NO_NETWORKS]
+    return networks if set(networks) - set(task.constants) else list(task.families)
 
 
 def affordable(seconds: Mapping[str, float], method: str, budget: float | None) -> bool:
@@ -154,21 +171,21 @@ def _barred(task: Task, columns: Sequence[Column]) -> dict[str, Exclusion]:
     return {m: why for c in reversed(columns) for m, why in task.barred[c.name].items()}
 
 
-def _compared(standings: Standings, seconds: Mapping[str, float]) -> list[Row]:
+def _compared(
+    standings: Standings, seconds: Mapping[str, float], fails: Mapping[str, tuple[str, ...]]
+) -> list[Row]:
     """Return the rows of the compared methods, in the order of their means."""
-    decision, rows = standings.decision, []
+    decision, rows, limits = standings.decision, [], None
     leader = decision.leaders[0]
+    if standings.errors is not None:
+        first = standings.names.index(leader)
+        limits = np.stack(limits_behind_best(standings.errors, first, decision.level), axis=1)
     for k, group in enumerate(decision.candidates):
-        half = None
-        if standings.errors is not None and leader not in group:
-            first = standings.names.index(leader)
-            error, freedom = (a[k, first] for a in standings.errors[1:])
-            pairs = len(standings.names) * (len(standings.names) - 1)
-            quantile = stats.t.isf(decision.level / pairs, freedom)
-            half = float(quantile * math.sqrt(error))
+        ends = limits[k].tolist() if limits is not None and leader not in group else (None, None)
         for name in group:
             margin = standings.means[name] - standings.means[leader]
-            rows.append(Row(name, decision.standings[name], margin, half, seconds.get(name)))
+            standing = decision.standings[name]
+            rows.append(Row(name, standing, margin, *ends, seconds.get(name), fails[name]))
     return sorted(rows, key=lambda row: row.margin or 0.0)
 
 

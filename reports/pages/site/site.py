@@ -10,9 +10,12 @@ from bnnbench.reports.pages.examples.pages import Setting, example_pages
 from bnnbench.reports.pages.layout import page, slugs
 from bnnbench.reports.pages.methods.failures import verdicts_of
 from bnnbench.reports.pages.methods.method_pages import Site, by_family, method_page, methods_index
-from bnnbench.reports.pages.site.board_pages import board_pages
+from bnnbench.reports.pages.site.board_pages import addresses_of, board_pages
 from bnnbench.reports.pages.site.compare_pages import compare_page
 from bnnbench.reports.pages.site.data_pages import data_index, data_page
+from bnnbench.reports.pages.site.overview.overview import overview
+from bnnbench.reports.pages.site.overview.page import overview_page
+from bnnbench.reports.pages.site.overview.shortlists import shortlists
 from bnnbench.reports.pages.site.paper_pages import paper_page, papers_index
 from bnnbench.reports.pages.site.questions import QUESTIONS
 from bnnbench.reports.pages.site.tasks import Task, task_of
@@ -89,6 +92,7 @@ def pages_of(
         for suite, bs in suites.items()
     }
     if tasks:
+        files["index.html"] = front_page(tasks, common("index.html"))
         files |= board_pages(tasks, runs, common)
         files["compare.html"] = compare_page(
             "compare.html", tasks, common("compare.html"), examples, suites
@@ -142,6 +146,12 @@ def pages_of(
 def tasks_of(suites: Suites) -> list[Task]:
     """Return the tasks that the runs can answer, in the order of the questions."""
     return [task for question in QUESTIONS if (task := task_of(question, suites))]
+
+
+def front_page(tasks: Sequence[Task], common: dict[str, Any]) -> str:
+    """Return the overview of the board's questions."""
+    of = overview(tasks)
+    return overview_page(of, addresses_of(tasks), common, shortlists(of))
 
 
 def suites_page(

@@ -89,9 +89,9 @@ class Column:
     """Training rows of a fold, if folds share none; else 0."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Task:
-    """All data that a page needs to answer a question."""
+    """All data that a page needs to answer a question; equal only to itself."""
 
     name: str
     question: Question

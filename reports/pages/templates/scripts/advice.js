@@ -80,11 +80,12 @@ function adviceOn(ranking) {
   const [guarded, reason] = guardedAgainst(ranking, first);
   if (reason)
     return {
-      headline: guarded ? `Use ${guarded} first: not shown to be best.` : "Use none of these for calibration.",
+      headline: guarded ? `Use ${guarded}: not shown to be best.` : "Use none of these for calibration.",
       text: reason,
     };
   const evidence = evidenceOf(ranking);
-  const use = cheaperThan(ranking, first);
+  const settled = ["best", "leads"].includes(gradeOf(evidence));
+  const use = settled ? cheaperThan(ranking, first) : cheapestOf(ranking, first);
   const time = (method) => duration(compared.find((row) => row.method === method).seconds ?? 0);
   const sentences = [
     use === first
@@ -100,7 +101,7 @@ function adviceOn(ranking) {
       others === 1 ? "The only other method is"
       : others === 2 ? "Both others are"
       : `All ${spelled(others)} others are`;
-    sentences.push(`${all} worse.`, ...withoutOne(evidence), ...cost);
+    sentences.push(`${all} worse.`, ...withoutOne(evidence), ...belowConstant(ranking, first), ...cost);
     return { headline: shortOf(evidence, use), text: sentences.join(" ") };
   }
   const are = (names) => (names.length === 1 ? "is" : "are");
@@ -114,13 +115,7 @@ function adviceOn(ranking) {
     sentences.push(`${capital(named(open))} cannot be told from the best with ${runs}${each}.`);
   }
   if (worse.length) sentences.push(`${capital(named(worse))} ${are(worse)} worse.`);
-  sentences.push(...withoutOne(evidence));
-  const cheapest = cheapestOf(ranking, open, use);
-  if (cheapest)
-    sentences.push(
-      `The cheapest that may be best is ${cheapest}: ${time(cheapest)} a fit; ${use} takes ${time(use)}.`
-    );
-  else sentences.push(...cost);
+  sentences.push(...failing(ranking), ...withoutOne(evidence), ...belowConstant(ranking, first), ...cost);
   return { headline: shortOf(evidence, use), text: sentences.join(" ") };
 }
 
@@ -156,12 +151,27 @@ function cheaperThan(ranking, first) {
   return cheapest && ranking.seconds.get(cheapest) < MUCH_CHEAPER * own ? cheapest : first;
 }
 
-function cheapestOf(ranking, methods, use) {
-  const timed = methods.filter((method) => ranking.seconds.get(method));
-  const own = ranking.seconds.get(use);
-  if (!ranking.task.ofProcessors || timed.length < 2 || !own) return "";
-  const cheapest = leastTime(ranking, timed);
-  return ranking.seconds.get(cheapest) < own ? cheapest : "";
+// The cheapest method within the margin of the first that is not shown to be worse.
+function cheapestOf(ranking, first) {
+  const { margin } = ranking.scale;
+  if (!ranking.task.ofProcessors || margin === null || !ranking.seconds.get(first)) return first;
+  const near = ranking.compared.filter((row) =>
+    ["leads", "best", "undecided", "equal"].includes(row.state) && row.margin <= margin && ranking.seconds.get(row.method));
+  return leastTime(ranking, near.map((row) => row.method));
+}
+
+// Methods that would be undecided, but fail on a data set.
+function failing(ranking) {
+  const rows = ranking.compared.filter((row) => row.state === "fails");
+  if (rows.length > FEW_NAMES) return [`${capital(spelled(rows.length))} others fail on a data set.`];
+  return rows.map((row) => `${row.method} fails on ${joined(row.fails)}.`);
+}
+
+function belowConstant({ task, scale, columns }, first) {
+  const count = farBelow(task, scale, columns, first).length;
+  if (!count) return [];
+  const where = columns.length > 1 ? `${count} of ${columns.length}` : "these data";
+  return [`On ${where}, ${first} is clearly worse than a constant prediction.`];
 }
 
 const leastTime = (ranking, methods) =>

@@ -54,8 +54,9 @@ function viewOf({ tasks, kinds, leagues }, state) {
   const known = state.off.filter((slug) => task.columns.some((c) => c.slug === slug));
   const off = known.length < task.columns.length ? known : [];
   const ids = task.columns.filter((c) => off.includes(c.slug)).map((c) => c.id);
-  const ranking = ranked(task, scale.name, ids, Number(budget) || 0);
-  return { kinds, leagues, sets, rows, ofRows, task, scale, budget, off, ranking };
+  const nets = state.nets !== "0";
+  const ranking = ranked(task, scale.name, ids, Number(budget) || 0, nets);
+  return { kinds, leagues, sets, rows, ofRows, task, scale, budget, off, nets, ranking };
 }
 
 // Of several settings, those with the most data sets; in a tie, searched ones, which come first.
@@ -72,7 +73,7 @@ function drawBoard(view) {
   byId("sentences").textContent = found.text;
   byId("notes").textContent = notesOn(view);
   byId("league").replaceChildren(...(league ? leagueTables(view, league, onThese) : []));
-  byId("counted").replaceChildren("Counted:", ...task.columns.map((column) => toggle(column, view)));
+  byId("counted").replaceChildren("Counted:", ...task.columns.map((column) => toggle(column, view)), ...networksSwitch(view));
   byId("ranking").replaceChildren(rankingTable(ranking), rankingNote(ranking));
   byId("chart").replaceChildren(costChart(ranking));
   byId("heat-note").replaceChildren(...heatNote(ranking));
@@ -118,6 +119,14 @@ function toggle(column, view) {
   }, column.title);
 }
 
+// Methods that are no networks are in the table only if asked for.
+function networksSwitch({ task, nets }) {
+  if (networksOf(task).length === task.methods.length) return [];
+  return [el("button", {
+    id: "networks", "aria-pressed": String(nets), onclick: () => writeState({ nets: nets ? "0" : "", open: "", run: "" }),
+  }, "Networks only")];
+}
+
 function rankingNote(ranking) {
   const { found, scale, compared, columns } = ranking;
   if (compared.length < 2 || found.untested) return el("p", { class: "note" });
@@ -127,7 +136,7 @@ function rankingNote(ranking) {
   return el("p", { class: "note" },
     `Mean margins over the selected data, ${runs} in pairs; the claims are about new ${columns[0].byFold ? "splits" : "seeds"} of these data sets. `,
     `Worse: some other method is shown to be better; at most ${level} of such tables call a best method worse.${equal} `,
-    el("span", { class: "with-bars" }, `Lines: intervals of all margins at once, at ${digits(100 * (1 - found.level), 3)} %, which also account for the choice of the first. A method whose line does not reach 0 is worse, though perhaps by a practically equal amount; one whose line reaches 0 may be worse too, because states test pair by pair and lines hold all at once.`),
+    el("span", { class: "with-bars" }, "Lines: how far behind the best, by the test that decides the state. A line that does not reach 0 is that of a method which is worse, though perhaps by a practically equal amount."),
     ...(ranking.task.ofProcessors ? [` Fit: processor seconds${ranking.task.settings === "searched" ? ", the search for settings included" : ""}.`] : []));
 }
 

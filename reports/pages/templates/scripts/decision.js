@@ -93,23 +93,54 @@ function oneSided(difference, squaredError, freedom) {
 }
 
 function eliminated(p) {
-  const left = p.map((_, i) => i);
   const adjusted = p.map(() => 1);
   let largest = 0;
-  while (left.length > 1) {
-    const k = left.length;
-    let first = 0;
-    let least = Infinity;
-    left.forEach((i, place) => {
-      const smallest = Math.min(...left.map((j) => p[i][j]));
-      if (smallest < least) [least, first] = [smallest, place];
-    });
-    largest = Math.max(largest, Math.min(1, k * (k - 1) * least));
-    adjusted[left[first]] = largest;
-    left.splice(first, 1);
+  for (const { left, first, least } of removals(p)) {
+    largest = Math.max(largest, Math.min(1, factor(left) * least));
+    adjusted[first] = largest;
   }
   return adjusted;
 }
+
+// The methods that are left, and the one with the smallest p-value, which is removed.
+function* removals(p) {
+  let left = p.map((_, i) => i);
+  while (left.length > 1) {
+    let [first, least] = [0, Infinity];
+    for (const i of left) {
+      const smallest = Math.min(...left.map((j) => p[i][j]));
+      if (smallest < least) [least, first] = [smallest, i];
+    }
+    yield { left, first, least };
+    left = left.filter((i) => i !== first);
+  }
+}
+
+const factor = (left) => left.length * (left.length - 1);
+
+// Limits of each method's distance behind the best: the lower one is above 0 if the method is worse.
+function limitsBehindBest(errors, leader, level) {
+  const p = pairwise(errors);
+  const limits = p.map(() => [0, 0]);
+  const reach = (i, j, at) => quantileOfT(at, errors.freedom[i][j]) * Math.sqrt(errors.error[i][j]);
+  for (const { left, first, least } of removals(p)) {
+    const stops = factor(left) * least > level;
+    const at = level / factor(left);
+    for (const i of stops ? left : [first]) {
+      const witness = left.filter((j) => j !== i).reduce((a, b) => (p[i][b] < p[i][a] ? b : a));
+      limits[i] = [
+        errors.mean[i][witness] - reach(i, witness, at),
+        i === leader ? 0 : errors.mean[i][leader] + reach(i, leader, at),
+      ];
+    }
+    if (stops) break;
+  }
+  return limits;
+}
+
+const pairwise = (errors) =>
+  square(errors.mean.length, (i, j) =>
+    i === j ? 1 : oneSided(errors.mean[i][j], errors.error[i][j], errors.freedom[i][j]));
 
 function holm(values) {
   const order = values.map((_, k) => k).sort((a, b) => values[a] - values[b] || a - b);
@@ -136,9 +167,7 @@ function equalP(errors, left, leader, margin) {
 function standingsOf(errors, leading, margin, level) {
   const count = errors.mean.length;
   const leader = leading[0];
-  const p = square(count, (i, j) =>
-    i === j ? 1 : oneSided(errors.mean[i][j], errors.error[i][j], errors.freedom[i][j])
-  );
+  const p = pairwise(errors);
   const adjusted = eliminated(p);
   const worse = adjusted.map((value, i) => value <= level && i !== leader);
   const left = adjusted.map((_, i) => i).filter((i) => !worse[i]);

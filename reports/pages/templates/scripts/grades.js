@@ -1,6 +1,8 @@
 // The grade of a first method, identical to bnnbench.reports.judge.over_sets and pages.site.advice.
 
-const LEAGUES = 2000;
+const REDRAWS_OF_SPLITS = 2000;
+const FEWEST_REPLICATES = 10;
+const MOST_FAR_BELOW = 1;
 const OFTEN = 0.8;
 const REDRAWS = 2;
 const SAME = 1e-9;
@@ -12,55 +14,82 @@ function randomBits(stream, index) {
   return (x ^ (x >>> 16)) >>> 0;
 }
 
-// The share of redraws of the sets in which the first row has the least sum.
-function shareFirst(means) {
-  const sets = means[0].length;
+// The share of redraws of splits, or seeds, in which the first row has the least mean.
+function shareFirst(sets) {
+  const sizes = sets.map((of) => of.scores[0].length);
+  if (Math.min(...sizes) < FEWEST_REPLICATES) return null;
+  const total = sizes.reduce((sum, size) => sum + size, 0);
   let wins = 0;
-  for (let draw = 0; draw < LEAGUES; draw++) {
-    const drawn = Array.from({ length: sets }, (_, k) =>
-      Math.floor((randomBits(REDRAWS, draw * sets + k) * sets) / 2 ** 32));
-    const sums = means.map((row) => drawn.reduce((sum, g) => sum + row[g], 0));
+  for (let draw = 0; draw < REDRAWS_OF_SPLITS; draw++) {
+    const sums = sets[0].scores.map(() => 0);
+    let start = draw * total;
+    sets.forEach(({ scores, weight }, g) => {
+      for (let k = 0; k < sizes[g]; k++) {
+        const drawn = Math.floor((randomBits(REDRAWS, start + k) * sizes[g]) / 2 ** 32);
+        for (let m = 0; m < sums.length; m++) sums[m] += (weight * scores[m][drawn]) / sizes[g];
+      }
+      start += sizes[g];
+    });
     if (sums[0] <= Math.min(...sums) + SAME) wins += 1;
   }
-  return wins / LEAGUES;
+  return wins / REDRAWS_OF_SPLITS;
 }
 
-// Whether no two columns are cut from the same rows, as far as splits can tell.
-function sharesNoRow(columns) {
-  if (!columns.every((column) => column.byFold)) return false;
-  const sources = columns.map((column) => column.source).filter((source) => source !== null);
-  return new Set(sources).size === sources.length;
+// What is left out, and the method with the least mean without it, if that is another: data sets
+// or, with fewer than three, their splits or seeds.
+function othersFirst(ranking, sets, names) {
+  const { columns } = ranking;
+  const means = sets.map(({ scores, weight }) => scores.map((row) => weight * mean(row)));
+  const totals = names.map((_, m) => means.reduce((sum, of) => sum + of[m], 0));
+  const found = [];
+  const check = (where, without) => {
+    const least = Math.min(...without);
+    if (least < without[0] - SAME) found.push([where, names[without.indexOf(least)]]);
+  };
+  if (sets.length >= FEWEST_SETS) {
+    if (isApart(ranking))
+      means.forEach((of, g) => check(columns[g].title, totals.map((total, m) => total - of[m])));
+    return found;
+  }
+  const titles = new Map([...columns].reverse().map((column) => [column.fits, column.title]));
+  const ofSets = [...titles.values()].reverse();
+  sets.forEach(({ scores, weight }, g) => {
+    const where = sets.length > 1 ? ` of ${ofSets[g]}` : "";
+    const count = scores[0].length;
+    const sums = scores.map((row) => row.reduce((sum, value) => sum + value, 0));
+    for (let k = 0; k < count; k++)
+      check(`${nounOf(ranking)} ${k + 1}${where}`,
+        totals.map((total, m) => total - means[g][m] + (weight * (sums[m] - scores[m][k])) / Math.max(count - 1, 1)));
+  });
+  return found;
 }
+
+const nounOf = (ranking) => (ranking.columns[0].byFold ? "split" : "seed");
 
 function evidenceOf(ranking) {
   const { task, scale, columns, compared, found } = ranking;
   const names = compared.map((row) => row.method);
-  const ofSets = isApart(ranking) ? fitsOf(task, scale, columns, names) : [];
-  const means = names.map((name) =>
-    ofSets.map(({ samples, byFold }) => {
-      const of = samples.get(name);
-      return mean(replicatesOf(of, [...of.keys()], byFold));
-    }));
-  const others = ofSets.length < FEWEST_SETS ? [] : columns.flatMap((column, k) => {
-    const sums = means.map((row) => row.reduce((total, value, j) => (j === k ? total : total + value), 0));
-    const best = sums.indexOf(Math.min(...sums));
-    return sums[best] < sums[0] - SAME ? [[column.title, names[best]]] : [];
+  const sets = fitsOf(task, scale, columns, names).map(({ samples, byFold, weight }) => {
+    const common = inOrder([...samples.get(names[0]).keys()].filter((run) => names.every((name) => samples.get(name).has(run))));
+    return { weight, scores: names.map((name) => replicatesOf(samples.get(name), common, byFold)) };
   });
   return {
     first: names[0],
     rivals: names.filter((name) => !found.leaders.includes(name)).length,
     worse: ranking.of("worse").length,
     equal: ranking.of("equal").length,
-    others,
-    share: ofSets.length > 1 && sharesNoRow(columns) ? shareFirst(means) : null,
+    others: othersFirst(ranking, sets, names),
+    part: sets.length >= FEWEST_SETS ? "data set" : nounOf(ranking),
+    farBelow: farBelow(task, scale, columns, names[0]).length,
+    share: shareFirst(sets),
     place: scopeOf(ranking),
   };
 }
 
-function gradeOf({ rivals, worse, equal, others, share }) {
+function gradeOf({ rivals, worse, equal, others, share, farBelow }) {
   const settled = worse + equal;
   if (rivals && !others.length) {
-    if (settled === rivals) return "best";
+    if (settled === rivals && farBelow <= MOST_FAR_BELOW) return "best";
     if ((share === null || share >= OFTEN) && settled && 2 * settled >= rivals) return "leads";
   }
   return settled ? "not shown to be best" : "not decided";
@@ -70,14 +99,18 @@ function shortOf(evidence, use) {
   return {
     best: `Use ${use}: ${evidence.equal ? "as good as any" : "it is best"} on ${evidence.place}.`,
     leads: `Use ${use} first: it leads on ${evidence.place}.`,
-    "not shown to be best": `Use ${use} first: not shown to be best.`,
-    "not decided": `${evidence.first} has the best mean; nothing is decided.`,
+    "not shown to be best": use === evidence.first
+      ? `${use} is first, but not shown to be best.`
+      : `None is best: use ${use}, the cheapest not shown to be worse.`,
+    "not decided": use === evidence.first
+      ? `${use} has the best mean; nothing is decided.`
+      : `Nothing is decided: use ${use}, the cheapest.`,
   }[gradeOf(evidence)];
 }
 
-function withoutOne({ others }) {
+function withoutOne({ others, part }) {
   if (others.length > FEW_NAMES)
-    return [`For ${spelled(others.length)} of them, leaving that one out gives another method the best mean.`];
-  const parts = others.map(([title, best]) => `without ${title}: ${best}`);
-  return parts.length ? [`Best mean ${parts.join("; ")}.`] : [];
+    return [`Another has the best mean without one of ${spelled(others.length)} ${part}s.`];
+  const named = others.map(([title, best]) => `without ${title}: ${best}`);
+  return named.length ? [`Best mean ${named.join("; ")}.`] : [];
 }

@@ -1,15 +1,18 @@
 // The answer over data sets as random, which is computed when the site is built.
 // A selection of data sets on the page is judged on these data sets alone.
 
-const leagueOf = ({ leagues, task, scale, budget, off }) =>
-  off.length ? null : leagues.answers[task.id]?.[scale.name]?.[budget] ?? null;
+function leagueOf({ leagues, task, scale, budget, off, nets }) {
+  const of = off.length ? null : leagues.answers[task.id]?.[scale.name];
+  return of?.[nets || !of.all ? budget : `all${budget}`] ?? null;
+}
 
-function notesOn({ leagues, task, scale, budget, off }) {
-  return off.length || budget ? "" : leagues.notes[task.id]?.[scale.name] ?? "";
+function notesOn({ leagues, task, scale, budget, off, nets }) {
+  return off.length || budget || !nets ? "" : leagues.notes[task.id]?.[scale.name] ?? "";
 }
 
 function leagueTables(view, league, onThese) {
-  const worth = view.budget ? null : view.leagues.worth[view.task.id]?.[view.scale.name];
+  const worths = view.leagues.worth[view.task.id]?.[view.scale.name];
+  const worth = view.budget ? null : worths?.[view.nets || !worths.all ? "" : "all"];
   const folded = (title, ...content) => el("details", {}, el("summary", {}, title), ...content);
   const plain = ({ head, rows }) =>
     el("div", { class: "scroll" }, el("table", { class: "plain" },

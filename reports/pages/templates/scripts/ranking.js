@@ -2,6 +2,14 @@
 
 const PLAIN = ["AdamW", "MAP", "SGD", "AdamW (tempered)"];
 
+// Families that are no Bayesian networks: shown for scale, they take no headline unless asked.
+const NO_NETWORKS = new Set(["not a network", "pretrained on tables", "Gaussian processes"]);
+
+function networksOf(task) {
+  const networks = task.methods.filter((method) => !NO_NETWORKS.has(task.families[method]));
+  return networks.some((method) => !task.constants.includes(method)) ? networks : task.methods;
+}
+
 const pairOf = (run) => run.split(".").map(Number);
 const inOrder = (runs) =>
   [...runs].sort((a, b) => pairOf(a)[0] - pairOf(b)[0] || pairOf(a)[1] - pairOf(b)[1]);
@@ -195,11 +203,31 @@ function barredIn(task, columns) {
   return barred;
 }
 
-function ranked(task, criterion, off = [], budget = 0) {
+// The data sets on which a method's mean is over a floor below a constant's.
+function farBelow(task, scale, columns, method) {
+  if (scale.floor === null) return [];
+  return columns.filter((column) => gainOver(task, scale, column, method) < -scale.floor).map((column) => column.title);
+}
+
+const failedOn = (task, ...rest) =>
+  task.kind === "classification under shift" ? [] : farBelow(task, ...rest);
+
+function gainOver(task, scale, column, method) {
+  const of = entriesOf(task.scores[scale.name][column.id]);
+  const constant = task.constants.find((name) => of.has(name));
+  if (constant === undefined || !of.has(method)) return 0;
+  const [ours, theirs] = [entriesOf(of.get(method)), entriesOf(of.get(constant))];
+  const common = inOrder([...ours.keys()].filter((run) => theirs.has(run)));
+  const gains = new Map(common.map((run) => [run, lowered(scale, theirs.get(run)) - lowered(scale, ours.get(run))]));
+  return common.length ? mean(replicatesOf(gains, common, column.byFold)) : 0;
+}
+
+function ranked(task, criterion, off = [], budget = 0, networks = false) {
   const scale = task.scales.find((one) => one.name === criterion);
   const columns = task.columns.filter((column) => !off.includes(column.id));
   const seconds = meanSeconds(task, columns);
-  const allowed = task.methods.filter((method) => affordable(seconds, method, budget));
+  const entered = networks ? networksOf(task) : task.methods;
+  const allowed = entered.filter((method) => affordable(seconds, method, budget));
   const sets = fitsOf(task, scale, columns, allowed);
   const barred = barredIn(task, columns);
   const found = decideOver(sets, barred, scale.margin, task.moments);
@@ -210,27 +238,25 @@ function ranked(task, criterion, off = [], budget = 0) {
     if (lacks.length) missing.set(method, lacks.map((column) => column.title));
   }
   const rows = [];
-  const pairs = found.names.length * (found.names.length - 1);
+  const limits = found.errors ? limitsBehindBest(found.errors, found.leader, found.level) : null;
   found.groups.forEach((group, k) => {
-    let half = null;
-    if (found.errors && k !== found.leader) {
-      const freedom = found.errors.freedom[k][found.leader];
-      half = quantileOfT(found.level / pairs, freedom) * Math.sqrt(found.errors.error[k][found.leader]);
-    }
+    const [low, high] = limits && k !== found.leader ? limits[k] : [null, null];
     const lead = found.means.get(found.names[found.leader]);
     for (const method of group) {
       const margin = found.means.get(method) - lead;
       const standing = found.standings[k];
-      rows.push({ method, margin, half, seconds: seconds.get(method), ...standing });
+      const fails = failedOn(task, scale, columns, method);
+      const state = fails.length && standing.state === "undecided" ? "fails" : standing.state;
+      rows.push({ method, margin, low, high, seconds: seconds.get(method), fails, ...standing, state });
     }
   });
   rows.sort((a, b) => a.margin - b.margin);
   const compared = rows.length;
   for (const [method, [kind, words]] of found.leftOut)
     if (kind !== "constant")
-      rows.push({ method, margin: null, half: null, seconds: seconds.get(method), state: "not eligible", words });
+      rows.push({ method, margin: null, low: null, high: null, seconds: seconds.get(method), state: "not eligible", words });
   return {
-    task, scale, columns, off, budget, rows, found, missing, seconds,
+    task, scale, columns, off, budget, networks, rows, found, missing, seconds,
     compared: rows.slice(0, compared),
     of: (state) => rows.slice(0, compared).filter((r) => r.state === state).map((r) => r.method),
   };

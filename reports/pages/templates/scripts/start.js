@@ -31,6 +31,7 @@ function start(data) {
   outlines = new Map(Object.entries(data.outlines ?? {}));
   const methods = data.methodPages.map(([method]) => ["method", method, methodPage(method)]);
   startSearch([...methods, ...data.search]);
+  if (byId("overview")) startOverview(data.overview).catch(refuse);
   if (byId("board")) startBoard(data);
   if (byId("compare")) startCompare(data);
   if (byId("method")) startMethod();
@@ -43,11 +44,11 @@ function start(data) {
 // For other programs: the page's statistics, computed by the functions that draw it.
 function publish(tasks) {
   globalThis.bnnbench = {
-    answer(id, criterion, off = [], budget = 0) {
+    answer(id, criterion, off = [], budget = 0, networks = false) {
       const task = tasks.find((one) => one.id === id);
-      const ranking = ranked(task, criterion, off, budget);
-      const rows = ranking.rows.map(({ method, margin, half, state, adjusted, equal, words }) =>
-        ({ method, margin, half, state, adjusted, equal, words }));
+      const ranking = ranked(task, criterion, off, budget, networks);
+      const rows = ranking.rows.map(({ method, margin, low, high, state, adjusted, equal, words }) =>
+        ({ method, margin, low, high, state, adjusted, equal, words }));
       return { rows, level: ranking.found.level, ...adviceOn(ranking) };
     },
   };

@@ -2,7 +2,7 @@
 
 const STATES = {
   best: "best", leads: "leads", equal: "practically equal", worse: "worse", undecided: "undecided",
-  "": "not tested",
+  fails: "fails", "": "not tested",
 };
 
 // Families that every table names beside the method.
@@ -43,17 +43,19 @@ function rankingTable(ranking) {
       el("td", { class: "number", title: intervalText(row, ranking) }, apart ? "–" : marginText(row, ranking)),
       el("td", { class: "number" }, timeText(row.seconds)),
       el("td", { class: "state", title: reasonFor(row, ranking) },
-        el("span", {}, apart ? row.words : STATES[row.state])),
+        el("span", {}, apart ? row.words : stateText(row))),
       el("td", { class: "pin-head" }, pinButton(row.method)));
   });
   return el("table", { class: "ranking" },
     el("caption", { class: "hidden" }), el("thead", {}, head), el("tbody", {}, body));
 }
 
+const stateText = (row) => (row.state === "fails" ? `fails on ${joined(row.fails)}` : STATES[row.state]);
+
 function intervalText(row, ranking) {
-  if (!row.half) return null;
+  if (row.low === null) return null;
   const places = ranking.scale.scale === 1 ? 4 : 2;
-  return `${fixed(row.margin - row.half, places)} to ${fixed(row.margin + row.half, places)}`;
+  return `${fixed(row.low, places)} to ${fixed(row.high, places)}`;
 }
 
 function reasonFor(row, ranking) {
@@ -61,6 +63,7 @@ function reasonFor(row, ranking) {
   if (row.witness >= 0)
     return `worse than ${ranking.found.names[row.witness]} (p = ${digits(row.adjusted, 2)})`;
   if (row.state === "equal") return `within ${marginOf(ranking.scale)} of every method that may be best (p = ${digits(row.equal, 2)})`;
+  if (row.state === "fails") return `worse there than a constant prediction; not shown to be worse over all (p = ${digits(row.adjusted, 2)})`;
   if (row.state === "undecided") return `not shown to be worse (p = ${digits(row.adjusted, 2)})`;
   return null;
 }
@@ -76,12 +79,12 @@ function bar(row, extent, family) {
   const inside = (value) => Math.min(Math.max(value, 1), WIDTH - 1);
   const drawn = svg("svg", { class: "interval", viewBox: `0 0 ${WIDTH} 16`, "aria-hidden": "true" });
   drawn.append(svg("line", { class: "zero", x1: x(0), x2: x(0), y1: 0, y2: 16 }));
-  if (row.half) {
-    const [low, high] = [inside(x(row.margin - row.half)), inside(x(row.margin + row.half))];
+  if (row.low !== null) {
+    const [low, high] = [inside(x(row.low)), inside(x(row.high))];
     drawn.append(svg("line", { class: "line", x1: low, x2: high, y1: 8, y2: 8 }));
     // An arrowhead if the interval continues beyond the edge.
-    if (x(row.margin - row.half) < low) drawn.append(svg("path", { class: "line", d: `M${low + 4} 4.5L${low} 8L${low + 4} 11.5` }));
-    if (x(row.margin + row.half) > high) drawn.append(svg("path", { class: "line", d: `M${high - 4} 4.5L${high} 8L${high - 4} 11.5` }));
+    if (x(row.low) < low) drawn.append(svg("path", { class: "line", d: `M${low + 4} 4.5L${low} 8L${low + 4} 11.5` }));
+    if (x(row.high) > high) drawn.append(svg("path", { class: "line", d: `M${high - 4} 4.5L${high} 8L${high - 4} 11.5` }));
   }
   const centre = x(row.margin);
   if (centre <= WIDTH - 4) drawn.append(shape(family, centre, 8, 4.2, { class: "shape" }));

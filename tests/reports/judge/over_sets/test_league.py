@@ -186,5 +186,9 @@ def test_headlines_claim_no_more_than_the_grade():
         "Use B: as good as any on one data set."
     )
     assert short(replace(FACTS, worse=2), "A") == "Use A first: it leads over tables like these."
-    assert short(replace(FACTS, worse=1), "A") == "Use A first: not shown to be best."
+    assert short(replace(FACTS, worse=1), "A") == "A is first, but not shown to be best."
+    assert short(replace(FACTS, worse=1), "B") == (
+        "None is best: use B, the cheapest not shown to be worse."
+    )
+    assert short(replace(FACTS, worse=0), "B") == "Nothing is decided: use B, the cheapest."
     assert short(replace(FACTS, worse=0), "A") == "A has the best mean; nothing is decided."

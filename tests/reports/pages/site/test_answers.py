@@ -114,5 +114,5 @@ def test_the_page_has_the_answers_within_every_cost(task):
     data = leagues_data([task])
     answers = data["answers"][task.name]
     assert set(answers["likelihood"]) == {"", "3", "10", "30"}  # within 1 there is AdamW alone
-    assert len(data["worth"][task.name]["likelihood"]["rows"]) >= 4
+    assert len(data["worth"][task.name]["likelihood"][""]["rows"]) >= 4
     assert json.loads(json.dumps(data, allow_nan=False))["notes"][task.name]["likelihood"]

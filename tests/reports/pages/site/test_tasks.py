@@ -62,7 +62,7 @@ def test_they_decide_what_all_runs_decide(records, criterion):
     for one, other in zip(by_split.rows, by_run.rows, strict=True):
         assert (one.method, one.standing.state) == (other.method, other.standing.state)
         assert one.margin == pytest.approx(other.margin, abs=0.02)  # five digits of an RMSE, in %
-        assert one.half_width == pytest.approx(other.half_width, abs=0.02, nan_ok=True)
+        assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=0.02)
     assert "worse" in {row.standing.state for row in by_split.rows}
 
 
