@@ -22,7 +22,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 COMPARED: tuple[Kind, ...] = ("agrees", "differs", "differs much", "departs")
 EXCUSED: tuple[Kind, ...] = ("departs", "cannot be met", "not comparable")
 """The kinds of verdicts that neither confirm nor contradict a paper; each gives its reason."""
-WORDS: Mapping[Kind, str] = {"departs": "differs, protocol departs"}
+PHRASES: Mapping[Kind, str] = {"departs": "differs, protocol departs"}
 """The kind of a verdict → the verdict in words, if different."""
 NEAR, FAR = 2.0, 5.0
 """Numbers agree up to the first and differ much beyond the second, in standard errors."""
@@ -86,9 +86,9 @@ class Judgement:
         return not ours.comparable, nearness, -ours.repeats, -abs(self.z or 0.0)
 
     @property
-    def words(self) -> str:
+    def phrase(self) -> str:
         """The verdict in words."""
-        return WORDS.get(self.kind, self.kind)
+        return PHRASES.get(self.kind, self.kind)
 
     @property
     def much(self) -> bool:

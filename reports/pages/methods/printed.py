@@ -73,7 +73,7 @@ def _line(table: PrintedTable, printed: Printed, judgement: Judgement) -> Line:
     error = comparison.standard_error
     plus = "" if error is None else f" ± {number(published, error, 1)}"
     z = "" if judgement.z is None else f" ({typographic(f'{judgement.z:.1f}')} standard errors)"
-    verdict = HEADS[judgement.kind] if judgement.kind == "not comparable" else judgement.words
+    verdict = HEADS[judgement.kind] if judgement.kind == "not comparable" else judgement.phrase
     return Line(
         table.paper,
         table.title,
