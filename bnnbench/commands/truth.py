@@ -39,7 +39,8 @@ Exit codes: 0 all are valid. 1 a reference, family or calibration fails. 2 usage
 class Truths(Protocol):
     """References or oracles: how they are made, checked and described."""
 
-    NAME: str
+    @property
+    def NAME(self) -> str: ...
 
     @property
     def RECIPES(self) -> Mapping[str, object]: ...

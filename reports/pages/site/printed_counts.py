@@ -68,7 +68,7 @@ def _compared(tables: Sequence[PrintedTable], compared: Sequence[Printed]) -> It
     """Yield the sentences on numbers that can be compared."""
     if not compared:
         return
-    of = Counter(number.kind for number in compared)
+    of: Counter[Kind | None] = Counter(number.kind for number in compared)
     near = f"with ours within {NEAR:.0f} standard errors"
     verb = "agrees" if of["agrees"] == 1 else "agree"
     numbers = f"{of['agrees']} of the {counted(len(compared), 'printed number')}"

@@ -181,11 +181,13 @@ def _compared(
         first = standings.names.index(leader)
         limits = np.stack(limits_behind_best(standings.errors, first, decision.level), axis=1)
     for k, group in enumerate(decision.candidates):
-        ends = limits[k].tolist() if limits is not None and leader not in group else (None, None)
+        low, high = None, None
+        if limits is not None and leader not in group:
+            low, high = limits[k].tolist()
         for name in group:
             margin = standings.means[name] - standings.means[leader]
             standing = decision.standings[name]
-            rows.append(Row(name, standing, margin, *ends, seconds.get(name), fails[name]))
+            rows.append(Row(name, standing, margin, low, high, seconds.get(name), fails[name]))
     return sorted(rows, key=lambda row: row.margin or 0.0)
 
 
