@@ -133,10 +133,11 @@ def _state(row: Row) -> str:
 
 
 def _behind(ranking: Ranking, row: Row) -> str:
-    """Return the distance of its mean from the best mean, with half of its interval."""
-    if row.margin is None or row.half_width is None:
+    """Return the distance of its mean from the best mean, with its interval."""
+    if row.margin is None or row.low is None or row.high is None:
         return "0" if row.standing.state in ("best", "leads") else ""
-    return f"{row.margin:.2g} ± {row.half_width:.2g} {ranking.scale.unit}"
+    ends = f"{row.low:.2g} to {row.high:.2g}".replace("-", "−")
+    return f"{row.margin:.2g} ({ends}) {ranking.scale.unit}"
 
 
 def _failures(name: str) -> Iterator[str]:

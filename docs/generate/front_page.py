@@ -6,31 +6,33 @@ from bnnbench.reports.judge.over_sets.grades import Grade
 from bnnbench.reports.pages.site.answers import Answer, answer_to
 from bnnbench.reports.pages.site.board_pages import usual
 from bnnbench.reports.pages.site.tasks import Task
+from bnnbench.reports.style.variants import in_words
 from bnnbench.reports.style.words import joined
 from docs.generate.finished_runs import tasks
 
 SURE: Mapping[Grade, str] = {
-    "best": "best: tests find all {others} others worse or equal",
-    "leads": "leads: tests find {worse} of {others} others worse",
-    "not shown to be best": "not shown to be best: tests find {worse} of {others} others worse",
-    "not decided": "open: tests tell none of {others} others apart",
+    "best": "as good as any of {others} others",
+    "leads": "{first} leads: {worse} of {others} others are worse",
+    "not shown to be best": "none is best: {first} is first, {worse} of {others} others are worse",
+    "not decided": "open: no test tells the {others} others apart",
 }
 """Grade → how sure the advice is."""
 
 
-def headlines_table(names: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    """Yield the heading, the rule and a row for the first question of each kind of task.
-
-    `names` maps labels that need explaining to words.
-    """
+def headlines_table(_: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for the first question of each kind of task."""
     yield ("for", "take", "how sure")
     yield ("---", "---", "---")
     for task, answer in _first_of_each_kind():
         question = task.question
-        members = answer.shortlist.members if answer.shortlist else (answer.first,)
-        words = joined([names.get(label, label) for label in members], last="or")
+        members = answer.shortlist.members if answer.shortlist else (answer.use,)
+        words = joined([in_words(label) for label in members], last="or")
         take = f"{words}, whichever is best on held-out rows" if answer.shortlist else words
-        sure = SURE[answer.grade].format(others=answer.methods - 1, worse=answer.worse)
+        sure = SURE[answer.grade].format(
+            first="it" if answer.use == answer.first else in_words(answer.first),
+            others=answer.methods - 1,
+            worse=answer.worse,
+        )
         yield f"{question.kind}: {question.data}", take, sure
 
 

@@ -1,4 +1,7 @@
-"""Tables of decisions over data sets: places, and the same decision by several scores."""
+"""Tables of decisions over data sets: places, and the same decision by several scores.
+
+With `of=all`, methods that are no networks take part.
+"""
 
 from collections.abc import Iterator, Mapping
 
@@ -7,7 +10,6 @@ import numpy as np
 from bnnbench.reports.judge.over_sets.tables import PLACES, place_rows
 from bnnbench.reports.judge.over_sets.verdict import Verdict
 from bnnbench.reports.pages.site.answers import Answer, answer_to
-from bnnbench.reports.pages.site.leagues import sets_run
 from bnnbench.reports.pages.site.tasks import Task
 from docs.generate.finished_runs import tasks
 
@@ -17,12 +19,10 @@ RULES = ("rule", "first", "grade", "worse", "correlation of shares")
 
 def places_over_sets(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each method, the largest mean share first."""
-    task, _, found = _of(options)
+    found = _of(options)[2]
     yield PLACES
     yield tuple("---" for _ in PLACES)
     yield from place_rows(found)
-    for method, count in sets_run(task, task.scales[0].name).items():
-        yield method, f"run on {count} of {len(task.columns)}", *[""] * (len(PLACES) - 2)
 
 
 def verdict_text(options: Options) -> str:
@@ -41,7 +41,7 @@ def rules_table(options: Options) -> Iterator[tuple[str, ...]]:
     yield RULES
     yield ("---", "---", "---", "---:", "---:")
     for scale in (*task.scales, *task.beside):
-        answer = answer_to(task, scale.name)
+        answer = answer_to(task, scale.name, networks=options.get("of") != "all")
         if answer.verdict:
             share = f"{_correlation(main, answer.verdict):.2f}"
             yield scale.title, answer.first, answer.grade, str(answer.worse), share
@@ -54,7 +54,8 @@ def _of(options: Options) -> tuple[Task, Answer, Verdict]:
         for task in tasks()
         if (suite, profile) in {(p.suite, p.profile) for p in task.question.places}
     )
-    answer = answer_to(task, task.scales[0].name)
+    networks = options.get("of", "networks") == "networks"
+    answer = answer_to(task, task.scales[0].name, networks=networks)
     if answer.verdict is None:
         raise ValueError(f"{options['profile']} has no decision over data sets")
     return task, answer, answer.verdict

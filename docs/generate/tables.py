@@ -30,11 +30,11 @@ space, and fits longer than the chosen one (`searched.py`).
 (`standings.py`).
 `literature`: our methods compared with published scores of the same folds (`beside_others.py`).
 `answers`: the board's answer to each question, by one criterion; `headlines`: the first answer of
-each kind in words, with options such as `"MP x3=mean of three"` (`front_page.py`). `regrets` and
-`worth`: what advice is worth on data sets that it has not seen, for a kind of question, as a table
-and in words. `verdict`, `league`, `rules`: a profile's decision over data sets in words, its
-places, and the same decision by several scores (`over_sets.py`). `column`: one column of a table
-of the report, with its decision (`one_column.py`).
+each kind in words (`front_page.py`). `regrets` and `worth`: what advice is worth on data sets that
+it has not seen, for a kind of question, as a table and in words. `verdict`, `league`, `rules`: a
+profile's decision over data sets in words, its places, and the same decision by several scores
+(`over_sets.py`). `column`: one column of a table of the report, with its decision
+(`one_column.py`).
 `repeated`, `apart`, `repetitions`: repeated runs (`repeated.py`).
 `folders`: the folders of docs/bundle (`bundled.py`).
 `methods`: a card for each method (`cards.py`).

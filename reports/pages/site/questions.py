@@ -124,7 +124,7 @@ class Question:
 
 QUESTIONS = (
     Question(
-        *("regression", "tables of 100 to 9,000 rows", "searched", OF_NUMBERS),
+        *("regression", "tables of 100 to 550 rows", "searched", OF_NUMBERS),
         (Place("tables", "regression", clean),),
     ),
     Question(

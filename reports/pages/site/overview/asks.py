@@ -27,7 +27,7 @@ class Ask:
 
 ASKS = (
     Ask("num", "Tables", "numbers", "Table of numbers", (
-        (REGRESSION, "tables", "regression", "100 to 9,000 rows"),
+        (REGRESSION, "tables", "regression", "100 to 550 rows"),
         (REGRESSION, "uci", "league", "under 1,500 rows"),
         (REGRESSION, "uci", "tuned_quick", "under 1,000 rows"),
         (REGRESSION, "uci", "quick", "under 1,000 rows"),
