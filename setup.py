@@ -20,17 +20,16 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 SOURCE, TAG = PROJECT["urls"]["Source"], f"v{PROJECT['version']}"
 FOLDERS = ("datasets", "methods", "metrics", "suites", "reports")
 INSIDE = [pattern for folder in FOLDERS for pattern in (folder, f"{folder}.*")]
-LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#)([^)]+)\)")
+LINK = re.compile(r"\]\((?!https?:|#)([^)]+)\)")
+PICTURE = re.compile(r'\b(src|srcset)="(?!https?:)([^"]+)"')
 
 
 def description() -> str:
     """Return README.md with absolute links, and pictures as raw files."""
 
-    def absolute(link: re.Match[str]) -> str:
-        mark, text, path = link.groups()
-        return f"{mark}[{text}]({SOURCE}/{'raw' if mark else 'blob'}/{TAG}/{path})"
-
-    return LINK.sub(absolute, (ROOT / "README.md").read_text("utf-8"))
+    text = (ROOT / "README.md").read_text("utf-8")
+    text = LINK.sub(rf"]({SOURCE}/blob/{TAG}/\1)", text)
+    return PICTURE.sub(rf'\1="{SOURCE}/raw/{TAG}/\2"', text)
 
 
 class BuildWithResults(build_py):

@@ -38,9 +38,9 @@ def folder() -> Path:
     It is that of the checkout, else of the installed package, else the downloaded one. Raises
     `NoFinishedRuns`.
     """
-    if (found := next(present(), None)) is None:
+    if (folder := next(present(), None)) is None:
         raise NoFinishedRuns
-    return found
+    return folder
 
 
 def part(name: str) -> Path:
@@ -63,8 +63,8 @@ def present() -> Iterator[Path]:
 
 def _installed() -> Path | None:
     """Return the folder of the installed package; None without it."""
-    found = importlib.util.find_spec(PACKAGE)
-    return Path(found.origin).parent / "bundle" if found and found.origin else None
+    package = importlib.util.find_spec(PACKAGE)
+    return Path(package.origin).parent / "bundle" if package and package.origin else None
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ def last_iterates(
 
     They equal those of separate descents. `validation` are the rows that each descent holds out.
     """
-    kept = _Kept(descent, samples, validation)
-    stack = follow(problems, rngs, _without_stops(descent), kept)
-    return [kept.stopped.get(m) or kept.mixture(stack, m) for m in range(len(problems))]
+    iterates = _Kept(descent, samples, validation)
+    stack = follow(problems, rngs, _without_stops(descent), iterates)
+    return [iterates.stopped.get(m) or iterates.mixture(stack, m) for m in range(len(problems))]
 
 
 def _without_stops(descent: Descent) -> Descent:

@@ -35,13 +35,13 @@ def first_without(sets: Scores, weights: Sequence[float]) -> dict[int, int]:
 def first_without_replicate(sets: Scores, weights: Sequence[float]) -> dict[tuple[int, int], int]:
     """Return data set and replicate → the method with the least mean without it, if another."""
     total = sum(w * of.mean(1) for w, of in zip(weights, sets, strict=True))
-    found = {}
+    others = {}
     for g, (w, of) in enumerate(zip(weights, sets, strict=True)):
         count = of.shape[1]
         without = (of.sum(1, keepdims=True) - of) / max(count - 1, 1)
         means = np.asarray(total - w * of.mean(1))[:, None] + w * without
-        found |= {(g, k): m for k, m in enumerate_others(means)}
-    return found
+        others |= {(g, k): m for k, m in enumerate_others(means)}
+    return others
 
 
 def enumerate_others(means: Float[ndarray, "methods cases"]) -> Iterator[tuple[int, int]]:
@@ -68,10 +68,10 @@ def share_first(sets: Scores, weights: Sequence[float]) -> float | None:
 @functools.lru_cache(maxsize=64)
 def redraws_within(sizes: tuple[int, ...], draws: int) -> list[Int[ndarray, "draws _"]]:
     """Return, for each data set, how often each of its replicates is drawn in each redraw."""
-    total, start, found = sum(sizes), 0, []
+    total, start, counts = sum(sizes), 0, []
     for size in sizes:
         index = total * np.arange(draws)[:, None] + start + np.arange(size)
         drawn = (bits(REDRAWS, index) * float(size) / 2.0**32).astype(int)
-        found.append(np.stack([np.bincount(of, minlength=size) for of in drawn]))
+        counts.append(np.stack([np.bincount(of, minlength=size) for of in drawn]))
         start += size
-    return found
+    return counts

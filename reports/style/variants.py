@@ -67,14 +67,13 @@ def variant_in_words(label: str) -> str:
 
 def _parted(label: str) -> tuple[str, list[str]]:
     """Return a label's method and its variants in words, in the order of the label."""
-    rest, found = label, []
-    for pattern, words in VARIANTS:
+    rest, variants = label, []
+    for pattern, variant in VARIANTS:
         if match := re.search(pattern, rest):
-            found.append((match.start(), _numbers_in_words(match.expand(words))))
+            variants.append((match.start(), _numbers_in_words(match.expand(variant))))
             rest = rest[: match.start()] + "\0" * len(match[0]) + rest[match.end() :]
-    variants = [words for _, words in sorted(found)]
     method, *more = _named(rest.replace("\0", ""))
-    return method, [*more, *variants]
+    return method, [*more, *(variant for _, variant in sorted(variants))]
 
 
 def _named(rest: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ EXCEPTIONS = {
     "figures/canvas.py": "mends the SVG text of matplotlib",
     "papers/published.py": "reads the printed tables, whose format has parts",
     "style/formulas.py": "reads docstrings",
+    "style/variants.py": "puts labels, which state variants in symbols, into words",
     "pages/report/suite_chapter.py": "looks at the endings of files",
 }
 

@@ -23,14 +23,12 @@ def test_links_and_pictures_of_the_description_are_absolute_and_lead_to_files_of
     done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     readme = (ROOT / "README.md").read_text("utf-8")
-    links = re.findall(r"\]\(([^)]+)\)", done.stdout)
-    assert len(links) == len(re.findall(r"\]\(([^)]+)\)", readme)) > 10
-    start = f"{PROJECT['urls']['Source']}/"
-    places = [link.removeprefix(start).split("#")[0] for link in links]
-    assert all(link.startswith(start) for link in links)
-    assert [place.split("/")[0] for place in places].count("raw") == 1
-    files = [place.split("/", 2) for place in places]
-    assert all(tag == f"v{PROJECT['version']}" and (ROOT / path).exists() for _, tag, path in files)
+    for kind, pattern in (("blob", r"\]\(([^)]+)\)"), ("raw", r'src(?:set)?="([^"]+)"')):
+        links = re.findall(pattern, done.stdout)
+        assert len(links) == len(re.findall(pattern, readme)) > 1
+        start = f"{PROJECT['urls']['Source']}/{kind}/v{PROJECT['version']}/"
+        assert all(link.startswith(start) for link in links)
+        assert all((ROOT / link.removeprefix(start).split("#")[0]).exists() for link in links)
 
 
 def test_the_extra_brings_the_results_of_this_release():

@@ -121,8 +121,8 @@ def places_strip(task: Task, scale: Scale, method: str) -> list[Strip]:
     )
     text = f"mean place {typographic(number(mean, 3))}; best on {best}; worst on {worst}"
     ticks = _ticks(_x(share) for share in shares)
-    own = _x(sum(shares) / len(shares))
-    return [Strip("", counted(len(places), "data set"), text, ticks, own)]
+    mark = _x(sum(shares) / len(shares))
+    return [Strip("", counted(len(places), "data set"), text, ticks, mark)]
 
 
 def strip_of(task: Task, scale: Scale, column: Column, method: str) -> Strip | None:

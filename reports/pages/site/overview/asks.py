@@ -111,8 +111,8 @@ def asked_of(tasks: Sequence[Task]) -> list[Asked]:
 
 
 def _asked(ask: Ask, tasks: Sequence[Task]) -> Asked:
-    found = next(((task, source[3]) for source in ask.sources for task in _of(source, tasks)), None)
-    return Asked(ask, *found) if found else Asked(ask, None, ask.sources[0][3])
+    first = next(((task, source[3]) for source in ask.sources for task in _of(source, tasks)), None)
+    return Asked(ask, *first) if first else Asked(ask, None, ask.sources[0][3])
 
 
 def _of(source: Source, tasks: Sequence[Task]) -> Iterator[Task]:

@@ -69,8 +69,8 @@ def _over_sets(verdict: Verdict) -> list[tuple[str, tuple[int, int]]]:
     of = [league.methods.index(m) for m in names]
     pairs = pairs_over_sets(league.shares)[np.ix_(of, of)]
     places = open_places(np.array([place.worse for place in verdict.places]), pairs, LEVEL)
-    found = zip(names, places.tolist(), strict=True)
-    return [(m, (low, high)) for name, (low, high) in found for m in (name, *league.alike[name])]
+    ranges = zip(names, places.tolist(), strict=True)
+    return [(m, (low, high)) for name, (low, high) in ranges for m in (name, *league.alike[name])]
 
 
 def _failures(answer: Answer) -> Iterator[tuple[str, str]]:

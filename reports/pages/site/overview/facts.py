@@ -131,7 +131,7 @@ def _margin(answer: Answer) -> str:
         return "0.02 of the gap"
     scale = answer.ranking.scale
     unit = scale.unit.replace(" an example", "")
-    return f"{scale.margin:.2g} {unit.removesuffix('s') if scale.margin == 1 else unit}"
+    return "1 point" if (scale.margin, unit) == (1, "points") else f"{scale.margin:.2g} {unit}"
 
 
 def _cost(answer: Answer) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urldefrag
 
 from bnnbench.reports.pages.layout import packed, page
 from bnnbench.reports.pages.site.overview.cells import Cell
@@ -42,7 +43,7 @@ def overview_page(
         variant_in_words=variant_in_words,
         families=sorted({row.family for row in of.networks}),
         links=dict(common["methodPages"]),
-        evidence={name: address.split("#")[0] for name, address in evidence.items()},
+        evidence={name: urldefrag(address).url for name, address in evidence.items()},
         advice=advice,
     )
 

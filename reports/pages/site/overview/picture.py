@@ -57,11 +57,11 @@ def picture(of: Overview, colours: Colours) -> str:
         y = TOP + ROW * k
         parts.append(_text(4, y + 15, row.name, colours.ink, "start", 12.5))
         for column, ask in enumerate(of.columns):
-            if found := of.cell(row, ask):
-                kind = CLASSES[found[1].kind]
+            if cell := of.cell(row, ask):
+                kind = CLASSES[cell[1].kind]
                 x = LEFT + step * column
-                first = of.is_first(row, ask, found[0])
-                parts.append(_cell(x, y, step, kind, places(found[1]), colours, first))
+                first = of.is_first(row, ask, cell[0])
+                parts.append(_cell(x, y, step, kind, places(cell[1]), colours, first))
     note = (
         "1–17: first to seventeenth, as far as the tests can tell. ★ all others worse, ▲ none "
         "shown better, ■ up to half, ▼ over half, ? undecided."
@@ -80,8 +80,7 @@ def _heads(of: Overview, colours: Colours, step: float) -> Iterator[str]:
         start += count
     for k, column in enumerate(of.columns):
         middle = LEFT + step * (k + 0.5)
-        words = column.head.split(" ")
-        for line, word in enumerate(words[:2]):
+        for line, word in enumerate(column.head.split()[:2]):
             yield _text(middle, 32 + 12 * line, word, colours.ink, "middle", 11)
         grade = of.told(column).grade
         chip = CHIPS[grade]

@@ -70,7 +70,7 @@ def _row(
     family = families[variants[0]]
     state = EVERYONE if family in NO_NETWORKS else USUAL
     at = [states[c.ask.name][state] for c in columns]
-    cells = [(of, found[1]) for of in at if (found := shown(of.cells, variants))]
+    cells = [(of, cell[1]) for of in at if (cell := shown(of.cells, variants))]
     costs = [cost for c in columns if (cost := _multiple(c, variants)) is not None]
     return Row(
         name,
@@ -94,14 +94,14 @@ def _multiple(column: Asked, variants: Sequence[str]) -> float | None:
         return None
     seconds = mean_seconds(column.task, column.task.columns)
     plain = next((seconds[m] for m in PLAIN if m in seconds), None)
-    own = next((seconds[m] for m in variants if m in seconds), None)
-    return own / plain if own and plain else None
+    first = next((seconds[m] for m in variants if m in seconds), None)
+    return first / plain if first and plain else None
 
 
 def variants_in_front(of: State, row: Row) -> Iterator[str]:
     """Yield the variants in front where the shown one is not."""
-    found = shown(of.cells, row.variants)
-    if found and found[1].kind in ("middle", "back", "fails"):
+    cell = shown(of.cells, row.variants)
+    if cell and cell[1].kind in ("middle", "back", "fails"):
         yield from (
             m for m in row.variants if m in of.cells and of.cells[m].kind in ("best", "front")
         )

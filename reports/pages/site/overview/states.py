@@ -33,19 +33,19 @@ def states_of(task: Task | None) -> dict[str, State]:
     """Return name of a state → the state; equal states are one object."""
     if task is None:
         return {f"{nets}{cost or 'x'}": NOT_RUN for nets in "10" for cost in COSTS}
-    found: dict[str, State] = {}
+    states: dict[str, State] = {}
     mixed = len(networks_of(task)) < len(task.families)
     for nets in "10":
         for cost in COSTS:
             name, usual = f"{nets}{cost or 'x'}", f"1{cost or 'x'}"
             if nets == "0" and not mixed:
-                found[name] = found[usual]
+                states[name] = states[usual]
             elif cost and not task.of_processors:
-                found[name] = found[f"{nets}x"]
+                states[name] = states[f"{nets}x"]
             else:
                 scale = task.scales[0].name
-                found[name] = _state(answer_to(task, scale, cost, nets == "1"))
-    return found
+                states[name] = _state(answer_to(task, scale, cost, nets == "1"))
+    return states
 
 
 def _state(answer: Answer) -> State:
