@@ -87,7 +87,7 @@ def test_a_csv_of_numbers_becomes_a_report_that_ends_with_a_sentence(folder, cap
     assert len(others) == 2
     assert max(map(np.mean, others)) < np.mean(mean)
     compared, _, saved = capfd.readouterr().out.partition("\nFitting ")
-    *_, last = compared.splitlines()
+    (last,) = (line for line in compared.splitlines() if line.startswith("For patients"))
     assert re.fullmatch(r"For patients, by log likelihood.*RMSE, .*\.", last)
     assert "AdamW" in last
     assert "PBP" in last

@@ -15,7 +15,7 @@ TOY = Path(__file__).parents[1] / "contracts" / "toy_method.py"
 REFUSED = {
     "adamww": "did you mean 'adamw'?",
     "adamw(epoch=5)": "adamw has no setting 'epoch', did you mean 'epochs'?",
-    "swag(ranks=3)": "swag has no setting 'ranks', did you mean 'rank'?",
+    "mfvi(draw=3)": "mfvi has no setting 'draw', did you mean 'draws'?",
     "ensemble(size=2, member=adamw(epoch=5))": "adamw has no setting 'epoch'",
     "pca_vi(trainings.epochs=5)": "did you mean 'training'?",
     "marginal(draws=3)": "marginal has no setting 'draws'; it has none",

@@ -3,7 +3,7 @@ r"""Moments of the logistic function's piecewise exponential approximation (PEA)
 $$ L(x) = 2^{x-1} \text{ for } x < 0, \quad 1 - 2^{-x-1} \text{ otherwise}, $$
 
 the distribution function of a Laplace variable of scale 1/ln 2. Source: paper 001, eq. 20, after
-Astudillo and da Silva Neto (2011), whose eq. 14 gives the variance.
+Astudillo and da Silva Neto (2011), who also give the variance.
 """
 
 from math import log, sqrt

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from bnnbench.engine.run.execute import execute
-from bnnbench.estimators import BnnRegressor
+from bnnbench.estimators.regressor import BnnRegressor
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import PackageMissing
 from bnnbench.methods.compiled.cupy_builds import EXTRAS, installation, misfit, misfits_explained

@@ -1,8 +1,8 @@
 """The front page: answers with their grades, and methods by questions."""
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any
-from urllib.parse import urldefrag
 
 from bnnbench.reports.pages.layout import packed, page
 from bnnbench.reports.pages.site.overview.cells import Cell
@@ -43,7 +43,9 @@ def overview_page(
         variant_in_words=variant_in_words,
         families=sorted({row.family for row in of.networks}),
         links=dict(common["methodPages"]),
-        evidence={name: urldefrag(address).url for name, address in evidence.items()},
+        evidence={
+            name: "".join(takewhile("#".__ne__, address)) for name, address in evidence.items()
+        },
         advice=advice,
     )
 

@@ -41,7 +41,7 @@ def source(family, tmp_path) -> Drawn:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_family_of_this_project_is_sound(name):
-    family = read(name)
+    family = read(name, home())
     assert family.name == name
     assert len(family) == 20
     warnings = verified(family, RECIPES[name])
