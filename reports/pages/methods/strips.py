@@ -14,7 +14,7 @@ EDGE = 0.06
 """The share of methods at the worse end whose ticks are drawn at the edge of a strip."""
 WIDTH = 300
 DECIMALS = 12
-MOST_STRIPS = 12
+MOST_STRIPS = 7
 """With more data sets, a score has one strip: of the method's places on all of them."""
 NAMED = 3
 """Number of best and of worst data sets that are named in the text of such a strip."""

@@ -436,10 +436,13 @@ def test_hostile_methods_are_on_the_board_by_their_names(visit):
 
 
 def test_the_site_of_the_bundle_keeps_to_its_sizes(of_bundle):
-    """A page has at most 300,000 bytes; names for the search take some 15,000 of them."""
+    """A page has at most 335,000 bytes; names for the search take some 15,000 of them.
+
+    The comparison of two methods has all scores of the board's questions, also on many tables.
+    """
     pages = [*by_page(finished_runs.tasks()), "compare.html"]
     for page in pages:
-        assert (of_bundle.parents[1] / page).stat().st_size < 285_000
+        assert (of_bundle.parents[1] / page).stat().st_size < 320_000
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1400, "light")])
