@@ -11,6 +11,8 @@ from bnnbench.reports.pages.site.overview.cells import cells_of
 from bnnbench.reports.pages.site.overview.overview import overview
 from bnnbench.reports.pages.site.overview.page import overview_page
 from bnnbench.reports.pages.site.overview.picture import DARK, LIGHT, picture
+from bnnbench.reports.pages.site.overview.rows import shown
+from bnnbench.reports.pages.site.overview.states import USUAL
 from bnnbench.reports.pages.site.questions import QUESTIONS
 from bnnbench.reports.pages.site.site import tasks_of
 from bnnbench.reports.read.benchmarks import benchmarks
@@ -110,9 +112,17 @@ def test_the_switches_show_what_python_computed(visit, of):
     assert before == of.knowledge
     page.locator("#cost").select_option("1")
     page.wait_for_url("**#cost=1")
-    assert page.locator("td.o").count() > 0
+    cells = [
+        [shown(of.states[column.ask.name][state].cells, row.variants) for state in (USUAL, "11")]
+        for row in of.networks
+        for column in of.columns
+    ]
+    beyond = sum(usual is not None and within is None for usual, within in cells)
+    assert page.locator("tr:not(.v) td.o").count() == beyond
+    filled = page.locator("#overview tr:not(.v) td a").count()
+    assert filled == sum(within is not None for _, within in cells) > 0
     page.locator("#sort").select_option("name")
     names = page.locator("#overview tbody:first-of-type tr[data-r]:not(.v) th").all_inner_texts()
     assert [n.lower() for n in names] == sorted(n.lower() for n in names)
     page.reload()
-    page.locator("td.o").first.wait_for()
+    assert page.locator("#cost").input_value() == "1"
