@@ -11,10 +11,12 @@ from bnnbench.reports.style.words import joined
 from docs.generate.finished_runs import tasks
 
 SURE: Mapping[Grade, str] = {
-    "best": "as good as any of {others} others",
-    "leads": "{first} leads: {worse} of {others} others are worse",
-    "not shown to be best": "none is best: {first} is first, {worse} of {others} others are worse",
-    "not decided": "open: no test tells the {others} others apart",
+    "best": "best: each of {others} others is worse or practically equal",
+    "leads": "{first} leads; {worse} of {others} others {are} worse",
+    "not shown to be best": (
+        "not shown to be best; {first} is first, {worse} of {others} others {are} worse"
+    ),
+    "not decided": "open; none of {others} others can be told apart",
 }
 """Grade → how sure the advice is."""
 
@@ -32,6 +34,7 @@ def headlines_table(_: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
             first="it" if answer.use == answer.first else in_words(answer.first),
             others=answer.methods - 1,
             worse=answer.worse,
+            are="is" if answer.worse == 1 else "are",
         )
         yield f"{question.kind}: {question.data}", take, sure
 

@@ -19,10 +19,10 @@ RULES = ("rule", "first", "grade", "worse", "correlation of shares")
 
 def places_over_sets(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each method, the largest mean share first."""
-    found = _of(options)[2]
+    _, _, verdict = _of(options)
     yield PLACES
     yield tuple("---" for _ in PLACES)
-    yield from place_rows(found)
+    yield from place_rows(verdict)
 
 
 def verdict_text(options: Options) -> str:

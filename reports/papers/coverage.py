@@ -54,12 +54,12 @@ class Printed:
 
     @property
     def closely(self) -> bool:
-        """Whether the numbers agree closely; in closed form, whether they agree."""
+        """True if the numbers agree closely; in closed form, if they agree."""
         return self.judgement.closely if self.judgement else self.kind == "agrees"
 
     @property
     def followed(self) -> bool:
-        """Whether our protocol has no declared departure from the paper's."""
+        """True if our protocol has no declared departure from the paper's."""
         return not (self.judgement and self.judgement.departures)
 
     @property

@@ -74,7 +74,7 @@ class Comparison:
 
     @property
     def comparable(self) -> bool:
-        """Whether our runs can be compared with the printed score, apart from its own spread."""
+        """True if our runs can be compared with the printed score, apart from its own spread."""
         return not self.differs and self.standard_error is not None and self.std is not None
 
     @property

@@ -97,7 +97,7 @@ class Judgement:
 
     @property
     def closely(self) -> bool:
-        """Whether the numbers agree closely, not only within a large standard error."""
+        """True if the numbers agree closely, not only within a large standard error."""
         return self.kind == "agrees" and self.comparison.close
 
     @property

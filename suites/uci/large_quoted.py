@@ -13,6 +13,7 @@ from bnnbench.methods.trajectory.pca_vi import PcaVi
 from bnnbench.methods.trajectory.schedules import Plateau
 from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.suites.uci.large import PAPER_002_LARGE
+from bnnbench.suites.uci.paper_002_quoted import FLOOR
 
 # The published settings of subspace inference (Izmailov et al., 2019): a constant rate, which SWAG,
 # PCA+ESS and PCA+VI double for biases and SGD does not; the epochs before the first recorded
@@ -87,9 +88,7 @@ PAPER_002_LARGE_QUOTED = replace(
                 "the first three of the ten splits published with the data",
                 "standardised with statistics of the training rows, not of all rows",
                 "CIBER: rate and weight decay are those of the quoted work, not chosen by a grid",
-                "CIBER: a floor of the density over the range of the scored targets, of a height "
-                "chosen on the held-out rows; the paper's text has none, its public code one of a "
-                "height that is not stated",
+                FLOOR,
             ),
         )
         for table in ("2", "6")

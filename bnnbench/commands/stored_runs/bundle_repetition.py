@@ -53,7 +53,7 @@ class CodeNotCommitted(ValueError):
 
 @dataclass(frozen=True)
 class Choice:
-    """Which runs to re-run, and where the outcomes are recorded."""
+    """The runs to re-run, and the place of their outcomes."""
 
     at_most: float
     """Maximum seconds that the recorded run took."""

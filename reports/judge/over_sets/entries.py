@@ -35,8 +35,8 @@ class Entries:
     def has(self, method: str) -> bool:
         """Return whether a method was started on every split, and is scored wherever it ended well.
 
-        A fit that failed or diverged counts, and so does one that did not converge: the reader who
-        takes the method has its prediction.
+        A fit that failed or diverged counts. So does one that did not converge, because its
+        prediction is what a user of the method gets.
         """
         ended, scores = self.ended.get(method, {}), self.scores.get(method, {})
         if not scores:

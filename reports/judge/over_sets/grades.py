@@ -38,9 +38,9 @@ class Evidence:
     """Share of redraws in which it is first: of the data sets or, where these are given, of their
     splits or seeds; None if nothing was redrawn."""
     redrawn: str = "redraws"
-    """What was redrawn: "redraws of splits"."""
+    """Noun phrase for the redraws, such as "redraws of splits"."""
     part: str = "data set"
-    """What was left out, one at a time: "split"."""
+    """Noun for the parts that were left out in turn, such as "split"."""
     first_by_rank: bool = True
     """True if it also has the best mean rank."""
     far_below: int = 0
@@ -134,9 +134,13 @@ def _however(of: Evidence) -> str:
 
 
 def _without(of: Evidence) -> str:
-    names = list(of.others_first.items())
+    names = of.others_first.items()
     if not names:
         return ""
     if len(names) > MOST_NAMES:
         return f"; without one of {len(names)} {of.part}s another is first"
-    return "; " + joined([f"without {name} it is {quoted(other)}" for name, other in names])
+    by_other: dict[str, list[str]] = {}
+    for name, other in names:
+        by_other.setdefault(other, []).append(name)
+    parts = [f"without {joined(of, last='or')} it is {quoted(m)}" for m, of in by_other.items()]
+    return f"; {joined(parts)}"

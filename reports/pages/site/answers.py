@@ -28,7 +28,7 @@ class Answer:
     on_these: Advice
     """The answer on its own data sets."""
     worth: Worth | None = None
-    """What the advice is worth on an unseen data set; None without a decision over data sets."""
+    """Worth of the advice on an unseen data set; None without a decision over data sets."""
 
     @property
     def shortlist(self) -> Outcome | None:
@@ -58,7 +58,21 @@ class Answer:
                 f"It is within {NEAR:g} of the gap of {first.method}, for {times[0]} a fit instead "
                 f"of {times[1]}."
             )
-        return " ".join([*told, *sentences(self.verdict)])
+        return " ".join([*told, *sentences(self.verdict), *self._apart])
+
+    @property
+    def _apart(self) -> list[str]:
+        """The methods that count over data sets, but are not compared on the given ones."""
+        compared = {row.method for row in self.ranking.compared}
+        places = self.verdict.places if self.verdict else ()
+        apart = [place.method for place in places if place.method not in compared]
+        if not apart:
+            return []
+        verb = "is" if len(apart) == 1 else "are"
+        return [
+            f"On these data sets alone {joined(apart)} {verb} not compared, because of fits that "
+            "failed or did not converge."
+        ]
 
     @property
     def use(self) -> str:

@@ -3,11 +3,8 @@
 from collections.abc import Sequence
 
 from bnnbench.metrics.statistics import mean, replicates
+from bnnbench.reports.pages.site.questions import SHIFT
 from bnnbench.reports.pages.site.tasks import Column, Scale, Task
-
-SHIFT = "classification under shift"
-"""Kind of question whose test data differ from the training data: all networks may fall below the
-training frequencies there, which is no failure of a method."""
 
 
 def far_below(task: Task, scale: Scale, columns: Sequence[Column], method: str) -> tuple[str, ...]:
@@ -21,7 +18,10 @@ def far_below(task: Task, scale: Scale, columns: Sequence[Column], method: str) 
 
 
 def failed_on(task: Task, scale: Scale, columns: Sequence[Column], method: str) -> tuple[str, ...]:
-    """Return titles of the columns on which a method fails: `far_below`, but not under shift."""
+    """Return titles of the columns on which a method fails: `far_below`, but not under shift.
+
+    There all networks may fall below the training frequencies, which is no failure of a method.
+    """
     return () if task.question.kind == SHIFT else far_below(task, scale, columns, method)
 
 

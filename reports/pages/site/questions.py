@@ -6,6 +6,11 @@ from typing import Literal
 
 from bnnbench.datasets.conditions.traits import Traits
 
+REGRESSION, CLASSES, SHIFT = "regression", "classification", "classification under shift"
+OUTSIDE, NEW_HEAD = "out-of-distribution detection", "a trained network with a new head"
+ACTIVE = "active learning"
+"""Kinds of questions."""
+
 Settings = Literal["as declared", "searched"]
 """As declared: a profile's settings, not searched alike for all. Searched: every method's settings
 were chosen with the same budget on held-out training rows."""
@@ -124,116 +129,116 @@ class Question:
 
 QUESTIONS = (
     Question(
-        *("regression", "tables of 100 to 550 rows", "searched", OF_NUMBERS),
-        (Place("tables", "regression", clean),),
+        *(REGRESSION, "tables of 100 to 550 rows", "searched", OF_NUMBERS),
+        (Place("tables", REGRESSION, clean),),
     ),
     Question(
-        *("regression", "under 1,500 rows, 20 splits", "searched", OF_NUMBERS),
+        *(REGRESSION, "under 1,500 rows, 20 splits", "searched", OF_NUMBERS),
         (Place("uci", "league", clean, by_split=True),),
     ),
     Question(
-        *("regression", "under 1,000 rows, 5 splits", "searched", OF_NUMBERS),
+        *(REGRESSION, "under 1,000 rows, 5 splits", "searched", OF_NUMBERS),
         (Place("uci", "tuned_quick", clean),),
     ),
     Question(
-        *("regression", "7,000 to 11,000 rows, 5 splits", "searched", OF_NUMBERS),
+        *(REGRESSION, "7,000 to 11,000 rows, 5 splits", "searched", OF_NUMBERS),
         (Place("uci", "league_large", clean),),
     ),
     Question(
-        *("regression", "under 1,000 rows, 5 splits", "as declared", OF_NUMBERS),
+        *(REGRESSION, "under 1,000 rows, 5 splits", "as declared", OF_NUMBERS),
         (Place("uci", "quick", clean),),
     ),
     Question(
-        *("regression", "3,000 to 57,000 rows", "as declared", OF_NUMBERS),
+        *(REGRESSION, "3,000 to 57,000 rows", "as declared", OF_NUMBERS),
         (Place("uci", "large", clean),),
     ),
     Question(
-        *("classification", "tables of 200 to 20,000 rows", "searched", OF_RARE_CLASSES),
-        (Place("tables", "classification", clean),),
+        *(CLASSES, "tables of 200 to 20,000 rows", "searched", OF_RARE_CLASSES),
+        (Place("tables", CLASSES, clean),),
     ),
     Question(
-        *("classification", "more tables under 1,000 rows", "searched", OF_RARE_CLASSES),
+        *(CLASSES, "more tables under 1,000 rows", "searched", OF_RARE_CLASSES),
         tuple(Place("uci_classification", name, clean) for name in ("tuned_quick", "tuned_more")),
     ),
     Question(
-        *("classification", "tables under 1,000 rows", "searched", OF_RARE_CLASSES),
+        *(CLASSES, "tables under 1,000 rows", "searched", OF_RARE_CLASSES),
         (Place("uci_classification", "tuned_quick", clean),),
     ),
     Question(
-        *("classification", "tables under 1,000 rows", "as declared", OF_RARE_CLASSES),
+        *(CLASSES, "tables under 1,000 rows", "as declared", OF_RARE_CLASSES),
         (Place("uci_classification", "quick", clean),),
     ),
     Question(
-        *("classification", "320 to 2,560 digits", "searched", OF_CLASSES),
+        *(CLASSES, "320 to 2,560 digits", "searched", OF_CLASSES),
         (Place("mnist", "disjoint", clean, but=UNFINISHED),),
     ),
     Question(
-        *("classification", "640 to 10,240 digits", "searched", OF_CLASSES),
+        *(CLASSES, "640 to 10,240 digits", "searched", OF_CLASSES),
         (Place("mnist", "tuned_quick", clean),),
     ),
     Question(
-        *("a trained network with a new head", "2,000 photographs", "searched", OF_CLASSES),
+        *(NEW_HEAD, "2,000 photographs", "searched", OF_CLASSES),
         (Place("features", "tuned_quick", clean),),
     ),
     Question(
-        *("classification", "3,000 photographs, five times", "searched", OF_CLASSES),
+        *(CLASSES, "3,000 photographs, five training sets", "searched", OF_CLASSES),
         (Place("cifar10", "disjoint", clean),),
     ),
     Question(
-        *("classification", "3,000 photographs", "searched", OF_CLASSES),
+        *(CLASSES, "3,000 photographs", "searched", OF_CLASSES),
         (Place("cifar10", "tuned_quick", clean),),
     ),
     Question(
-        *("classification", "640 to 10,240 digits, 3,000 photographs", "as declared", OF_CLASSES),
+        *(CLASSES, "640 to 10,240 digits, 3,000 photographs", "as declared", OF_CLASSES),
         (Place("mnist", "quick", clean), Place("cifar10", "quick", clean)),
     ),
     Question(
-        *("classification under shift", "60,000 digits, rotated", "as declared", OF_CLASSES),
+        *(SHIFT, "60,000 digits, rotated", "as declared", OF_CLASSES),
         (Place("rotated_mnist", "paper", rotated),),
     ),
     Question(
-        *("classification under shift", "320 to 2,560 digits, rotated", "searched", OF_CLASSES),
+        *(SHIFT, "320 to 2,560 digits, rotated", "searched", OF_CLASSES),
         (Place("mnist", "disjoint", rotated, but=UNFINISHED),),
     ),
     Question(
-        *("classification under shift", "3,000 photographs, corrupted", "as declared", OF_CLASSES),
+        *(SHIFT, "3,000 photographs, corrupted", "as declared", OF_CLASSES),
         (Place("cifar10_shift", "quick", corrupted),),
     ),
     Question(
-        *("out-of-distribution detection", "320 to 2,560 digits", "searched", (DETECTION,)),
+        *(OUTSIDE, "320 to 2,560 digits", "searched", (DETECTION,)),
         (Place("mnist", "disjoint", outside, but=UNFINISHED),),
     ),
     Question(
-        *("out-of-distribution detection", "640 to 10,240 digits", "searched", (DETECTION,)),
+        *(OUTSIDE, "640 to 10,240 digits", "searched", (DETECTION,)),
         (Place("mnist", "tuned_quick", outside),),
     ),
     Question(
-        "out-of-distribution detection",
+        OUTSIDE,
         "a new head for 2,000 photographs",
         "searched",
         (DETECTION,),
         (Place("features", "tuned_quick", outside),),
     ),
     Question(
-        "out-of-distribution detection",
-        "3,000 photographs, five times",
+        OUTSIDE,
+        "3,000 photographs, five training sets",
         "searched",
         (DETECTION,),
         (Place("cifar10", "disjoint", outside),),
     ),
     Question(
-        *("out-of-distribution detection", "3,000 photographs", "searched", (DETECTION,)),
+        *(OUTSIDE, "3,000 photographs", "searched", (DETECTION,)),
         (Place("cifar10", "tuned_quick", outside),),
     ),
     Question(
-        "out-of-distribution detection",
+        OUTSIDE,
         "640 to 10,240 digits, 3,000 photographs",
         "as declared",
         (DETECTION,),
         (Place("mnist", "quick", outside), Place("cifar10", "quick", outside)),
     ),
     Question(
-        *("active learning", "20 rows, 9 more acquired", "as declared", (LIKELIHOOD, ERROR)),
+        *(ACTIVE, "20 rows, 9 more acquired", "as declared", (LIKELIHOOD, ERROR)),
         (Place("active_learning", "quick", clean),),
     ),
 )

@@ -21,7 +21,8 @@ ROOT = finished_runs.CHECKOUT.parents[1]
 
 @pytest.fixture
 def _elsewhere(tmp_path, monkeypatch):
-    """No checkout, and an empty data folder."""
+    """No checkout, no package of results, and an empty data folder."""
+    monkeypatch.setattr(finished_runs, "PACKAGE", "no_package_of_this_name")
     monkeypatch.setattr(finished_runs, "CHECKOUT", tmp_path / "no checkout")
     monkeypatch.setenv("BNNBENCH_DATA", str(tmp_path / "data"))
 
@@ -76,7 +77,6 @@ def test_the_package_is_found_and_its_folder_is_the_bundle():
 
 
 @pytest.mark.usefixtures("_elsewhere")
-@pytest.mark.skipif(finished_runs._installed() is not None, reason="bnnbench-results is installed")
 def test_without_runs_commands_name_the_three_cures(capsys):
     with pytest.raises(NoFinishedRuns):
         finished_runs.folder()
@@ -89,7 +89,6 @@ def test_without_runs_commands_name_the_three_cures(capsys):
 
 
 @pytest.mark.usefixtures("_elsewhere")
-@pytest.mark.skipif(finished_runs._installed() is not None, reason="bnnbench-results is installed")
 def test_a_download_is_verified_unpacked_and_found(wheel, tmp_path, monkeypatch):
     results = release(wheel)
     monkeypatch.setattr(finished_runs, "RESULTS", results)
@@ -107,7 +106,6 @@ def test_a_download_is_verified_unpacked_and_found(wheel, tmp_path, monkeypatch)
 
 
 @pytest.mark.usefixtures("_elsewhere")
-@pytest.mark.skipif(finished_runs._installed() is not None, reason="bnnbench-results is installed")
 def test_a_download_with_another_checksum_is_refused(wheel, monkeypatch):
     results = release(wheel, checksum=f"sha256:{'0' * 64}")
     deliver(wheel, monkeypatch)
@@ -118,7 +116,6 @@ def test_a_download_with_another_checksum_is_refused(wheel, monkeypatch):
 
 
 @pytest.mark.usefixtures("_elsewhere")
-@pytest.mark.skipif(finished_runs._installed() is not None, reason="bnnbench-results is installed")
 def test_what_was_not_released_says_how_to_install_results(monkeypatch, capsys):
     monkeypatch.setattr(finished_runs, "RESULTS", Results("results", (), "Apache-2.0"))
     module, _, name = FILE_SETS["results"].partition(":")

@@ -3,10 +3,15 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from bnnbench.reports.pages.site.questions import (
+    ACTIVE,
+    CLASSES,
+    NEW_HEAD,
+    OUTSIDE,
+    REGRESSION,
+    SHIFT,
+)
 from bnnbench.reports.pages.site.tasks import Task
-
-REGRESSION, CLASSES, SHIFT = "regression", "classification", "classification under shift"
-OUTSIDE, NEW_HEAD = "out-of-distribution detection", "a trained network with a new head"
 
 Source = tuple[str, str, str, str]
 """Kind of question, suite and profile of its first runs, and what the data are."""
@@ -48,7 +53,7 @@ ASKS = (
         (CLASSES, "mnist", "disjoint", "320 to 2,560"),
     )),
     Ask("pho", "Images", "photos", "Photographs", (
-        (CLASSES, "cifar10", "disjoint", "3,000, five times"),
+        (CLASSES, "cifar10", "disjoint", "3,000, five training sets"),
         (CLASSES, "cifar10", "tuned_quick", "3,000"),
         (CLASSES, "mnist", "quick", "3,000, and digits"),
     ), True),
@@ -67,7 +72,7 @@ ASKS = (
         (OUTSIDE, "mnist", "disjoint", "320 to 2,560"),
     )),
     Ask("oop", "Strange inputs", "among photos", "Strange inputs among photographs", (
-        (OUTSIDE, "cifar10", "disjoint", "3,000, five times"),
+        (OUTSIDE, "cifar10", "disjoint", "3,000, five training sets"),
         (OUTSIDE, "cifar10", "tuned_quick", "3,000"),
         (OUTSIDE, "mnist", "quick", "3,000, and digits"),
     )),
@@ -75,7 +80,7 @@ ASKS = (
         (OUTSIDE, "features", "tuned_quick", "2,000 photographs"),
     )),
     Ask("act", "Other", "chosen rows", "Active learning", (
-        ("active learning", "active_learning", "quick", "20 rows, 9 more"),
+        (ACTIVE, "active_learning", "quick", "20 rows, 9 more"),
     )),
 )  # fmt: skip
 """In page order."""

@@ -1,4 +1,4 @@
-"""What stands in an answer of the overview: its name, its sentence and the facts beside it."""
+"""The words of an answer in the overview: its name, its sentence and the facts beside it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,5 +1,7 @@
 """The overview: names in words, cells and answers that agree, from artificial runs."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -58,6 +60,12 @@ def test_every_source_of_a_column_is_a_question_of_the_board():
     known = {(q.kind, p.suite, p.profile) for q in QUESTIONS for p in q.places[:1]}
     assert {source[:3] for ask in ASKS for source in ask.sources} <= known
     assert len({ask.name for ask in ASKS}) == len(ASKS)
+
+
+def test_the_numbers_in_a_column_are_those_of_its_question():
+    data = {(q.kind, p.suite, p.profile): q.data for q in QUESTIONS for p in q.places[:1]}
+    for *where, scope in (source for ask in ASKS for source in ask.sources):
+        assert set(re.findall(r"[\d,]*\d", scope)) <= set(re.findall(r"[\d,]*\d", data[*where]))
 
 
 def test_who_is_worse_in_the_sentence_is_worse_in_the_picture(tasks):
