@@ -35,12 +35,12 @@ def recipe() -> str:
 def work(tmp_path_factory):
     """A folder with a method's file, its runs of the whole profile, and a bundle of another."""
     folder = tmp_path_factory.mktemp("submission")
+    others = folder / "others"
+    assert suite.command(SUITES, [*FLAGS, "--methods", "MAP", "--out", str(others)]) == 0
     file = folder / "admitted_neighbours.py"
     file.write_text(recipe())
     method = f"{file}:NearestNeighbours"
     assert suite.command(SUITES, [*FLAGS, "--methods", method, "--out", str(folder)]) == 0
-    others = folder / "others"
-    assert suite.command(SUITES, [*FLAGS, "--methods", "MAP", "--out", str(others)]) == 0
     bundles.write(folder / "bundle" / "two_moons", Store(others / "two_moons").current())
     yield folder
     forget()
