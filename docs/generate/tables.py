@@ -33,8 +33,9 @@ space, and fits longer than the chosen one (`searched.py`).
 each kind in words (`front_page.py`). `regrets` and `worth`: what advice is worth on data sets that
 it has not seen, for a kind of question, as a table and in words. `verdict`, `league`, `rules`: a
 profile's decision over data sets in words, its places, and the same decision by several scores
-(`over_sets.py`). `column`: one column of a table of the report, with its decision
-(`one_column.py`).
+(`over_sets.py`). `sizes`, `size_differences` and `orders`: shares of the gap after learning from
+fewer rows of the same tables (`by_size.py`). `column`: one column of a table of the report, with
+its decision (`one_column.py`).
 `repeated`, `apart`, `repetitions`: repeated runs (`repeated.py`).
 `folders`: the folders of docs/bundle (`bundled.py`).
 `methods`: a card for each method (`cards.py`).
@@ -59,6 +60,7 @@ from bnnbench.reports.style import labels
 from docs.generate.audited import aside_table, comparisons_table, summary_table
 from docs.generate.beside_others import literature_table
 from docs.generate.bundled import folders_table
+from docs.generate.by_size import orders_table, size_differences_table, sizes_table
 from docs.generate.cards import cards
 from docs.generate.finished_runs import ROOT, suites, tasks
 from docs.generate.formulary import formulary
@@ -217,6 +219,9 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "regrets": regrets_table,
     "league": places_over_sets,
     "rules": rules_table,
+    "sizes": sizes_table,
+    "size_differences": size_differences_table,
+    "orders": orders_table,
     "column": column_table,
     "printed": printed_table,
     "layers": layers_table,
