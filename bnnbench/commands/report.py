@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bnnbench.commands.terminal.margins import add_margins, add_yardsticks
-from bnnbench.commands.terminal.parser import Parser
+from bnnbench.commands.terminal.margins import add_margins
+from bnnbench.commands.terminal.parser import Parser, add_yardsticks
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.store import bundles
 from bnnbench.engine.store.folders import has_runs, real, stores_in

@@ -13,8 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bnnbench.commands.terminal.margins import add_yardsticks
-from bnnbench.commands.terminal.parser import Lenient
+from bnnbench.commands.terminal.parser import Lenient, add_yardsticks
 from bnnbench.datasets.reading import finished_runs
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.methods import own_files

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from bnnbench.commands.running import clusters, sandboxing, values
 from bnnbench.commands.running.suite_labels import SuiteLabels
-from bnnbench.commands.terminal.margins import add_yardsticks
-from bnnbench.commands.terminal.parser import Parser
+from bnnbench.commands.terminal.parser import Parser, add_yardsticks
 from bnnbench.datasets import Policy
 from bnnbench.datasets.reading.third_party_text import legible, shortened
 from bnnbench.engine.method_settings.spelling import check_methods, requests_in

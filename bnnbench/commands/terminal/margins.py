@@ -1,4 +1,4 @@
-"""What a reader asks of headlines: other margins of equality, and methods that are no networks."""
+"""Margins of practical equality given on the command line instead of the metrics' own."""
 
 import argparse
 from collections.abc import Sequence
@@ -16,16 +16,6 @@ def add_margins(parser: argparse.ArgumentParser) -> None:
     """Add the option --margin to a command."""
     parser.add_argument(
         "--margin", action="append", default=[], type=margin, metavar="METRIC=SIZE", help=HELP
-    )
-
-
-def add_yardsticks(parser: argparse.ArgumentParser) -> None:
-    """Add the option --with-yardsticks to a command."""
-    parser.add_argument(
-        "--with-yardsticks",
-        action="store_true",
-        help="methods that are no networks, such as boosting and Gaussian processes, may take the "
-        "headline; tables show them in any case",
     )
 
 
