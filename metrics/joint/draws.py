@@ -8,8 +8,8 @@ from torch import Tensor
 from bnnbench.methods.predictions.base import CannotAnswer, HasDrawLogProbs
 
 SINGLE = (
-    "it has one draw: a point estimate and a marginal in closed form look alike, and independence "
-    "between points is not assumed"
+    "it has one draw, from which nobody can tell how its predictions at several points depend on "
+    "each other"
 )
 
 

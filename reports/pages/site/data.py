@@ -110,6 +110,7 @@ def task_data(
             column: {method: [why.kind, why.reason] for method, why in by_method.items()}
             for column, by_method in task.barred.items()
         },
+        "unconverged": task.unconverged,
     }
 
 

@@ -74,7 +74,7 @@ function adviceOn(ranking) {
     const few = capital(`${spelled(found.replicates)} ${plural(noun, found.replicates)}`);
     return {
       headline: `${first} has the best mean; nothing is decided.`,
-      text: `It has ${best}. ${few} are too few to tell any two methods apart.`,
+      text: `It has ${best}. ${few} ${found.replicates === 1 ? "is" : "are"} too few to tell any two methods apart.`,
     };
   }
   const [guarded, reason] = guardedAgainst(ranking, first);
@@ -101,7 +101,8 @@ function adviceOn(ranking) {
       others === 1 ? "The only other method is"
       : others === 2 ? "Both others are"
       : `All ${spelled(others)} others are`;
-    sentences.push(`${all} worse.`, ...withoutOne(evidence), ...belowConstant(ranking, first), ...cost);
+    sentences.push(`${all} worse.`, ...withoutOne(evidence), ...belowConstant(ranking, first),
+      ...unconvergedFits(ranking), ...cost);
     return { headline: shortOf(evidence, use), text: sentences.join(" ") };
   }
   const are = (names) => (names.length === 1 ? "is" : "are");
@@ -115,7 +116,8 @@ function adviceOn(ranking) {
     sentences.push(`${capital(named(open))} cannot be told from the best with ${runs}${each}.`);
   }
   if (worse.length) sentences.push(`${capital(named(worse))} ${are(worse)} worse.`);
-  sentences.push(...failing(ranking), ...withoutOne(evidence), ...belowConstant(ranking, first), ...cost);
+  sentences.push(...failing(ranking), ...withoutOne(evidence), ...belowConstant(ranking, first),
+    ...unconvergedFits(ranking), ...cost);
   return { headline: shortOf(evidence, use), text: sentences.join(" ") };
 }
 
@@ -172,6 +174,18 @@ function belowConstant({ task, scale, columns }, first) {
   if (!count) return [];
   const where = columns.length > 1 ? `${count} of ${columns.length}` : "these data";
   return [`On ${where}, ${first} is clearly worse than a constant prediction.`];
+}
+
+// Fits that did not converge, whose scores count; conditions of the same fits count once.
+function unconvergedFits({ task, columns, compared }) {
+  const of = [...new Map(columns.map((c) => [c.fits, task.unconverged[c.id] ?? {}])).values()];
+  const counts = compared
+    .map(({ method }) => [method, of.reduce((sum, counted) => sum + (counted[method] ?? 0), 0)])
+    .filter(([, count]) => count);
+  if (!counts.length) return [];
+  const named = counts.map(([method, count]) => `${count} ${plural("fit", count)} of ${method}`);
+  const which = counts.length <= FEW_NAMES ? joined(named) : `fits of ${spelled(counts.length)} methods`;
+  return [`Counted by score, though they did not converge: ${which}.`];
 }
 
 const leastTime = (ranking, methods) =>
