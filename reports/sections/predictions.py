@@ -33,7 +33,7 @@ def sections(material: Material) -> Iterator[Section]:
     risk_curves: list[Drawing] = []
     error_curves: list[Drawing] = []
     damage: list[Damage] = []
-    absent = 0
+    absent = rounded = 0
     for i, benchmark in enumerate(material.benchmarks):
         outside = frozenset(name for name, traits in benchmark.traits.items() if traits.outside)
         evidence = {
@@ -44,6 +44,7 @@ def sections(material: Material) -> Iterator[Section]:
             damage += [Damage(*item) for item in gathered.unreadable]
             damage += [Damage(*item, whole=True) for item in gathered.not_imported]
         absent += sum(e.absent for e in evidence.values())
+        rounded += sum(e.rounded for e in evidence.values())
         name = identifier(material.anchor, i)
         if not any(benchmark in family for family in families):
             galleries += _fits(store, benchmark, styles, name)
@@ -83,7 +84,7 @@ def sections(material: Material) -> Iterator[Section]:
         f"Calibrated quantiles lie on the diagonal. {BAND.format('the whole curve')}",
         quantile_curves,
     )
-    yield Section(galleries=tuple(galleries), damage=tuple(damage), absent=absent)
+    yield Section(galleries=tuple(galleries), damage=tuple(damage), absent=absent, rounded=rounded)
 
 
 def _fits(
