@@ -1,14 +1,18 @@
 """Files of rounded predictions beside a bundle, and the stores and pages that read them."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 
 from bnnbench.commands.bundle import main as bundle
 from bnnbench.commands.report import main as report
+from bnnbench.engine.run.score import score
 from bnnbench.engine.store import rounded
 from bnnbench.engine.store.store import CorruptRecord
 from bnnbench.reports.read.bundles import read_bundle
 from bnnbench.reports.read.predictions.by_row import predictions as by_row
+from docs.generate import finished_runs
 from tests.reports.synthetic import keep, record, regressed, scored
 
 METRICS = {"clean": ("rmse", "log_likelihood", "picp_90")}
@@ -118,3 +122,22 @@ def test_the_pages_of_a_bundle_show_them_and_say_that_they_are_rounded(made, tmp
     assert "holds no predictions" not in page
     for text in (page, examples):
         assert "Predictions are rounded: every score computed from them keeps four digits." in text
+
+
+@pytest.mark.long
+def test_the_shipped_predictions_of_many_tables_give_the_scores_of_their_records():
+    results = read_bundle(finished_runs.BUNDLE / "tables")["tables"]
+    completed = [run for run in results.records if run.outcome.status == "completed"]
+    assert len(rounded.read(finished_runs.BUNDLE / "tables")) == len(completed)
+    assert (finished_runs.BUNDLE / "tables" / rounded.NAME).stat().st_size < 3e6
+    for run in completed[::15]:
+        for condition, held in results.store.predictions(run.key).items():
+            exact = run.outcome.scores[condition]
+            kept = score(*held, exact, run.circumstances.target).values
+            assert {"rmse", "log_likelihood", "picp_90", "calibration_mae"} <= kept.keys()
+            assert all(abs(kept[name] - exact[name]) <= half_a_unit(exact[name]) for name in kept)
+
+
+def half_a_unit(value: float) -> float:
+    """Return half a unit of the fourth significant digit, by decimal arithmetic."""
+    return float(Decimal(5).scaleb(Decimal(value).adjusted() - 4)) if value else 1e-12
