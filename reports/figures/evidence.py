@@ -80,8 +80,8 @@ class Evidence:
     """per run, the share of targets below each of `CALIBRATION_LEVELS`"""
     absent: int = 0
     """The number of completed runs without predictions in the store."""
-    rounded: int = 0
-    """The number of runs whose predictions are rounded."""
+    rounded: bool = False
+    """True if predictions of some run are rounded."""
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     """key and reason of runs whose predictions could not be read"""
     not_imported: list[tuple[str, str]] = field(default_factory=list)
@@ -164,7 +164,7 @@ def gather(
         else:
             evidence.include(of_run)
             evidence.runs += 1
-            evidence.rounded += is_rounded(store, record.key)
+            evidence.rounded |= is_rounded(store, record.key)
             evidence.folds.add(record.fold)
     return evidence
 

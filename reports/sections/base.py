@@ -128,8 +128,6 @@ class Section:
     """True if it follows the tables of the data sets."""
     absent: int = 0
     """The number of completed runs without predictions in the store."""
-    rounded: int = 0
-    """The number of runs whose predictions are rounded."""
 
     @property
     def tables(self) -> list[Table]:

@@ -141,7 +141,8 @@ class _OfPart:
         for section in titled:
             if section.last:
                 yield self._section(SEARCHES, section)
-        if part.galleries and (note := self.say.about_predictions(part).strip()):
+        if part.galleries and part.without_predictions:
+            note = self.say.without_predictions(part.without_predictions)
             yield Block(FIGURES, self.figures, Group(""), (), note)
         yield from map(self._gallery, part.galleries)
 

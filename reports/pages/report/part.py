@@ -63,11 +63,6 @@ class Part:
         return sum(section.absent for section in self.sections)
 
     @property
-    def with_rounded_predictions(self) -> int:
-        """The number of runs whose predictions are rounded."""
-        return sum(section.rounded for section in self.sections)
-
-    @property
     def learns_actively(self) -> bool:
         """True for active learning, in which repeats draw a few rows from a pool."""
         return any(dataset.benchmark.rounds for dataset in self.datasets)
