@@ -142,11 +142,12 @@ def _unpacked(kind: str, arrays: Arrays) -> Predictive:
     fields = {name: array for name, array in arrays.items() if "/" not in name}
     for name in fields:
         if (ends := arrays.get(name + ENDS)) is not None:
-            fields[name] = _between(*ends, fields[name])
+            fields[name] = _between(ends, fields[name])
         elif (ends := arrays.get(name + LOG_ENDS)) is not None:
-            fields[name] = np.exp(_between(*ends, fields[name]))
+            fields[name] = np.exp(_between(ends, fields[name]))
     return kind_of(kind).unpack({name: torch.from_numpy(array) for name, array in fields.items()})
 
 
-def _between(least: float, greatest: float, steps: np.ndarray) -> np.ndarray:
+def _between(ends: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    least, greatest = ends
     return least + (greatest - least) * (steps / STEPS)
