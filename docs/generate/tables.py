@@ -30,8 +30,10 @@ space, and fits longer than the chosen one (`searched.py`).
 (`standings.py`).
 `literature`: our methods compared with published scores of the same folds (`beside_others.py`).
 `answers`: the board's answer to each question, by one criterion; `headlines`: the first answer of
-each kind in words (`front_page.py`). `regrets` and `worth`: what advice is worth on data sets that
-it has not seen, for a kind of question, as a table and in words. `verdict`, `league`, `rules`: a
+each kind in words (`front_page.py`). `before_after` and `changed`: each question's headline by the
+best mean and by its grade, as a table and in words (`before_after.py`). `regrets` and `worth`: what
+advice is worth on data sets that it has not seen, for a kind of question, as a table and in words.
+`verdict`, `league`, `rules`: a
 profile's decision over data sets in words, its places, and the same decision by several scores
 (`over_sets.py`). `sizes`, `size_differences` and `orders`: shares of the gap after learning from
 fewer rows of the same tables (`by_size.py`). `column`: one column of a table of the report, with
@@ -58,6 +60,7 @@ from bnnbench.reports.read.predictions.oracles import oracle_comparison
 from bnnbench.reports.sections.suites.oracles import HEADINGS, row
 from bnnbench.reports.style import labels
 from docs.generate.audited import aside_table, comparisons_table, summary_table
+from docs.generate.before_after import before_after_table, before_after_text
 from docs.generate.beside_others import literature_table
 from docs.generate.bundled import folders_table
 from docs.generate.by_size import orders_table, size_differences_table, sizes_table
@@ -216,6 +219,7 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "longer": longer_table,
     "answers": answers_table,
     "headlines": headlines_table,
+    "before_after": before_after_table,
     "regrets": regrets_table,
     "league": places_over_sets,
     "rules": rules_table,
@@ -244,6 +248,7 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
 TEXTS: Mapping[str, Callable[[Options], str]] = {
     "decision": column_text,
     "worth": worth_text,
+    "changed": before_after_text,
     "verdict": verdict_text,
     "covered": coverage_text,
     "repetitions": repeated_text,

@@ -156,6 +156,8 @@ UNITS = {
     "unit not stated": "",
 }
 
+ROUNDED = "Predictions are rounded: every score computed from them keeps four digits."
+
 MINOR = frozenset({
     "ece_min_variance", "ece_adaptive", "ece_classwise", "mce", "aurc", "augrc",
     "entropy", "expected_entropy", "mutual_information",

@@ -10,7 +10,6 @@ const WORDS = [
 ];
 
 const spelled = (count) => WORDS[count] ?? String(count);
-const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 const plural = (noun, count) => (count === 1 ? noun : `${noun}s`);
 const joined = (names) =>
   names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
@@ -19,8 +18,6 @@ const shareOf = (part, whole, noun) =>
   whole === 1 ? `the only ${noun}` : `${spelled(part)} of ${spelled(whole)} ${plural(noun, whole)}`;
 
 // A number with the given significant digits, without trailing zeros.
-const digits = (value, count) => String(Number(value.toPrecision(count)));
-
 function runsOf(found, noun) {
   const span = found.replicates < found.mostReplicates ? `${found.replicates} to ` : "";
   return `${span}${found.mostReplicates} ${plural(noun, found.mostReplicates)}`;
