@@ -26,7 +26,7 @@ class Entry:
 SUITES: Mapping[str, Entry] = {
     "active_learning": Entry(
         "Active learning: rows chosen by predictive variance against rows chosen at random",
-        ("quick", "paper"),
+        ("quick", "paper", "toolbox_prior"),
     ),
     "active_learning_mnist": Entry(
         "Active learning of digits: BALD and predictive entropy against random acquisition",
