@@ -8,7 +8,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from bnnbench.methods.base import Problem
-from bnnbench.methods.checkpoints.parts import Attributes, Part
 from bnnbench.methods.fitting import work
 from bnnbench.methods.hmc.chains import Chains, Transition
 from bnnbench.methods.hmc.layers import curvatures, directions
@@ -91,11 +90,6 @@ class LayeredChains(Chains):
         self._shapes, self._rates = self.losses.new_tensor([(p.shape, p.rate) for p in priors]).T
         self._directions = directions(network.layers).to(self.losses)
         self.precisions = self._given_states()
-
-    @property
-    def changing(self) -> Part:
-        """The parts that a move changes, for checkpoints."""
-        return [super().changing, Attributes(self, "precisions")]
 
     def move(
         self, step_size: Float[Tensor, " problems"], steps: Int[Tensor, " problems"]
