@@ -7,7 +7,7 @@ from bnnbench.datasets.cuts.pool import ActivePool
 from bnnbench.datasets.official.uci import Uci
 from bnnbench.engine.declare.acquisition import Acquisition
 from bnnbench.engine.declare.case import cases_of
-from bnnbench.engine.declare.grid import Evaluation, Reproduces, Suite
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ep.method import Ep
 from bnnbench.methods.hmc.by_layer import HmcByLayer
@@ -21,6 +21,7 @@ from bnnbench.methods.networks.architectures import NormalCdf, Tanh
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.pbp.method import Pbp
 from bnnbench.methods.row_by_row.laplace_diagonal import LaplaceDiagonal
+from bnnbench.suites.following import following
 
 TITLE = "Active learning: rows chosen by predictive variance against rows chosen at random"
 
@@ -102,19 +103,12 @@ PAPER = Suite(
     folds=40,
     fitted_together=40,
     acquisitions=ARMS,
-    reproduces=(
-        Reproduces(
-            "004", "2",
-            departures=(
-                PARTITIONS,
-                "HMC under the priors of PBP's model; the paper does not say whether its toolbox's "
-                "HMC had them",
-                "EP under the priors of PBP's model, of which the paper says nothing: Gaussian for "
-                "the weights, without the sparse priors of its source; expectations of precisions "
-                "in place of EP sites of their logarithms; the source's start is unknown to us",
-                STANDARDISED,
-            ),
-        ),
+    reproduces=following(
+        "active_learning/paper", "004", ("2",),
+        PARTITIONS,
+        "EP: expectations of precisions in place of EP sites of their logarithms; the source's "
+        "start is unknown to us",
+        STANDARDISED,
     ),
 )  # fmt: skip
 
@@ -126,16 +120,12 @@ TOOLBOX = replace(
     methods={"HMC": HmcByLayer(draws=500, warmup=200, thinning=1)},
     own_architectures={},
     fitted_together=10,
-    reproduces=(
-        Reproduces(
-            "004", "2",
-            departures=(
-                PARTITIONS,
-                "HMC's hyperparameters are those of the toolbox's demonstration of regression with "
-                "two inputs, without relevances of inputs; the paper does not state its own",
-                STANDARDISED,
-            ),
-        ),
+    reproduces=following(
+        "active_learning/toolbox_prior", "004", ("2",),
+        PARTITIONS,
+        "HMC's hyperparameters are those of the toolbox's demonstration of regression with two "
+        "inputs, without relevances of inputs; the paper does not state its own",
+        STANDARDISED,
     ),
 )  # fmt: skip
 
