@@ -65,7 +65,7 @@ SUITES: Mapping[str, Entry] = {
     ),
     "mnist": Entry(
         "MNIST: a perceptron and a LeNet learn from few and from many images",
-        ("quick", "paper", "tuned_quick", "disjoint", "schedules"),
+        ("quick", "paper", "tuned_quick", "disjoint", "schedules", "wide"),
     ),
     "moment_accuracy": Entry(
         "Moments propagated through trained networks, compared with samples",
