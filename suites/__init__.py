@@ -104,7 +104,10 @@ SUITES: Mapping[str, Entry] = {
     ),
     "toy": Entry(
         "Noisy cubics: distance to the posterior predictive of HMC",
-        ("quick", "paper", "gap", "depth", "coverage", "coverage_paper"),
+        (
+            *("quick", "paper", "gap", "depth", "coverage", "coverage_paper"),
+            "coverage_by_position",
+        ),
     ),
     "truth": Entry(
         "Distance to certified posteriors, and excess risk under known data distributions",

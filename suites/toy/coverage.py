@@ -11,6 +11,7 @@ from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.networks.catalogue import LEAKY, mlp
 from bnnbench.suites.following import following
+from bnnbench.suites.probes.far_cdf import FarCdf
 from bnnbench.suites.toy.settings import METRICS, RECTIFIED, SINE_ADAMW, SINE_METHODS
 
 # Network, data and grid: paper 000, section 5.1 and appendix C. The paper has one data set, whose
@@ -37,6 +38,24 @@ COVERAGE = Suite(
     seeds=20,
     reference=TrueFunction(),
     reproduces=following("toy/coverage", "000", ("sec 5.1", "App C"), *FEWER, whole=False),
+)
+# Quantiles by position, as in appendix C: coverage at each position, then its median.
+BY_POSITION = replace(
+    COVERAGE,
+    title="Noisy sines: coverage at each position far from the data, and its median",
+    profile="coverage_by_position",
+    methods={"MP": SINE_METHODS["MP"]},
+    own_architectures={},
+    probes=(FarCdf(),),
+    folds=10,
+    seeds=100,
+    reproduces=following(
+        "toy/coverage_by_position",
+        "000",
+        ("sec 5.1", "App C"),
+        "ten data sets, not one",
+        *OTHERWISE[:2],
+    ),
 )
 COVERAGE_PAPER = replace(
     COVERAGE,
