@@ -60,8 +60,8 @@ class LayeredChains(Chains):
     After a move, weights and precisions move together along `directions`, with weights over their
     standard deviations fixed: otherwise the precision of weights that the data leave open hardly
     changes (Yu and Meng, 2011, "To Center or Not to Center"). Chains start at standard normal
-    states. Masses follow the precisions: a layer whose weights have
-    become small moves in small steps (Neal, 1995, section A.4).
+    states. Masses follow the precisions: a layer whose weights have become small moves in small
+    steps (Neal, 1995, appendix A.4).
     """
 
     def __init__(
@@ -78,7 +78,11 @@ class LayeredChains(Chains):
         super().__init__(network, problems, rngs, chains, iterations, FIXED, noise_prior)
         self._layers, self._groups = network.layers, network.groups
         self._start = start
-        self._noise_precisions = Held(self._noise_precisions, start.iterations, start.noise_std**-2)
+        self._noise_precisions = Held(
+            self._noise_precisions,  # pyright: ignore[reportArgumentType] (the draws of `Chains`)
+            start.iterations,
+            start.noise_std**-2,
+        )
         self._draws = [
             Held(
                 PrecisionDraws(prior, len(group), rngs, chains, iterations),
@@ -102,7 +106,7 @@ class LayeredChains(Chains):
         self.set_variances(self._placed(curved.reciprocal()))
         of_weights = self._placed(self.precisions)
         for part, loss in self._blocks:
-            loss.precisions = of_weights[part]
+            loss.precisions = of_weights[part]  # pyright: ignore[reportAttributeAccessIssue]
             loss.states.copy_(self.states[part])
         transition = super().move(step_size, steps)
         if self.iteration <= self._start.iterations:
