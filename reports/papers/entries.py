@@ -29,7 +29,11 @@ def fits(entry: Mapping[str, object], published: Published) -> bool:
     return (
         not isinstance(tables, Mapping)
         or table_number(published.table) in tables.get(published.paper, ())
-    ) and all(value in listed(entry, name) for name, value in values.items() if name in entry)
+    ) and all(
+        value.casefold() in map(str.casefold, listed(entry, name))
+        for name, value in values.items()
+        if name in entry
+    )
 
 
 def listed(entry: Mapping[str, object], name: str) -> Sequence[str]:

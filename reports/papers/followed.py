@@ -1,7 +1,8 @@
-"""How near our profiles are to the protocols of the papers, declared in followed.toml."""
+"""How near our profiles are to the protocols of the papers: followed.toml and departures.toml."""
 
 from bnnbench.reports.papers.entries import entries, fits, listed
 from bnnbench.reports.papers.published import Published
+from bnnbench.suites import departures as declarations
 
 FILE = "followed.toml"
 
@@ -27,6 +28,6 @@ def departures(published: Published, profile: str) -> tuple[str, ...]:
     """Return the declared departures of a profile from the protocol of a printed number."""
     return tuple(
         str(entry["text"])
-        for entry in entries(FILE, "departures")
+        for entry in declarations.departures()
         if profile in listed(entry, "profiles") and fits(entry, published)
     )

@@ -6,10 +6,12 @@ from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.inside import Inside
 from bnnbench.datasets.generated.sine import SineFar
 from bnnbench.engine.declare.case import Case
-from bnnbench.engine.declare.grid import Evaluation, Reproduces, Suite, TrueFunction
+from bnnbench.engine.declare.grid import Evaluation, Suite, TrueFunction
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.networks.catalogue import LEAKY, mlp
+from bnnbench.suites.following import following
+from bnnbench.suites.probes.far_cdf import FarCdf
 from bnnbench.suites.toy.settings import METRICS, RECTIFIED, SINE_ADAMW, SINE_METHODS
 
 # Network, data and grid: paper 000, section 5.1 and appendix C. The paper has one data set, whose
@@ -17,7 +19,6 @@ from bnnbench.suites.toy.settings import METRICS, RECTIFIED, SINE_ADAMW, SINE_ME
 OTHERWISE = (
     "inputs and targets are standardised",
     "message passing takes four rows at a time",
-    "the median over x is that of each network's cdf, before networks are counted",
     "PBP, BP, VI and LA have networks of plain ReLU",
 )
 FEWER = ("20 networks, not 100", *OTHERWISE)
@@ -36,9 +37,24 @@ COVERAGE = Suite(
     evaluations=(Evaluation(Clean(), METRICS), Evaluation(Inside(), METRICS)),
     seeds=20,
     reference=TrueFunction(),
-    reproduces=(
-        Reproduces("000", "sec 5.1", FEWER, whole=False),
-        Reproduces("000", "App C", FEWER, whole=False),
+    reproduces=following("toy/coverage", "000", ("sec 5.1", "App C"), *FEWER, whole=False),
+)
+# Quantiles by position, as in appendix C: coverage at each position, then its median.
+BY_POSITION = replace(
+    COVERAGE,
+    title="Noisy sines: coverage at each position far from the data, and its median",
+    profile="coverage_by_position",
+    methods={"MP": SINE_METHODS["MP"]},
+    own_architectures={},
+    probes=(FarCdf(),),
+    folds=10,
+    seeds=100,
+    reproduces=following(
+        "toy/coverage_by_position",
+        "000",
+        ("sec 5.1", "App C"),
+        "ten data sets, not one",
+        *OTHERWISE[:2],
     ),
 )
 COVERAGE_PAPER = replace(
@@ -47,5 +63,5 @@ COVERAGE_PAPER = replace(
     methods=SINE_METHODS,
     folds=3,
     seeds=100,
-    reproduces=(Reproduces("000", "sec 5.1", MORE), Reproduces("000", "App C", MORE)),
+    reproduces=following("toy/coverage_paper", "000", ("sec 5.1", "App C"), *MORE),
 )
