@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from bnnbench.estimators.regressor import BnnRegressor
     from bnnbench.methods.saved.files import load, save
     from bnnbench.reports.read.frames import costs, results
-    from bnnbench.reports.read.predictions.by_row import predictions
+    from bnnbench.reports.read.predictions.frame import predictions
 
 __all__ = [
     "BnnClassifier",
@@ -64,7 +64,7 @@ _FUNCTIONS: Mapping[str, str] = {
     "BnnRegressor": "bnnbench.estimators.regressor",
     "costs": "bnnbench.reports.read.frames",
     "load": "bnnbench.methods.saved.files",
-    "predictions": "bnnbench.reports.read.predictions.by_row",
+    "predictions": "bnnbench.reports.read.predictions.frame",
     "results": "bnnbench.reports.read.frames",
     "run": "bnnbench.commands.running.function",
     "save": "bnnbench.methods.saved.files",

@@ -11,7 +11,7 @@ from bnnbench.engine.run.score import score
 from bnnbench.engine.store import rounded
 from bnnbench.engine.store.store import CorruptRecord
 from bnnbench.reports.read.bundles import read_bundle
-from bnnbench.reports.read.predictions.by_row import predictions as by_row
+from bnnbench.reports.read.predictions.frame import predictions as by_row
 from docs.generate import finished_runs
 from tests.reports.synthetic import keep, record, regressed, scored
 
