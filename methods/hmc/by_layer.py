@@ -74,8 +74,11 @@ class HmcByLayer(Stacked):
     """Their scale: of weights of the first layer and of hidden biases. Weights of a later layer
     have scale / fan_in^(1 / degrees)."""
     output_bias_std: float = 1.0
+    """Fixed prior standard deviation of the biases of outputs."""
     noise_degrees: float = 0.5
+    """Degrees of freedom of the noise variance."""
     noise_scale: float = 0.05
+    """Scale of the noise, in standard deviations of the targets."""
     backend: Backend = "compiled"
     """`compiled` needs numba, and is for (leaky) ReLU, real targets and a CPU."""
 

@@ -48,7 +48,7 @@ def in_rows(
         marker, pen = styles[row.method].marker, _pen(row.method)
         axes.plot(span, [k, k], color=FAINT, linewidth=0.5, zorder=0)
         axes.plot([row.low, row.high], [k, k], linewidth=1.2, **pen)
-        face = {"markerfacecolor": PAPER} if row.hollow else {}
+        face: dict[str, Any] = {"markerfacecolor": PAPER} if row.hollow else {}
         axes.plot([row.centre], [k], marker=marker, markersize=5, **pen, **face)
     axes.set(ylim=(len(rows) - 0.4, -0.6), yticks=range(len(rows)))
     names = axes.set_yticklabels([cut(row.method) for row in rows])
