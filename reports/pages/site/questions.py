@@ -153,7 +153,7 @@ QUESTIONS = (
         (Place("uci", "large", clean),),
     ),
     Question(
-        *(CLASSES, "tables of 200 to 20,000 rows", "searched", OF_RARE_CLASSES),
+        *(CLASSES, "tables of 230 to 830 rows", "searched", OF_RARE_CLASSES),
         (Place("tables", CLASSES, clean),),
     ),
     Question(

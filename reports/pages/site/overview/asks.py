@@ -42,7 +42,7 @@ ASKS = (
         (REGRESSION, "uci", "large", "3,000 to 57,000 rows"),
     )),
     Ask("cls", "Tables", "classes", "Table of classes", (
-        (CLASSES, "tables", "classification", "200 to 20,000 rows"),
+        (CLASSES, "tables", "classification", "230 to 830 rows"),
         (CLASSES, "uci_classification", "tuned_quick", "under 1,000 rows"),
         (CLASSES, "uci_classification", "quick", "under 1,000 rows"),
     ), True),
