@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 SUITES = Path(__file__).resolve().parent.parent.parent / "suites"
-DOING = ("probes", "truth", "check", "own", "posthoc")
-"""Folders of the code that runs suites and checks methods."""
+DOING = ("probes", "truth", "check", "own", "posthoc", "departures.py", "following.py")
+"""Folders and files of the code that runs suites, checks methods and reads departures."""
 FILES = [
     path
     for path in sorted(SUITES.rglob("*.py"))
