@@ -12,7 +12,8 @@ from bnnbench.reports.judge.findings import across, is_good, on_one, short, shor
 from bnnbench.reports.judge.measures import Judged, judged, main_metrics
 from bnnbench.reports.judge.over_sets.results import verdict_on
 from bnnbench.reports.judge.over_sets.shipped_advice import shipped_advice
-from bnnbench.reports.judge.ranks import ranks
+from bnnbench.reports.judge.over_sets.verdict import Verdict
+from bnnbench.reports.judge.ranks import Ranks, ranks
 from bnnbench.reports.judge.summaries.costs import BASE, Costs, costs
 from bnnbench.reports.judge.treatments import treatment_decision
 from bnnbench.reports.papers.reproduction import reproductions
@@ -46,6 +47,8 @@ class Answer:
     """A sentence per custom data set: its best methods, and methods not separated from them."""
     from_others: str = ""
     """For a custom table: what the finished runs on other tables advise."""
+    over_sets: Verdict | Ranks | None = None
+    """The decision over several data sets by the first main metric, if there is any."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -74,6 +77,7 @@ def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = No
     if not by_metric:
         nothing = _nothing(list(outcomes.values()))
         return Answer(nothing, "", _sentence(published), nothing)
+    over_sets = None
     if len(benchmarks) == 1:
         (first, *others) = [scored[0] for scored in by_metric.values()]
         best, line = on_one([first, *others], len(methods)), short(first)
@@ -83,11 +87,12 @@ def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = No
         best = across(by_metric, ranked, verdicts, len(methods), len(benchmarks))
         metric = next(iter(by_metric))
         line = short_across(by_metric[metric], ranked[metric], verdicts[metric])
+        over_sets = verdicts[metric] or ranked[metric]
     cost = _cost(costs(benchmarks), next(iter(by_metric.values())))
     limits = [*_failures(outcomes), *_unconverged(outcomes), *published]
     main = tuple(j for scored in by_metric.values() for j in scored)
     if benchmarks[0].origin != OWN:
-        return Answer(best, cost, _sentence(limits), line, main)
+        return Answer(best, cost, _sentence(limits), line, main, over_sets=over_sets)
     treated = treatment_decision(main[0])
     advised = "" if treated else _from_others(benchmarks[0])
     concluded = (treated or conclusion(main),)

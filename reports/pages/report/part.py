@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from bnnbench.engine.records.record import Record
 from bnnbench.reports.judge.answers import Answer, answer
 from bnnbench.reports.judge.table import Table
+from bnnbench.reports.pages.report.opening import Opening
 from bnnbench.reports.papers.reproduction import Reproduction, reproductions
 from bnnbench.reports.papers.summaries import clauses
 from bnnbench.reports.papers.verdicts import judgements
@@ -40,6 +42,11 @@ class Part:
     settings: Mapping[str, Mapping[str, str]]
     networks: Mapping[str, Sequence[str]]
     answer: Answer
+
+    @cached_property
+    def opening(self) -> Opening:
+        """The figure with which its page opens."""
+        return Opening(self.sections, self.answer)
 
     @property
     def tables(self) -> list[Table]:
