@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from matplotlib.ticker import MaxNLocator
 
+from bnnbench.reports.figures.canvas import FARTHEST
 from bnnbench.reports.figures.limits import robust_limits
 from bnnbench.reports.judge.measures import Judged
 from bnnbench.reports.judge.over_sets.verdict import Verdict
@@ -34,7 +35,7 @@ class Row:
     high: float
     text: str
     state: str = ""
-    """A class of the style sheet: "worse" is drawn hollow and grey."""
+    """A state of a decision or the kind of a cell, by which it is drawn: "worse" is hollow."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Forest:
     note: str
     rows: tuple[Row, ...]
     limits: tuple[float, float]
-    """The ends of the axis; if it is reversed, the first is the larger."""
+    """The ends of the axis; the rows' values may lie beyond."""
     better: str
     """The direction of the better end: "left" or "right"."""
     left_out: int = 0
@@ -148,7 +149,8 @@ def _forest(
     shown = [*rows[:most]]
     if known and known not in shown:
         shown = [*shown[:-1], known]
-    limits = robust_limits(_ends(shown), higher_is_better)
+    low, high = robust_limits(_ends(shown), higher_is_better)
+    limits = max(low, -FARTHEST), min(high, FARTHEST)
     better = "right" if higher_is_better else "left"
     return Forest(
         *(title, note, tuple(shown), limits, better, len(rows) - len(shown)), ticks_in(limits)

@@ -40,9 +40,9 @@ def robust_limits(values: Iterable[float], higher_is_better: bool) -> tuple[floa
     first = float(np.quantile(finite, 0.25, method="higher"))
     third = float(np.quantile(finite, 0.75, method="lower"))
     reach = FENCE * (third - first)
-    kept = finite[finite >= first - reach] if higher_is_better else finite[finite <= third + reach]
-    few = reach > 0 and kept[-1] - kept[0] < FILLED * (high - low)
-    return (float(kept[0]), float(kept[-1])) if few else (low, high)
+    near = finite[finite >= first - reach] if higher_is_better else finite[finite <= third + reach]
+    few = reach > 0 and near[-1] - near[0] < FILLED * (high - low)
+    return (float(near[0]), float(near[-1])) if few else (low, high)
 
 
 def beyond(

@@ -42,6 +42,6 @@ SECTIONS = (
 def sections_of(material: Material) -> Iterator[Section]:
     """Return every section that has something to show, in the order of a page."""
     for name in SECTIONS:
-        of_suites = name.startswith("suites.")
-        for section in importlib.import_module(f"{__name__}.{name}").sections(material):
-            yield replace(section, of_suites=of_suites)
+        module = importlib.import_module(f"{__name__}.{name}")
+        for section in module.sections(material):
+            yield replace(section, of_suites=module.__package__ == f"{__name__}.suites")

@@ -58,6 +58,13 @@ def test_a_short_figure_keeps_the_plain_network_or_the_named_method(result):
     assert short.left_out == 3
 
 
+def test_a_value_that_no_axis_reaches_costs_no_page():
+    (benchmark,) = benchmarks(runs_of({"AdamW": [-1.7e308], "SGD": [1.7e308], "IVON": [1.0]}))
+    forest = of_scores(judged(benchmark, "nll"), "here")
+    assert [0 <= forest.at(row.middle) <= WIDTH for row in forest.rows] == [True] * 3
+    assert forest.ticks
+
+
 def test_one_method_is_no_figure():
     (benchmark,) = benchmarks(runs_of({"AdamW": [1.0, 2.0]}))
     assert of_scores(judged(benchmark, "nll"), "here") is None

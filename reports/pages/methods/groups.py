@@ -25,12 +25,14 @@ class Group:
 def groups_of(suites: Mapping[str, Sequence[Benchmark]]) -> list[Group]:
     """Return all methods by name. Labels with one class, or with classes of one name, are one.
 
-    A label that several classes have counts with the class of most of its runs.
+    A label that several classes have counts with the class of most of its runs. Classes that are
+    not registered as methods, but only for a suite, such as its levels of approximation, are one.
     """
     kinds: dict[str, Counter[str]] = {}
     families: dict[str, Counter[Family]] = {}
-    for label, description, runs in _described(suites):
-        kinds.setdefault(label, Counter())[kind_of_method(description) or label] += runs
+    for suite, label, description, runs in _described(suites):
+        kind = kind_of_method(description) or (suite if _is_registered(description) else label)
+        kinds.setdefault(label, Counter())[kind] += runs
         families.setdefault(label, Counter())[family_of(description)] += runs
     by_kind: dict[str, dict[str, int]] = {}
     for label, counts in kinds.items():
@@ -45,20 +47,19 @@ def groups_of(suites: Mapping[str, Sequence[Benchmark]]) -> list[Group]:
 
 def _described(
     suites: Mapping[str, Sequence[Benchmark]],
-) -> Iterator[tuple[str, object, int]]:
-    """Yield label, description and number of runs, benchmark by benchmark."""
-    for benchmarks in suites.values():
+) -> Iterator[tuple[str, str, object, int]]:
+    """Yield suite, label, description and number of runs, benchmark by benchmark."""
+    for suite, benchmarks in suites.items():
         for benchmark in benchmarks:
             for label, runs in benchmark.runs.items():
-                yield label, runs[0].run.get("method"), len(runs)
+                yield suite, label, runs[0].run.get("method"), len(runs)
 
 
 def kind_of_method(description: object) -> str:
-    """Return the registered name of the method behind a description; "" if it is unknown.
+    """Return the registered name of the method behind a description; "" if there is none.
 
     A method around another one is a variant of it, as is a mean over its fits, unless the inner one
-    is a plain network: a mean over those is an ensemble. A class of a suite's own, which is not
-    registered as a method, counts with all others of its folder.
+    is a plain network: a mean over those is an ensemble.
     """
     if not isinstance(description, Mapping):
         return ""
@@ -67,15 +68,17 @@ def kind_of_method(description: object) -> str:
         inner = value.get("type") if isinstance(value, Mapping) else None
         if inner in METHODS and (card_of(name).around or family_of(value) != "point estimates"):
             return kind_of_method(value)
-    if name in METHODS:
-        return name
-    path = path_of(name).partition(":")[0].split(".")
-    return path[-2] if len(path) > 1 and path_of(name) != name else ""
+    return name if name in METHODS else ""
+
+
+def _is_registered(description: object) -> bool:
+    name = str(description.get("type")) if isinstance(description, Mapping) else ""
+    return path_of(name) != name
 
 
 def _name(kind: str, runs_of: Mapping[str, int]) -> str:
     """Return the name that most runs of a class have, or the class's own if there is none."""
-    first, *others = kind.split("_")
+    first, *others = style.suite(kind).replace("_", " ").split()
     starts = {label.split()[0].casefold(): label.split()[0] for label in runs_of}
     of_class = style.sentence(" ".join([starts.get(first, first), *others]))
     names: Counter[str] = Counter()

@@ -43,12 +43,12 @@ class Standing:
 def standings_of(of: Overview, variants: Sequence[str], family: Family) -> list[Standing | None]:
     """Return the standing of the first variant that was run, question by question."""
     name = EVERYONE if family in NO_NETWORKS else USUAL
-    found = []
+    standings: list[Standing | None] = []
     for column in of.columns:
         state = of.states[column.ask.name][name]
         cell = shown(state.cells, variants)
-        found.append(Standing(column, cell[1], state.count) if cell else None)
-    return found
+        standings.append(Standing(column, cell[1], state.count) if cell else None)
+    return standings
 
 
 def figure_of(standings: Sequence[Standing | None], family: Family) -> Forest | None:
@@ -72,11 +72,11 @@ def _ends(one: Standing) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Sparkline:
-    """A small figure of places: a path for each class of cells, and the same in words."""
+    """A small figure of places: a path for each class of cells, and the same as text."""
 
     paths: dict[str, str]
     width: int
-    words: str
+    description: str
 
 
 def sparkline_of(standings: Sequence[Standing | None]) -> Sparkline | None:
@@ -86,8 +86,8 @@ def sparkline_of(standings: Sequence[Standing | None]) -> Sparkline | None:
         if one:
             kind = CLASSES[one.cell.kind]
             paths[kind] = paths.get(kind, "") + f"M{SLOT * k + SLOT // 2} {_span(one)}"
-    words = "; ".join(f"{one.asked.head}: {one.text}" for one in standings if one)
-    return Sparkline(paths, SLOT * len(standings), words) if paths else None
+    listed = "; ".join(f"{one.asked.head}: {one.text}" for one in standings if one)
+    return Sparkline(paths, SLOT * len(standings), listed) if paths else None
 
 
 def _span(one: Standing) -> str:

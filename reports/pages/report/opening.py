@@ -1,11 +1,8 @@
 """The figure with which the page of a suite opens: the most telling one that its runs allow."""
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-
-from markupsafe import Markup
 
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.forests import ALL, Forest, of_ranks, of_scores, of_verdict
@@ -40,7 +37,7 @@ class Opening:
         listed = self.gallery.drawings if self.gallery else ()
         for drawing in listed[: 1 if self.gallery and self.gallery.wide else MOST]:
             if sum(len(one.svg) for one in (*few, drawing)) <= MOST_BYTES:
-                few.append(_with_new_ids(drawing))
+                few.append(drawing.again("opening"))
         return tuple(few)
 
     @property
@@ -76,9 +73,3 @@ def _forests(answer: Answer, most: int) -> Iterator[Forest]:
     results = [result for result in answer.main if result.metric == first.metric]
     drawn_each = (of_scores(r, r.benchmark.title, most) for r in results[:MOST])
     yield from (forest for forest in drawn_each if forest)
-
-
-def _with_new_ids(drawing: Drawing) -> Drawing:
-    """Return a drawing that may stand on a page a second time."""
-    text = re.sub(r'( id="|href="#|url\(#)', r"\1opening-", drawing.svg)
-    return replace(drawing, svg=Markup(text))

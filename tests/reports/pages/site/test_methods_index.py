@@ -86,7 +86,7 @@ def standing(kind, low, high, count=11, title="Digits"):
 def test_a_bar_reaches_over_the_open_places_of_its_question():
     shown = sparkline_of([standing("front", 1, 11), None, standing("back", 11, 11)])
     assert shown.paths == {"f": "M4 2V22", "k": "M20 20V22"}
-    assert shown.words == "digits: 1–11 of 11; digits: 11 of 11"
+    assert shown.description == "digits: 1–11 of 11; digits: 11 of 11"
     assert sparkline_of([None, None]) is None
 
 
