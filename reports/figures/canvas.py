@@ -74,6 +74,11 @@ class Drawing:
         """Return the drawing with a heading and a caption."""
         return replace(self, heading=heading, caption=caption)
 
+    def again(self, prefix: str) -> "Drawing":
+        """Return the drawing with a prefix to its ids, to stand on a page a second time."""
+        text = re.sub(r'( id="|href="#|url\(#)', rf"\g<1>{prefix}-", self.svg)
+        return replace(self, svg=Markup(text))
+
 
 @contextmanager
 def drawing(

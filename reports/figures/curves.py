@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from bnnbench.reports.figures.canvas import OWN, Drawing, gridded
+from bnnbench.reports.figures.limits import bound
 from bnnbench.reports.figures.methods import best_first, gid, shared
 from bnnbench.reports.figures.ticks import logarithmic
 from bnnbench.reports.judge.summaries.tuning import band
@@ -63,9 +64,10 @@ def draw_learning(
         axes.set(xlabel="acquisitions", ylabel=axis, xlim=(0, last))
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.locator_params(axis="y", nbins=5)
+        far = bound(axes, _worst(means, higher_is_better), (), higher_is_better)
         description = f"{axis} after each acquisition on {where}: {_listed(means)}."
         order = best_first(_final(means), higher_is_better)
-        return shared(figure, identifier, description, styles, order).under(where)
+        return shared(figure, identifier, description, styles, order).under(where, far)
 
 
 def draw_sizes(
@@ -88,10 +90,11 @@ def draw_sizes(
         axes.set(xlabel=across, ylabel=up)
         axes.margins(x=0.02)
         axes.locator_params(axis="both", nbins=5)
+        far = bound(axes, _worst(means, higher_is_better), (), higher_is_better)
         description = f"{up} against {across} on {where}: {_listed(means)}."
         average = {method: float(mean.mean()) for method, mean in means.items()}
         order = best_first(average, higher_is_better)
-        return shared(figure, identifier, description, styles, order).under(up)
+        return shared(figure, identifier, description, styles, order).under(up, far)
 
 
 def draw_trials(
@@ -122,9 +125,10 @@ def draw_trials(
         axes.set(xlabel=across, ylabel=up)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.locator_params(axis="y", nbins=5)
+        far = bound(axes, _worst(means, higher_is_better), (), higher_is_better)
         description = f"{up} against {across} on {where}: {_listed(means)}."
         order = best_first(_final(means), higher_is_better)
-        return shared(figure, identifier, description, styles, order).under(where)
+        return shared(figure, identifier, description, styles, order).under(where, far)
 
 
 def _error_band(
@@ -161,3 +165,9 @@ def _listed(means: Mapping[str, np.ndarray]) -> str:
 
 def _final(means: Mapping[str, np.ndarray]) -> dict[str, float]:
     return {method: float(mean[-1]) for method, mean in means.items()}
+
+
+def _worst(means: Mapping[str, np.ndarray], higher_is_better: bool) -> dict[str, float]:
+    """Return the worst value of each method's curve; NaN if it has none."""
+    worst = np.fmin if higher_is_better else np.fmax
+    return {method: float(worst.reduce(mean)) for method, mean in means.items()}

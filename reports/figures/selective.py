@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 from bnnbench.reports.figures.canvas import FAINT, OWN, Drawing, drawing
 from bnnbench.reports.figures.evidence import COVERAGES
+from bnnbench.reports.figures.limits import bound
 from bnnbench.reports.figures.methods import best_first, gid, shared
 from bnnbench.reports.style.palette import Style
 
@@ -57,8 +58,9 @@ def _drawn(
                       dashes=style.dash or (None, None), gid=gid(method))  # fmt: skip
             listed.append(f"{method} {100 * risk[half]:.3g} and {100 * risk[-1]:.3g}")
         axes.set(xlabel="accepted, %", ylabel=label, xlim=(0, 100))
+        far = bound(axes, {m: 100 * float(risk.max()) for m, risk in risks.items()}, (), False)
         axes.set_ylim(bottom=0)
         axes.locator_params(axis="both", nbins=5)
         description = f"Risk against coverage on {where}. {what}: {'; '.join(listed)}."
         order = best_first({method: float(np.mean(risk)) for method, risk in risks.items()})
-        return shared(figure, identifier, description, styles, order).under(where)
+        return shared(figure, identifier, description, styles, order).under(where, far)

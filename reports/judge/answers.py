@@ -12,6 +12,7 @@ from bnnbench.reports.judge.findings import across, is_good, on_one, short, shor
 from bnnbench.reports.judge.measures import Judged, judged, main_metrics
 from bnnbench.reports.judge.over_sets.results import verdict_on
 from bnnbench.reports.judge.over_sets.shipped_advice import shipped_advice
+from bnnbench.reports.judge.over_sets.verdict import Verdict
 from bnnbench.reports.judge.ranks import Ranks, ranks
 from bnnbench.reports.judge.summaries.costs import BASE, Costs, costs
 from bnnbench.reports.judge.treatments import treatment_decision
@@ -47,8 +48,8 @@ class Answer:
     """A sentence per custom data set: its best methods, and methods not separated from them."""
     from_others: str = ""
     """For a custom table: what the finished runs on other tables advise."""
-    ranks: Ranks | None = None
-    """The ranks over data sets by the first main metric; None for few data sets."""
+    over_sets: Verdict | Ranks | None = None
+    """The decision over several data sets by the first main metric, if there is any."""
     yardsticks: str = ""
     """The methods that are no networks, and those of them that are ahead."""
 
@@ -97,7 +98,7 @@ def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = No
         compared = len({m for benchmark in entered for m in benchmark.runs})
         best = across(by_metric, ranked, verdicts, compared, len(benchmarks))
         metric = next(iter(by_metric))
-        over_sets = ranked[metric]
+        over_sets = verdicts[metric] or ranked[metric]
         line = short_across(by_metric[metric], ranked[metric], verdicts[metric])
     cost = _cost(costs(entered), next(iter(by_metric.values())))
     limits = [*_failures(outcomes), *_unconverged(outcomes), *published]
@@ -105,7 +106,7 @@ def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = No
     others = yardsticks(benchmarks, main)
     if benchmarks[0].origin != OWN:
         return Answer(
-            *(best, cost, _sentence(limits), line, main), ranks=over_sets, yardsticks=others
+            *(best, cost, _sentence(limits), line, main), over_sets=over_sets, yardsticks=others
         )
     treated = treatment_decision(main[0])
     advised = "" if treated else _from_others(benchmarks[0])

@@ -46,6 +46,17 @@ class Judged:
         return self.column.decision
 
     @property
+    def ordered(self) -> list[tuple[str, Cell]]:
+        """The methods, from the best mean to the worst; those that are not compared come last."""
+        sign = -1.0 if self.column.higher_is_better else 1.0
+
+        def place(item: tuple[str, Cell]) -> tuple[bool, float]:
+            cell = item[1]
+            return cell.standing.excluded is not None, sign * cell.mean
+
+        return sorted(self.cells.items(), key=place)
+
+    @property
     def verdict(self) -> list[str]:
         """Sentences on the best method, and on the runs needed to decide more."""
         return verdict(self.column, self.cells, self.name)

@@ -62,7 +62,7 @@ STYLES = {
     "examples.html": ("site", "pairs"),
     "overview.html": ("overview",),
 }
-"""Template → its styles; others have the site's."""
+"""Template → its styles; others have the site's and those of rows of intervals."""
 
 LIMIT = 300_000
 """The size in bytes above which a page of the site is divided, if it can be."""
@@ -88,7 +88,7 @@ def page(
     """
     text = filled(
         template,
-        ("search", *STYLES.get(template, ("site",))),
+        ("search", *STYLES.get(template, ("site", "forest"))),
         ("state", "search", *SCRIPTS.get(template, ()), "start"),
         embedded(data),
         title=title,

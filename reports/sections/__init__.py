@@ -6,6 +6,7 @@ if there is nothing to show. To add a kind of section, add a file and a line bel
 
 import importlib
 from collections.abc import Iterator
+from dataclasses import replace
 
 from bnnbench.reports.sections.base import Material, Section
 
@@ -22,7 +23,7 @@ SECTIONS = (
     "failures",
     "suites.learning",
     "suites.steps",
-    "suites.deviations",
+    "deviations",
     "suites.networks",
     "suites.coverage",
     "predictions",
@@ -41,4 +42,6 @@ SECTIONS = (
 def sections_of(material: Material) -> Iterator[Section]:
     """Return every section that has something to show, in the order of a page."""
     for name in SECTIONS:
-        yield from importlib.import_module(f"{__name__}.{name}").sections(material)
+        module = importlib.import_module(f"{__name__}.{name}")
+        for section in module.sections(material):
+            yield replace(section, of_suites=module.__package__ == f"{__name__}.suites")

@@ -128,6 +128,8 @@ class Section:
     """True if it follows the tables of the data sets."""
     absent: int = 0
     """The number of completed runs without predictions in the store."""
+    of_suites: bool = False
+    """True if it shows the subject of certain suites, such as layers or draws."""
 
     @property
     def tables(self) -> list[Table]:

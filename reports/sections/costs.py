@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bnnbench.reports.figures.canvas import INK, OWN, Drawing, gridded
+from bnnbench.reports.figures.limits import bound
 from bnnbench.reports.figures.methods import best_first, shared, tag
 from bnnbench.reports.figures.ticks import logarithmic
 from bnnbench.reports.judge.summaries.costs import load_in_words
@@ -143,8 +144,9 @@ def draw_costs(
         axes.margins(0.12)
         axes.locator_params(axis="y", nbins=5)
         logarithmic(axes, [p.cost for p in plotted.values()])
+        scores = {method: point.score for method, point in plotted.items()}
+        far = bound(axes, scores, [p.score + (p.error or 0.0) for p in plotted.values()], False)
         listed = "; ".join(f"{m} {p.cost:.3g}, {p.score:.3f}" for m, p in plotted.items())
         description = f"{up} against {across} on {where}: {listed}. Front: {'; '.join(best)}."
-        order = best_first({m: p.score for m, p in plotted.items()})
-        drawn = shared(figure, identifier, description, styles, order)
-        return drawn.under(where, f"Front: {'; '.join(best)}")
+        drawn = shared(figure, identifier, description, styles, best_first(scores))
+        return drawn.under(where, f"Front: {'; '.join(best)}{'. ' * bool(far)}{far}")

@@ -38,7 +38,7 @@ def test_copied_csv_has_means_and_errors_apart(visit):
 
 def test_copied_csv_holds_no_formula_but_negative_numbers(visit):
     page = visit("cifar10", permissions=["clipboard-read", "clipboard-write"])
-    cells = page.locator("table").first.locator("tbody tr").first.locator("th, td")
+    cells = page.locator("table.results").first.locator("tbody tr").first.locator("th, td")
     for cell, text in ((0, "=HYPERLINK(1)"), (1, "−1.5")):
         cells.nth(cell).evaluate("(cell, text) => { cell.textContent = text; }", text)
     page.locator(".tools").first.get_by_role("button", name="as CSV").click()
@@ -71,7 +71,7 @@ def test_copied_latex_marks_the_best(visit):
 def test_only_what_is_shown_is_copied_in_the_order_shown(visit):
     page = visit("cifar10", permissions=["clipboard-read", "clipboard-write"])
     page.get_by_label("ensembles (2)").uncheck()
-    page.locator("table").first.locator("th button", has_text="NLL").click()
+    page.locator("table.results").first.locator("th button", has_text="NLL").click()
     page.locator(".tools").first.get_by_role("button", name="as CSV").click()
     page.get_by_text("copied").wait_for()
     rows = list(csv.DictReader(io.StringIO(page.evaluate("navigator.clipboard.readText()"))))

@@ -56,7 +56,7 @@ def test_the_list_of_suites_leads_to_the_timings_and_back(visit):
 
 def test_timings_are_sorted_by_their_values_and_the_slower_are_marked(visit):
     page = visit("timing.html")
-    table = page.locator("table").first
+    table = page.locator("table.results").first
     rows = table.locator("tbody tr")
     assert [rows.nth(k).locator("th").inner_text() for k in range(2)] == ["AdamW", "IVON"]
     table.locator("thead button").nth(3).click()

@@ -260,7 +260,8 @@ def figures_of(tmp_path):
     }
     keep(tmp_path / "s", runs, predictions)
     assert main([str(tmp_path)]) == 0
-    return re.findall(r"<svg viewBox.*?</svg>", (tmp_path / "s/report.html").read_text(), re.DOTALL)
+    text = (tmp_path / "s/report.html").read_text()
+    return re.findall(r'<svg viewBox="[^"]*" role="img".*?</svg>', text, re.DOTALL)
 
 
 def test_figures_are_well_formed_described_and_share_no_id(tmp_path):

@@ -1,6 +1,5 @@
 """The page of a method: its description, wins, failures, and printed numbers."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -10,14 +9,17 @@ from bnnbench.engine.method_settings.search_spaces import searched
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.repetitions import Rerun
 from bnnbench.methods.card import FAMILIES, PROBLEMS, card_of
+from bnnbench.reports.figures.forests import Forest, of_scores
 from bnnbench.reports.pages.drilldown.run_pages import RunPages
 from bnnbench.reports.pages.layout import page
 from bnnbench.reports.pages.methods.about import About, about
 from bnnbench.reports.pages.methods.failures import Entry, Verdicts, failures_of
+from bnnbench.reports.pages.methods.places import figure_of, good_at, standings_of
 from bnnbench.reports.pages.methods.printed import printed_and_ours
 from bnnbench.reports.pages.methods.repeated_runs import RepeatedRun, repeated_runs_of
 from bnnbench.reports.pages.methods.snippets import snippet
 from bnnbench.reports.pages.methods.strips import MOST_STRIPS, WIDTH, chapter_of
+from bnnbench.reports.pages.site.overview.overview import Overview
 from bnnbench.reports.pages.site.tasks import Task
 from bnnbench.reports.papers.coverage import PrintedTable
 from bnnbench.reports.read.benchmarks import Benchmark
@@ -34,6 +36,9 @@ from bnnbench.reports.style.numbers import duration
 from bnnbench.reports.style.words import joined
 from bnnbench.suites import SUITES
 
+MOST_ROWS = 12
+"""Maximum number of methods in the figure of a method that no question of the overview has."""
+
 
 @dataclass(frozen=True)
 class Site:
@@ -49,6 +54,8 @@ class Site:
     """Key → re-run outcome."""
     code_states: Mapping[str, CodeState] = field(default_factory=dict)
     """Key → whether the run's code means the same as today's."""
+    overview: Overview | None = None
+    """The places of methods by question; None without any question."""
 
 
 @dataclass(frozen=True)
@@ -92,11 +99,15 @@ def method_page(
     slug = PurePosixPath(address).stem
     uses = uses_of(method, slug, site)
     place = names.index(method) if method in names else -1
+    family = family_of(description)
+    standings = standings_of(site.overview, [method], family) if site.overview else []
     return page(
         *("method.html", address, f"{method} · bnnbench", "Methods", common),
         method=method,
         slug=slug,
-        family=family_of(description),
+        family=family,
+        figure=figure_of(standings, family) or _scores(entries, site.verdicts),
+        good_at=good_at(standings),
         about=known,
         around=around(known),
         takes=joined([PROBLEMS[kind] for kind in card_of(known.name).problems]),
@@ -125,6 +136,17 @@ def method_page(
         most_strips=MOST_STRIPS,
         formulas=formulas,
     )
+
+
+def _scores(entries: Sequence[Entry], verdicts: Verdicts) -> Forest | None:
+    """Return the scores of the method beside the best others, where it was run first."""
+    drawn = (
+        of_scores(verdict, entry.title, MOST_ROWS, (entry.method,))
+        for entry in entries
+        for verdict in verdicts[entry.suite, entry.benchmark.identity]
+        if entry.method in verdict.cells
+    )
+    return next((forest for forest in drawn if forest), None)
 
 
 def entries_of(method: str, suites: Mapping[str, Sequence[Benchmark]]) -> list[Entry]:
@@ -178,25 +200,6 @@ def _time_of(runs: Sequence[Record]) -> str:
     of_processors = has_processor_seconds(runs)
     seconds = mean_fit_seconds(runs, of_processors, timed_elsewhere(runs))
     return f"{duration(seconds)}{'' if of_processors else ' (wall time)'}" if seconds else ""
-
-
-def methods_index(
-    address: str,
-    families: Mapping[str, str],
-    pages: Mapping[str, str],
-    site: Site,
-    common: dict[str, Any],
-) -> str:
-    """Return the list of all methods, by family."""
-    states = Counter(site.code_states.values())
-    return page(
-        *("methods.html", address, "Methods · bnnbench", "Methods", common),
-        families=by_family(families, pages),
-        count=len(families),
-        runs=states.total(),
-        current=states["current"],
-        unknown=states["unknown"],
-    )
 
 
 def by_family(

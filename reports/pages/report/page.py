@@ -29,7 +29,7 @@ DRILLDOWN = "the drilldown comes here"
 MOST_BYTES = 2_900_000
 """Maximum size of a page outside a site: one file that can be sent to others."""
 
-STYLES = ("report", "controls", "curves")
+STYLES = ("report", "controls", "curves", "forest")
 SCRIPTS = (
     "sort",
     "filter",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bnnbench.engine.records.record import distance_from_official
+from bnnbench.reports.figures.forests import of_scores
 from bnnbench.reports.judge.measures import Judged
 from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.pages.drilldown.run_pages import RunPages
@@ -81,6 +82,8 @@ def data_page(
     """
     every = [b for of in benchmarks.values() for b in of]
     facts = {b.origin: data_facts(b) for b in every}
+    in_order = _in_order_of_questions(benchmarks)
+    judged = [(v, suite, b) for suite, b in in_order for v in verdicts[suite, b.identity]]
     return page(
         *("dataset.html", address, f"{every[0].title} · bnnbench", "Data sets", common),
         name=name,
@@ -88,6 +91,9 @@ def data_page(
         heading=every[0].title,
         facts=_of_most_official(facts),
         origins=list(facts),
+        figure=next(
+            (of for v, suite, b in judged if (of := of_scores(v, _heading(suite, b)))), None
+        ),
         places=[
             Place(
                 _heading(suite, b),
@@ -96,7 +102,7 @@ def data_page(
                 examples.get((suite, b.identity), ""),
                 tables,
             )
-            for suite, b in _in_order_of_questions(benchmarks)
+            for suite, b in in_order
             if (tables := [_ranked(v) for v in verdicts[suite, b.identity] if v.cells])
         ],
     )
@@ -132,22 +138,16 @@ def _heading(suite: str, benchmark: Benchmark) -> str:
 def _ranked(verdict: Judged) -> Ranked:
     column = verdict.column
     cells = verdict.cells
-    sign = -1.0 if column.higher_is_better else 1.0
     places = decimals(
         [cell.mean * column.scale for cell in cells.values()],
         [(cell.half_width or 0.0) * column.scale for cell in cells.values()],
     )
-    ordered = sorted(cells.items(), key=lambda item: (_is_apart(item[1]), sign * item[1].mean))
     unit = f" ({column.unit})" if column.unit else ""
     return Ranked(
         labels.sentence(verdict.name) + unit,
         " ".join(verdict.verdict),
-        [_line(method, cell, places, column.scale) for method, cell in ordered],
+        [_line(method, cell, places, column.scale) for method, cell in verdict.ordered],
     )
-
-
-def _is_apart(cell: Cell) -> bool:
-    return cell.standing.excluded is not None
 
 
 def _line(method: str, cell: Cell, places: int, scale: float) -> Line:
@@ -158,28 +158,3 @@ def _line(method: str, cell: Cell, places: int, scale: float) -> Line:
     state = f"not compared: {excluded.reason}" if excluded else STATES[str(cell.standing.state)]
     kind = "apart" if excluded else str(cell.standing.state)
     return Line(method, typographic(text), state, kind)
-
-
-def data_index(
-    address: str,
-    sets: Mapping[str, Mapping[str, Sequence[Benchmark]]],
-    pages: Mapping[str, str],
-    common: dict[str, Any],
-) -> str:
-    """Return the list of all data sets by suite, from name → suite → benchmarks.
-
-    `pages` has each set's page. A set used by several suites is listed under each.
-    """
-    by_suite: dict[str, list[tuple[str, str, str]]] = {}
-    for name, benchmarks in sets.items():
-        for suite, (first, *_) in benchmarks.items():
-            listed = by_suite.setdefault(labels.suite(suite), [])
-            listed.append((first.title, pages[name], first.origin))
-    return page(
-        *("datasets.html", address, "Data sets · bnnbench", "Data sets", common),
-        count=len(sets),
-        suites={
-            title: sorted(listed, key=lambda item: item[0].casefold())
-            for title, listed in sorted(by_suite.items())
-        },
-    )

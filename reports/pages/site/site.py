@@ -9,11 +9,13 @@ from bnnbench.reports.pages.drilldown.run_pages import Place, run_addresses, run
 from bnnbench.reports.pages.examples.pages import Setting, example_pages
 from bnnbench.reports.pages.layout import page, slugs
 from bnnbench.reports.pages.methods.failures import verdicts_of
-from bnnbench.reports.pages.methods.method_pages import Site, by_family, method_page, methods_index
+from bnnbench.reports.pages.methods.method_pages import Site, by_family, method_page
+from bnnbench.reports.pages.methods.methods_index import methods_index
 from bnnbench.reports.pages.site.board_pages import addresses_of, board_pages
 from bnnbench.reports.pages.site.compare_pages import compare_page
-from bnnbench.reports.pages.site.data_pages import data_index, data_page
-from bnnbench.reports.pages.site.overview.overview import overview
+from bnnbench.reports.pages.site.data_index import data_index
+from bnnbench.reports.pages.site.data_pages import data_page
+from bnnbench.reports.pages.site.overview.overview import Overview, overview
 from bnnbench.reports.pages.site.overview.page import overview_page
 from bnnbench.reports.pages.site.overview.shortlists import shortlists
 from bnnbench.reports.pages.site.paper_pages import paper_page, papers_index
@@ -91,8 +93,9 @@ def pages_of(
         suite: [(b.title, first) for b in bs if (first := examples.get((suite, b.identity)))]
         for suite, bs in suites.items()
     }
-    if tasks:
-        files["index.html"] = front_page(tasks, common("index.html"))
+    over = overview(tasks) if tasks else None
+    if over:
+        files["index.html"] = front_page(over, tasks, common("index.html"))
         files |= board_pages(tasks, runs, common)
         files["compare.html"] = compare_page(
             "compare.html", tasks, common("compare.html"), examples, suites
@@ -111,13 +114,13 @@ def pages_of(
         for of_method in b.runs.values()
         for run in of_method
     }
-    site = Site(suites, tasks, runs, verdicts, printed, examples, repeated, states)
+    site = Site(suites, tasks, runs, verdicts, printed, examples, repeated, states, over)
     for listed in by_family(families, of_methods).values():
         for method, slug in listed:
             address = f"methods/{slug}.html"
             files[address] = method_page(method, address, site, common(address), listed)
     address = "methods/index.html"
-    files[address] = methods_index(address, families, of_methods, site, common(address))
+    files[address] = methods_index(address, of_methods, site, common(address))
     for name, by_suite in by_set.items():
         address = f"data/{of_sets[name]}.html"
         files[address] = data_page(
@@ -148,9 +151,8 @@ def tasks_of(suites: Suites) -> list[Task]:
     return [task for question in QUESTIONS if (task := task_of(question, suites))]
 
 
-def front_page(tasks: Sequence[Task], common: dict[str, Any]) -> str:
+def front_page(of: Overview, tasks: Sequence[Task], common: dict[str, Any]) -> str:
     """Return the overview of the board's questions."""
-    of = overview(tasks)
     return overview_page(of, addresses_of(tasks), common, shortlists(of))
 
 

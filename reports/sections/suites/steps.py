@@ -8,6 +8,7 @@ import numpy as np
 from bnnbench.engine.records.record import Record
 from bnnbench.metrics import METRICS
 from bnnbench.reports.figures.canvas import OWN, Drawing, gridded
+from bnnbench.reports.figures.limits import bound
 from bnnbench.reports.figures.methods import best_first, gid, shared
 from bnnbench.reports.figures.ticks import logarithmic
 from bnnbench.reports.judge.columns import (
@@ -159,9 +160,11 @@ def draw_steps(
         axes.margins(0.12)
         axes.locator_params(axis="y", nbins=5)
         logarithmic(axes, [steps for points in runs.values() for steps, _ in points])
+        every = [score for points in runs.values() for _, score in points]
+        far = bound(axes, average, every, higher_is_better)
         description = (
             f"{axis} against serial steps on {where}, means over runs: {'; '.join(listed)}."
         )
         order = best_first(average, higher_is_better)
         drawn = shared(figure, identifier, description, styles, order)
-        return drawn.under(f"{axis}, {where}")
+        return drawn.under(f"{axis}, {where}", far)

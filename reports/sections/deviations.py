@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
 from bnnbench.reports.figures.canvas import FAINT, INK, Drawing, dots, drawing, svg
+from bnnbench.reports.figures.limits import beyond, in_words, robust_limits
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.sections.base import Material, Section, figures, figures_alone
 
@@ -58,7 +60,8 @@ def draw_deviations(ratios: Mapping[str, Sequence[float]], identifier: str, wher
             listed.append(f"{method} {mean:.2f}")
         axes.set_yticks(range(len(ratios)), list(ratios))
         axes.tick_params(axis="y", length=0)
-        largest = max(1.0, *(value for values in ratios.values() for value in values))
+        largest = max(1.0, robust_limits(chain.from_iterable(ratios.values()), False)[1])
+        far = beyond({m: max(values) for m, values in ratios.items()}, (0, largest), False)
         axes.set(
             xlabel="ratio of deviations",
             xlim=(0, 1.05 * largest),
@@ -66,4 +69,4 @@ def draw_deviations(ratios: Mapping[str, Sequence[float]], identifier: str, wher
         )
         axes.locator_params(axis="x", nbins=6)
         description = f"Ratio to the deviation of draws on {where}, means: {'; '.join(listed)}."
-        return Drawing(svg(figure, identifier, description), where)
+        return Drawing(svg(figure, identifier, description), where, in_words(far))

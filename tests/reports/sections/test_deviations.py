@@ -7,7 +7,7 @@ import pytest
 from bnnbench.reports.pages.report.content import content
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
-from bnnbench.reports.sections.suites.deviations import RATIO, draw_deviations, ratios_of
+from bnnbench.reports.sections.deviations import RATIO, draw_deviations, ratios_of
 from tests.reports.first_pages import render
 from tests.reports.synthetic import keep, record
 
