@@ -11,10 +11,8 @@ often the intervals of many networks contain the truth 10 to 20 away from the da
 coverage and coverage_paper).
 """
 
-from bnnbench.suites.toy.coverage import COVERAGE, COVERAGE_PAPER
-from bnnbench.suites.toy.cubics import PAPER, QUICK
-from bnnbench.suites.toy.depth import DEPTH
-from bnnbench.suites.toy.gap import GAP
+from bnnbench.suites.toy.cubics import GAP, PAPER, QUICK
+from bnnbench.suites.toy.depth import COVERAGE, COVERAGE_PAPER, DEPTH
 
 SUITES = {
     "quick": QUICK,
