@@ -1,8 +1,10 @@
 """Packages the folders of a checkout under the single import name bnnbench.
 
-In the description for an index, links and pictures of README.md lead to the repository, at this
-release. If BNNBENCH_RESULTS_WHEEL names the wheel of bnnbench-results, as in `make wheels`, the
-package has its SHA-256, so that `bnnbench data fetch results` downloads nothing else.
+BNNBENCH_REPOSITORY is the address of the repository, which the workflows set. The package states
+it, and in the description for an index, links and pictures of README.md lead there, at this
+release. Without it no address is stated. If BNNBENCH_RESULTS_WHEEL also names the wheel of
+bnnbench-results, as in `make wheels`, the package has its SHA-256, so that `bnnbench data fetch
+results` downloads nothing else.
 """
 
 import hashlib
@@ -17,7 +19,9 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-SOURCE, TAG = PROJECT["urls"]["Source"], f"v{PROJECT['version']}"
+SOURCE, TAG = os.environ.get("BNNBENCH_REPOSITORY", "").rstrip("/"), f"v{PROJECT['version']}"
+if SOURCE and not SOURCE.startswith("https://"):
+    raise SystemExit(f"BNNBENCH_REPOSITORY is {SOURCE!r}; give https://HOST/OWNER/NAME, or nothing")
 FOLDERS = ("datasets", "methods", "metrics", "suites", "reports")
 INSIDE = [pattern for folder in FOLDERS for pattern in (folder, f"{folder}.*")]
 LINK = re.compile(r"\]\((?!https?:|#)([^)]+)\)")
@@ -25,9 +29,10 @@ PICTURE = re.compile(r'\b(src|srcset)="(?!https?:)([^"]+)"')
 
 
 def description() -> str:
-    """Return README.md with absolute links, and pictures as raw files."""
-
+    """Return README.md; with a repository, links are absolute and pictures are raw files."""
     text = (ROOT / "README.md").read_text("utf-8")
+    if not SOURCE:
+        return text
     text = LINK.sub(rf"]({SOURCE}/blob/{TAG}/\1)", text)
     return PICTURE.sub(rf'\1="{SOURCE}/raw/{TAG}/\2"', text)
 
@@ -37,7 +42,8 @@ class BuildWithResults(build_py):
 
     def run(self) -> None:
         super().run()
-        if path := os.environ.get("BNNBENCH_RESULTS_WHEEL"):
+        path = os.environ.get("BNNBENCH_RESULTS_WHEEL")
+        if path and SOURCE:
             wheel = Path(path)
             content = wheel.read_bytes()
             stated = {
@@ -58,5 +64,6 @@ setup(
     package_dir={f"bnnbench.{folder}": folder for folder in FOLDERS},
     long_description=description(),
     long_description_content_type="text/markdown",
+    project_urls={"Source": SOURCE} if SOURCE else {},
     cmdclass={"build_py": BuildWithResults},
 )

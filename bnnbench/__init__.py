@@ -8,6 +8,7 @@ Results of any origin are read as pandas tables:
     scores = bnnbench.results("results/uci")  # one score per row
     scores.groupby(["dataset", "method", "metric"])["value"].mean()
     bnnbench.costs("results/uci")  # one run per row
+    bnnbench.predictions("results/uci", datasets=["boston"])  # one test row of a run per row
 
 Predictions of any origin are scored as arrays:
 
@@ -39,8 +40,19 @@ if TYPE_CHECKING:
     from bnnbench.estimators.regressor import BnnRegressor
     from bnnbench.methods.saved.files import load, save
     from bnnbench.reports.read.frames import costs, results
+    from bnnbench.reports.read.predictions.frame import predictions
 
-__all__ = ["BnnClassifier", "BnnRegressor", "costs", "load", "results", "run", "save", "score"]
+__all__ = [
+    "BnnClassifier",
+    "BnnRegressor",
+    "costs",
+    "load",
+    "predictions",
+    "results",
+    "run",
+    "save",
+    "score",
+]
 
 _HERE = Path(__file__).resolve().parent
 
@@ -52,6 +64,7 @@ _FUNCTIONS: Mapping[str, str] = {
     "BnnRegressor": "bnnbench.estimators.regressor",
     "costs": "bnnbench.reports.read.frames",
     "load": "bnnbench.methods.saved.files",
+    "predictions": "bnnbench.reports.read.predictions.frame",
     "results": "bnnbench.reports.read.frames",
     "run": "bnnbench.commands.running.function",
     "save": "bnnbench.methods.saved.files",

@@ -26,6 +26,7 @@ METHODS: Mapping[str, str] = {
     "ivon": "bnnbench.methods.ivon:Ivon",
     "vbll": "bnnbench.methods.vbll.method:Vbll",
     "hmc": "bnnbench.methods.hmc.method:Hmc",
+    "hmc_by_layer": "bnnbench.methods.hmc.by_layer:HmcByLayer",
     "hmc_heteroscedastic": "bnnbench.methods.mile.companion:HeteroscedasticHmc",
     "mile": "bnnbench.methods.mile.method:Mile",
     "hmc_hamiltorch": "bnnbench.methods.hmc.hamiltorch:HmcHamiltorch",

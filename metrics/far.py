@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float64
+from jaxtyping import Float, Float64
 from torch import Tensor
 
 from bnnbench.methods.predictions.base import HasCdf
@@ -17,6 +17,16 @@ class KnownFunction:
     position: Float64[Tensor, " points"]
     """The only input, in original units."""
     truth: Float64[Tensor, " points"]
+
+
+def cdf_at_each(prediction: HasCdf, truth: Float[Tensor, "points 1"]) -> Float64[Tensor, " points"]:
+    r"""Return the predictive cdf at the true function, at each point.
+
+    $$ P(y_n \le f(x_n)) $$
+
+    The cdf includes the noise, although the function does not.
+    """
+    return prediction.cdf(truth)[:, 0].double()
 
 
 def cdf_at_truth(prediction: HasCdf, function: KnownFunction, side: float) -> Float64[Tensor, ""]:

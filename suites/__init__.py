@@ -26,7 +26,7 @@ class Entry:
 SUITES: Mapping[str, Entry] = {
     "active_learning": Entry(
         "Active learning: rows chosen by predictive variance against rows chosen at random",
-        ("quick", "paper"),
+        ("quick", "paper", "toolbox_prior"),
     ),
     "active_learning_mnist": Entry(
         "Active learning of digits: BALD and predictive entropy against random acquisition",
@@ -65,7 +65,7 @@ SUITES: Mapping[str, Entry] = {
     ),
     "mnist": Entry(
         "MNIST: a perceptron and a LeNet learn from few and from many images",
-        ("quick", "paper", "tuned_quick", "disjoint", "schedules"),
+        ("quick", "paper", "tuned_quick", "disjoint", "schedules", "wide"),
     ),
     "moment_accuracy": Entry(
         "Moments propagated through trained networks, compared with samples",
@@ -104,7 +104,10 @@ SUITES: Mapping[str, Entry] = {
     ),
     "toy": Entry(
         "Noisy cubics: distance to the posterior predictive of HMC",
-        ("quick", "paper", "gap", "depth", "coverage", "coverage_paper"),
+        (
+            *("quick", "paper", "gap", "depth", "coverage", "coverage_paper"),
+            "coverage_by_position",
+        ),
     ),
     "truth": Entry(
         "Distance to certified posteriors, and excess risk under known data distributions",

@@ -1,4 +1,4 @@
-"""`bnnbench bundle`: store finished runs as one small file, without their predictions."""
+"""`bnnbench bundle`: store finished runs as one small file, and their predictions beside it."""
 
 import functools
 import sys
@@ -9,7 +9,7 @@ from pathlib import Path
 from bnnbench.commands.terminal.parser import Parser
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.records.record import Record, newest
-from bnnbench.engine.store import bundles
+from bnnbench.engine.store import bundles, rounded
 from bnnbench.engine.store.inspection import stores
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_run
 from bnnbench.engine.store.store import PREDICTIONS, CorruptRecord, Store
@@ -22,6 +22,10 @@ provenance, but no predictions. `bnnbench site` makes pages of bundles.
 With --predictions, the predictions of these runs go to FOLDER/predictions.tar next to it. This
 file is large and does not belong in a repository. Unpacked into one folder by `tar xf`, both files
 form a store, which `bnnbench store verify --rescore` checks and `bnnbench report` shows.
+
+With --rounded, they go to FOLDER/rounded.tar.xz, rounded so far that every score computed from them
+keeps four digits; `bnnbench site` shows figures and examples of them. The file has at most 3 MB:
+the predictions of as many folds as fit, from the first on.
 
 Refused: runs made with uncommitted changes, and runs of a method by different versions of the
 code, or by other code than this program's (--earlier-code accepts these).
@@ -51,6 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--predictions", action="store_true", help="write the predictions to a second file"
     )
+    parser.add_argument(
+        "--rounded", action="store_true", help="write rounded predictions to a second, small file"
+    )
     options = parser.parse_args(arguments)
     datasets = set(filter(None, options.datasets.split(",")))
     try:
@@ -66,6 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lines = [f"{path}: {counted(len(records))}, {path.stat().st_size / 1e3:,.0f} kB"]
         if options.predictions:
             lines += _write_predictions(options.out, folders, records)
+        if options.rounded:
+            lines.append(_write_rounded(options.out, folders, records))
     except Refused as error:
         print(f"refused: {legible(error)}", file=sys.stderr)
         return REFUSED
@@ -82,10 +91,8 @@ def _write_predictions(
 ) -> Iterator[str]:
     """Write the predictions of these runs; yield lines on what was written and what is missing."""
     packed = {
-        record.key: functools.partial(store.packed, record.key)
-        for record in records
-        for store in folders
-        if record.outcome.predictions_sha256 and _holds(store, record)
+        key: functools.partial(store.packed, key)
+        for key, store in _holders(folders, records).items()
     }
     path = bundles.write_predictions(out, packed)
     yield f"{path}: predictions of {counted(len(packed))}, {path.stat().st_size / 1e6:,.1f} MB"
@@ -93,6 +100,31 @@ def _write_predictions(
         packed
     ):
         yield f"  predictions of {counted(lacking)} are missing"
+
+
+def _write_rounded(out: Path, folders: Sequence[Store], records: Sequence[Record]) -> str:
+    """Write the rounded predictions of these runs; return a line on what was written."""
+    from bnnbench.engine.run.rounding import pack_rounded  # this imports torch
+
+    holders = _holders(folders, records)
+    count = rounded.write(
+        out,
+        [record for record in records if record.key in holders],
+        lambda record: pack_rounded(holders[record.key].predictions(record.key), record),
+    )
+    path = out / rounded.NAME
+    size = path.stat().st_size / 1e3
+    return f"{path}: rounded predictions of {counted(count)}, {size:,.0f} kB"
+
+
+def _holders(folders: Sequence[Store], records: Sequence[Record]) -> dict[str, Store]:
+    """Return key → the store with the predictions that a record was scored from."""
+    return {
+        record.key: store
+        for record in records
+        for store in folders
+        if record.outcome.predictions_sha256 and _holds(store, record)
+    }
 
 
 def _records(folders: Iterable[Store]) -> list[Record]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bnnbench.commands.terminal.margins import add_margins
-from bnnbench.commands.terminal.parser import Parser
+from bnnbench.commands.terminal.parser import Parser, add_yardsticks
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.engine.store import bundles
 from bnnbench.engine.store.folders import has_runs, real, stores_in
@@ -47,6 +47,7 @@ def main(arguments: Sequence[str]) -> int:
         help="predictions of a bundle's runs, from `bnnbench bundle --predictions`; repeatable",
     )  # fmt: skip
     add_margins(parser)
+    add_yardsticks(parser)
     options = parser.parse_args(arguments)
     if len(options.results) > 1 and options.out is None:
         return _error("several folders are merged into a site; give its folder with --out FOLDER")
@@ -54,7 +55,8 @@ def main(arguments: Sequence[str]) -> int:
         return _written(options)
     if reason := _overlap(options.out, options.results):
         return _error(f"{reason}; choose another folder with --out")
-    inputs = state.inputs([*options.results, *options.predictions], map(str, options.margin))
+    asked = [*map(str, options.margin), str(options.with_yardsticks)]
+    inputs = state.inputs([*options.results, *options.predictions], asked)
     built = state.read(options.out)
     if built.digest == inputs.digest and built.is_whole(options.out):
         print(f"{options.out / 'index.html'}: nothing has changed")

@@ -199,7 +199,8 @@ def _carry_out(
             tell = functools.partial(say, console)
             complete(suite, store, now_and_then(tell), tell, _tell_of_damage)
     code = _conclude(suite, planned, store, console, not_tried)
-    if not options.no_report and not write_report(options.out):
+    asked = ["--with-yardsticks"] if options.with_yardsticks else []
+    if not options.no_report and not write_report(options.out, asked):
         return code or NO_REPORT
     return code
 
@@ -376,13 +377,13 @@ def belongs(record: Record, suite: Suite, sources: Mapping[str, object]) -> bool
     return in_profile and record.run.get("source") == sources[record.dataset]
 
 
-def write_report(out: Path) -> bool:
+def write_report(out: Path, asked: Sequence[str] = ()) -> bool:
     """Write the reports in a separate process, and return whether they were written."""
     sys.stdout.flush()
-    finished = subprocess.run([*REPORT, str(out)])
+    finished = subprocess.run([*REPORT, str(out), *asked])
     written = finished.returncode in (REPORTED, REPORTED_DAMAGE)
     if not written:
-        retry = shlex.join(["bnnbench", "report", str(out)])
+        retry = shlex.join(["bnnbench", "report", str(out), *asked])
         print(
             f"error: the report could not be written; results are stored. To retry: {retry}",
             file=sys.stderr,

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bnnbench.commands.terminal.parser import Lenient
+from bnnbench.commands.terminal.parser import Lenient, add_yardsticks
 from bnnbench.datasets.reading import finished_runs
 from bnnbench.datasets.reading.third_party_text import legible
 from bnnbench.methods import own_files
@@ -28,9 +28,9 @@ CHECK_SECONDS = 3600.0
 
 ARGUMENTS = "bnnbench.commands.running.arguments"
 
-ABOUT = """Fit one method by the protocol of finished runs, and report its place, its distance to
-the best, the methods it beats and loses to, and its cost. Options not listed here go to the suite,
-such as --folds, --workers or --timeout (bnnbench uci --help)."""
+ABOUT = """Fit one method by the protocol of finished runs, and report its place among their
+methods, the places that the tests leave open, and its cost. Options not listed here go to the
+suite, such as --folds, --workers or --timeout (bnnbench uci --help)."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,6 +52,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--out", type=Path, default=Path("results") / "try", metavar="DIR",
         help="folder for results (results/try)",
     )  # fmt: skip
+    parser.add_argument(
+        "--details", action="store_true",
+        help="also its place on each data set, and the methods that it beats and loses to",
+    )  # fmt: skip
+    add_yardsticks(parser)
     options, rest = parser.parse_known_args(arguments)
     asked = _asked(options.suite, ["--methods", options.method, *rest])
     # imported here because options are refused without them
@@ -84,11 +89,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     new_runs = [record for record in newest(readable) if record.profile == profile]
     records = rivals.beside(new_runs, others)
     everyone = Results(store, (*records, *new_runs), (), ())
-    for line in written_report(Order(everyone, NO_MARGINS)).lines:
+    asked_for = options.with_yardsticks
+    for line in written_report(Order(everyone, NO_MARGINS, with_yardsticks=asked_for)).lines:
         print(line)
     labels = _labels(options.suite, profile, options.method)
     tried = [record for record in new_runs if record.method in _of_arm(labels, record.strategy)]
-    for line in rivals.standing_of(tried, others):
+    for line in rivals.standing_of(tried, others, options.details, asked_for):
         print(legible(line))
     return code
 

@@ -1,33 +1,33 @@
-"""A hook of mkdocs: the sections of all pages for search.html, and the repository's address.
+"""A hook of mkdocs: the sections of all pages for search.html, and the repository's address, if
+the environment has it.
 
 The index is a script that sets a constant, since a page opened from the disk may load no JSON.
 """
 
 import json
-import tomllib
+import os
 from pathlib import Path
 from typing import Any
 
 from mkdocs.contrib.search.search_index import ContentParser
 from mkdocs.utils import write_file
 
-PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 VARIABLE = "REPOSITORY"
-"""Word of pages that stands for the repository's address."""
+"""Word of pages that stands for the address in BNNBENCH_REPOSITORY."""
 
 _sections: list[dict[str, str]] = []
 
 
 def on_config(config: Any, **_: Any) -> Any:
-    """Return the configuration with the repository's address, which pyproject.toml states."""
-    config.repo_url = tomllib.loads(PROJECT.read_text("utf-8"))["project"]["urls"]["Source"]
+    """Return the configuration with the repository's address, if it is known."""
+    config.repo_url = os.environ.get("BNNBENCH_REPOSITORY", "")
     _sections.clear()
     return config
 
 
 def on_page_markdown(markdown: str, config: Any, **_: Any) -> str:
-    """Return a page's Markdown with the repository's address."""
-    return markdown.replace(f"git clone {VARIABLE}", f"git clone {config.repo_url}")
+    """Return a page's Markdown with the repository's address, if it is known."""
+    return markdown.replace(f"git clone {VARIABLE}", f"git clone {config.repo_url or VARIABLE}")
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:

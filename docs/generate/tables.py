@@ -30,11 +30,14 @@ space, and fits longer than the chosen one (`searched.py`).
 (`standings.py`).
 `literature`: our methods compared with published scores of the same folds (`beside_others.py`).
 `answers`: the board's answer to each question, by one criterion; `headlines`: the first answer of
-each kind in words (`front_page.py`). `regrets` and `worth`: what advice is worth on data sets that
-it has not seen, for a kind of question, as a table and in words. `verdict`, `league`, `rules`: a
+each kind in words (`front_page.py`). `before_after` and `changed`: each question's headline by the
+best mean and by its grade, as a table and in words (`before_after.py`). `regrets` and `worth`: what
+advice is worth on data sets that it has not seen, for a kind of question, as a table and in words.
+`verdict`, `league`, `rules`: a
 profile's decision over data sets in words, its places, and the same decision by several scores
-(`over_sets.py`). `column`: one column of a table of the report, with its decision
-(`one_column.py`).
+(`over_sets.py`). `sizes`, `size_differences` and `orders`: shares of the gap after learning from
+fewer rows of the same tables (`by_size.py`). `column`: one column of a table of the report, with
+its decision (`one_column.py`).
 `repeated`, `apart`, `repetitions`: repeated runs (`repeated.py`).
 `folders`: the folders of docs/bundle (`bundled.py`).
 `methods`: a card for each method (`cards.py`).
@@ -57,6 +60,8 @@ from bnnbench.reports.read.predictions.oracles import oracle_comparison
 from bnnbench.reports.sections.suites.oracles import HEADINGS, row
 from bnnbench.reports.style import labels
 from docs.generate.audited import aside_table, comparisons_table, summary_table
+from docs.generate.before_after import before_after_table, before_after_text
+from docs.generate.by_size import orders_table, size_differences_table, sizes_table
 from docs.generate.cards import cards
 from docs.generate.finished_runs import ROOT, suites, tasks
 from docs.generate.formulary import formulary
@@ -209,9 +214,13 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "longer": longer_table,
     "answers": answers_table,
     "headlines": headlines_table,
+    "before_after": before_after_table,
     "regrets": regrets_table,
     "league": places_over_sets,
     "rules": rules_table,
+    "sizes": sizes_table,
+    "size_differences": size_differences_table,
+    "orders": orders_table,
     "column": column_table,
     "printed": printed_table,
     "layers": layers_table,
@@ -234,6 +243,7 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
 TEXTS: Mapping[str, Callable[[Options], str]] = {
     "decision": column_text,
     "worth": worth_text,
+    "changed": before_after_text,
     "verdict": verdict_text,
     "covered": coverage_text,
     "repetitions": repeated_text,

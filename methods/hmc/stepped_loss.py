@@ -22,7 +22,7 @@ class SteppedLoss(ABC):
         momenta: Float[Tensor, "members size"],
         drift: Float[Tensor, "members size"],
         data_kick: Float[Tensor, "members 1"],
-        prior_kick: Float[Tensor, "members 1"],
+        prior_kick: Float[Tensor, "members #size"],
         steps: Int[Tensor, " members"],
     ) -> None:
         """Move the states and the momenta by this number of steps, in place.

@@ -13,6 +13,7 @@ PREDICTIVES: Mapping[str, str] = {
     "log_normal": "bnnbench.methods.predictions.log_normal:LogNormalPredictive",
     "samples": "bnnbench.methods.predictions.samples:SamplePredictive",
     "quantiles": "bnnbench.methods.predictions.quantiles:QuantilePredictive",
+    "real_summary": "bnnbench.methods.predictions.real_summary:RealSummary",
     "bars": "bnnbench.methods.predictions.bars:BarPredictive",
     "interval": "bnnbench.methods.predictions.sets:IntervalPredictive",
     "class_set": "bnnbench.methods.predictions.sets:SetPredictive",

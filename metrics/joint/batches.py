@@ -51,8 +51,8 @@ def pairs(points: int, seed: int = 0) -> tuple[Int[Tensor, " pairs"], Int[Tensor
 
 
 SINGLE = (
-    "it has one draw: a point estimate and a marginal in closed form look alike, and independence "
-    "between points is not assumed"
+    "it has one draw, from which nobody can tell how its predictions at several points depend on "
+    "each other"
 )
 
 

@@ -15,7 +15,7 @@ from bnnbench.metrics.calibration import BINS, reliability_curve
 from bnnbench.metrics.coverage import CALIBRATION_LEVELS, calibration_curve
 from bnnbench.metrics.selective import risk_coverage_curve, squared_error_curve
 from bnnbench.metrics.uncertainty import entropy
-from bnnbench.reports.read.merge import packed_bytes
+from bnnbench.reports.read.merge import is_rounded, packed_bytes
 
 MOST_BYTES = 2**29
 """A method's figures pool runs until their predictions exceed this number of bytes on disk."""
@@ -80,6 +80,8 @@ class Evidence:
     """per run, the share of targets below each of `CALIBRATION_LEVELS`"""
     absent: int = 0
     """The number of completed runs without predictions in the store."""
+    rounded: bool = False
+    """True if predictions of some run are rounded."""
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     """key and reason of runs whose predictions could not be read"""
     not_imported: list[tuple[str, str]] = field(default_factory=list)
@@ -162,6 +164,7 @@ def gather(
         else:
             evidence.include(of_run)
             evidence.runs += 1
+            evidence.rounded |= is_rounded(store, record.key)
             evidence.folds.add(record.fold)
     return evidence
 

@@ -12,9 +12,10 @@ from bnnbench.reports.judge.findings import across, is_good, on_one, short, shor
 from bnnbench.reports.judge.measures import Judged, judged, main_metrics
 from bnnbench.reports.judge.over_sets.results import verdict_on
 from bnnbench.reports.judge.over_sets.worth import shipped_advice
-from bnnbench.reports.judge.ranks import ranks
+from bnnbench.reports.judge.ranks import Ranks, ranks
 from bnnbench.reports.judge.summaries.costs import BASE, Costs, costs
 from bnnbench.reports.judge.treatments import treatment_decision
+from bnnbench.reports.judge.yardsticks import yardsticks
 from bnnbench.reports.papers.reproduction import reproductions
 from bnnbench.reports.papers.summaries import clauses, deciding
 from bnnbench.reports.papers.verdicts import judgements
@@ -46,19 +47,30 @@ class Answer:
     """A sentence per custom data set: its best methods, and methods not separated from them."""
     from_others: str = ""
     """For a custom table: what the finished runs on other tables advise."""
+    ranks: Ranks | None = None
+    """The ranks over data sets by the first main metric; None for few data sets."""
+    yardsticks: str = ""
+    """The methods that are no networks, and those of them that are ahead."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The sentences in order, without empty ones."""
-        parts = (*self.conclusions, self.best, self.cost, self.limits, self.from_others)
-        return tuple(text for text in parts if text)
+        parts = (*self.conclusions, self.best, self.yardsticks, self.cost, self.limits)
+        return tuple(text for text in (*parts, self.from_others) if text)
+
+    @property
+    def in_terminal(self) -> tuple[str, ...]:
+        """The sentences on custom data sets that a terminal shows."""
+        told = (*self.conclusions, self.yardsticks, self.limits) if self.conclusions else ()
+        return tuple(text for text in told if text)
 
 
 def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = None) -> Answer:
     """Return the conclusion of one profile, given its benchmarks.
 
     Custom data sets are answered one by one. `published` are clauses about printed numbers
-    (`summaries.clauses`), computed here if not given.
+    (`summaries.clauses`), computed here if not given. The best are chosen among networks, unless
+    the benchmarks are `with_yardsticks`.
     """
     if len(benchmarks) > 1 and all(benchmark.origin == OWN for benchmark in benchmarks):
         return _one_by_one([answer([benchmark], ()) for benchmark in benchmarks])
@@ -66,32 +78,41 @@ def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = No
         published = clauses(deciding(judgements(reproductions(benchmarks)).values()))
     methods = list(dict.fromkeys(m for b in benchmarks for m in b.runs))
     outcomes = over_all(benchmarks, methods)
+    entered = [benchmark.in_headlines for benchmark in benchmarks]
     by_metric = {
         metric: scored
-        for metric in main_metrics(benchmarks)
-        if (scored := [j for b in benchmarks if (j := judged(b, metric)) and j.cells])
+        for metric in main_metrics(entered)
+        if (scored := [j for b in entered if (j := judged(b, metric)) and j.cells])
     }
     if not by_metric:
         nothing = _nothing(list(outcomes.values()))
         return Answer(nothing, "", _sentence(published), nothing)
+    over_sets = None
     if len(benchmarks) == 1:
-        (first, *others) = [scored[0] for scored in by_metric.values()]
-        best, line = on_one([first, *others], len(methods)), short(first)
+        firsts = [scored[0] for scored in by_metric.values()]
+        best, line = on_one(firsts, len(methods)), short(firsts[0])
     else:
-        ranked = {metric: ranks(benchmarks, metric) for metric in by_metric}
+        ranked = {metric: ranks(entered, metric) for metric in by_metric}
         verdicts = {metric: verdict_on(of) for metric, of in by_metric.items()}
-        best = across(by_metric, ranked, verdicts, len(methods), len(benchmarks))
+        compared = len({m for benchmark in entered for m in benchmark.runs})
+        best = across(by_metric, ranked, verdicts, compared, len(benchmarks))
         metric = next(iter(by_metric))
+        over_sets = ranked[metric]
         line = short_across(by_metric[metric], ranked[metric], verdicts[metric])
-    cost = _cost(costs(benchmarks), next(iter(by_metric.values())))
+    cost = _cost(costs(entered), next(iter(by_metric.values())))
     limits = [*_failures(outcomes), *_unconverged(outcomes), *published]
     main = tuple(j for scored in by_metric.values() for j in scored)
+    others = yardsticks(benchmarks, main)
     if benchmarks[0].origin != OWN:
-        return Answer(best, cost, _sentence(limits), line, main)
+        return Answer(
+            *(best, cost, _sentence(limits), line, main), ranks=over_sets, yardsticks=others
+        )
     treated = treatment_decision(main[0])
     advised = "" if treated else _from_others(benchmarks[0])
     concluded = (treated or conclusion(main),)
-    return Answer(best, cost, _sentence(limits), line, main, concluded, advised)
+    return Answer(
+        *(best, cost, _sentence(limits), line, main, concluded, advised, over_sets, others)
+    )
 
 
 def _from_others(benchmark: Benchmark) -> str:
@@ -112,6 +133,7 @@ def _one_by_one(answers: Sequence[Answer]) -> Answer:
         tuple(judged for a in answers for judged in a.main),
         tuple(text for a in answers for text in a.conclusions),
         " ".join(dict.fromkeys(a.from_others for a in answers if a.from_others)),
+        yardsticks=" ".join(dict.fromkeys(a.yardsticks for a in answers if a.yardsticks)),
     )
 
 
@@ -196,8 +218,11 @@ def _unconverged(outcomes: Mapping[str, Success]) -> list[str]:
     if not concerned:
         return []
     named = [f"{quoted(s.method)} {s.unconverged} of {s.completed}" for s in concerned[:MOST_NAMES]]
-    runs = counted(sum(s.unconverged for s in concerned), "completed run")
-    return [f"{runs} did not converge ({some_of(named, len(concerned), 'method')})"]
+    total = sum(s.unconverged for s in concerned)
+    runs = counted(total, "completed run")
+    count = "count" if total > 1 else "counts"
+    which = some_of(named, len(concerned), "method")
+    return [f"{runs} did not converge and {count} by score ({which})"]
 
 
 def _sentence(parts: Iterable[str]) -> str:

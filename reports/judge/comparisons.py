@@ -8,7 +8,7 @@ from bnnbench.reports.judge.contest import Contest, Points
 from bnnbench.reports.judge.decision import Decision, decide
 from bnnbench.reports.judge.participants import Exclusion
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.exclusions import is_constant, unconverged, unfinished
+from bnnbench.reports.read.exclusions import is_constant, unfinished
 from bnnbench.reports.style.words import share_of
 
 
@@ -58,14 +58,14 @@ def contest_of(
 
 
 def exclusion(runs: Sequence[Record]) -> Exclusion | None:
-    """Return why a method's runs exclude it from comparison; None if they do not."""
+    """Return why a method's runs exclude it from comparison; None if they do not.
+
+    A fit that did not converge counts by its score: it is what a user of the method gets.
+    """
     if is_constant(runs):
         return Exclusion("constant", "a constant")
     if lost := unfinished(runs):
         ended = {run.outcome.status for run in runs if run.outcome.status != "completed"}
         how = ended.pop() if len(ended) == 1 else "failed or diverged"
         return Exclusion("unfinished", f"{share_of(lost, len(runs), 'run')} {how}")
-    if astray := unconverged(runs):
-        share = "" if astray == len(runs) else f" in {share_of(astray, len(runs), 'run')}"
-        return Exclusion("unconverged", f"did not converge{share}")
     return None

@@ -8,7 +8,7 @@ from typing import Literal
 from bnnbench.metrics.statistics import Samples
 from bnnbench.reports.style.words import share_of
 
-Kind = Literal["constant", "unfinished", "not a number", "unconverged", "too few runs"]
+Kind = Literal["constant", "unfinished", "not a number", "too few runs"]
 Run = tuple[int, int]
 """fold and seed"""
 
@@ -19,14 +19,11 @@ LETTERS: Mapping[Kind, str] = {
     "constant": "c",
     "unfinished": "x",
     "not a number": "n",
-    "unconverged": "u",
     "too few runs": "f",
 }
 """Kind of exclusion → the letter shown in brackets after a number."""
 
-LEGEND = (
-    "c constant, x a run failed or diverged, n not a number, u did not converge, f too few runs"
-)
+LEGEND = "c constant, x a run failed or diverged, n not a number, f too few runs"
 
 
 @dataclass(frozen=True)

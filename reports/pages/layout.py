@@ -34,7 +34,8 @@ SECTIONS = (
 )
 """Title and address of the site's sections."""
 
-JUDGING = ("numerics", "decision", "ranking", "advice", "grades", "table")
+SAMPLES = ("numerics", "samples")
+JUDGING = (*SAMPLES, "decision", "ranking", "advice", "grades", "table")
 SCRIPTS = {
     "board.html": (
         *JUDGING,
@@ -47,7 +48,7 @@ SCRIPTS = {
         "league",
         "board",
     ),
-    "compare.html": (*JUDGING, "scatter", "settings", "compare"),
+    "compare.html": (*SAMPLES, "scatter", "settings", "compare"),
     "examples.html": ("examples",),
     "overview.html": ("overview",),
     "method.html": ("method",),
@@ -164,7 +165,12 @@ def embedded(data: Any) -> str:
 
 def packed(data: Any) -> str:
     """Return data as compressed JSON in base64, a third of the size; the script unpacks it."""
-    return base64.b64encode(zlib.compress(_json(data).encode(), 9)).decode()
+    return packed_bytes(_json(data).encode())
+
+
+def packed_bytes(content: bytes) -> str:
+    """Return compressed bytes in base64."""
+    return base64.b64encode(zlib.compress(content, 9)).decode()
 
 
 def _json(data: Any) -> str:

@@ -1,6 +1,6 @@
 """Declarations about printed numbers: files of entries, each for some of the numbers.
 
-One of them, followed.toml, says how near our profiles are to the protocols of the papers.
+followed.toml and departures.toml say how near our profiles are to the protocols of the papers.
 """
 
 import functools
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bnnbench.reports.papers.published import Published, table_number
+from bnnbench.suites import departures as declarations
 
 
 @functools.cache
@@ -32,7 +33,11 @@ def fits(entry: Mapping[str, object], published: Published) -> bool:
     return (
         not isinstance(tables, Mapping)
         or table_number(published.table) in tables.get(published.paper, ())
-    ) and all(value in listed(entry, name) for name, value in values.items() if name in entry)
+    ) and all(
+        value.casefold() in map(str.casefold, listed(entry, name))
+        for name, value in values.items()
+        if name in entry
+    )
 
 
 def listed(entry: Mapping[str, object], name: str) -> Sequence[str]:
@@ -66,6 +71,6 @@ def departures(published: Published, profile: str) -> tuple[str, ...]:
     """Return the declared departures of a profile from the protocol of a printed number."""
     return tuple(
         str(entry["text"])
-        for entry in entries(FILE, "departures")
+        for entry in declarations.departures()
         if profile in listed(entry, "profiles") and fits(entry, published)
     )

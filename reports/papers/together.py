@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from jaxtyping import Float
 
+from bnnbench.datasets.conditions.condition_names import position_of
 from bnnbench.engine.records.record import Record
 from bnnbench.metrics.credible import OUTSIDE, SIGMAS, credible_coverage, sigma_coverage
 from bnnbench.reports.papers.published import Published
@@ -15,7 +15,9 @@ TOGETHER = (COVERAGE, CORRELATION)
 """Metrics over all networks of a data set; no single run has them as a score."""
 NETWORKS = 100
 """The number of networks on the paper's data set."""
-SIDES = ("negative", "positive")
+CDF = "cdf_at_truth"
+SIDES = {"negative": -2 * OUTSIDE, "positive": 2 * OUTSIDE}
+"""Side → a position on it."""
 CORRELATIONS = ("positive", "negative", "both")
 """Sides of a printed correlation, in the order of `CredibleCoverage.correlations`."""
 
@@ -25,17 +27,16 @@ def together(
 ) -> tuple[Mapping[int, float], tuple[str, ...]]:
     """Return fold → value, and the reasons why these values cannot be compared.
 
-    The median over positions is taken from each network's cdf in its record, so that no predictions
-    are needed. Data sets on which coverage is constant have no correlation and are left out.
+    A record has the cdf at the truth for several positions, or only its median over each side; no
+    predictions are needed. Data sets on which coverage is constant have no correlation and are left
+    out.
     """
-    networks: dict[int, dict[int, tuple[float, ...]]] = {}
+    networks: dict[int, dict[int, Mapping[float, float]]] = {}
     for run in runs:
-        scores = run.outcome.scores.get(condition, {})
-        if all(f"cdf_at_truth_{side}" in scores for side in SIDES):
-            cdf = tuple(scores[f"cdf_at_truth_{side}"] for side in SIDES)
+        if cdf := _cdf(run, condition):
             networks.setdefault(run.fold, {})[run.seed] = cdf
     values = {
-        fold: _value(printed, np.array(list(of_seeds.values())))
+        fold: _value(printed, list(of_seeds.values()))
         for fold, of_seeds in sorted(networks.items())
     }
     differs = []
@@ -47,11 +48,23 @@ def together(
     return {f: value for f, value in values.items() if not math.isnan(value)}, tuple(differs)
 
 
-def _value(printed: Published, cdf: Float[np.ndarray, "networks 2"]) -> float:
-    """Return a printed number from the networks' cdf at the truth on both sides."""
-    far = 2 * OUTSIDE
-    position, side = np.array([-far, far]), printed.protocol["x"]
+def _cdf(run: Record, condition: str) -> Mapping[float, float]:
+    """Return position → the cdf at the truth; a median over a side counts as one position."""
+    measured = {
+        position: scores[CDF]
+        for name, scores in run.outcome.scores.items()
+        if (position := position_of(name)) is not None and CDF in scores
+    }
+    scores = run.outcome.scores.get(condition, {})
+    medians = {far: scores.get(f"{CDF}_{side}") for side, far in SIDES.items()}
+    return measured or {far: value for far, value in medians.items() if value is not None}
+
+
+def _value(printed: Published, networks: Sequence[Mapping[float, float]]) -> float:
+    """Return a printed number from the networks' cdf at the truth, by position."""
+    position, side = np.array(list(networks[0])), printed.protocol["x"]
+    cdf = np.array([[network[place] for place in position] for network in networks])
     if printed.metric == CORRELATION:
         return credible_coverage(cdf, position).correlations[CORRELATIONS.index(side)]
-    selected = position == (far if side == "positive" else -far)
+    selected = position * SIDES[side] > 0
     return float(sigma_coverage(cdf, selected)[SIGMAS.index(printed.protocol["interval"])])

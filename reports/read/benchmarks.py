@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from bnnbench.datasets.conditions.condition_names import CLEAN
@@ -10,12 +10,15 @@ from bnnbench.datasets.conditions.traits import Traits, from_data
 from bnnbench.engine.declare import names
 from bnnbench.engine.declare.description import canonical_json
 from bnnbench.engine.records.record import Record, distance_from_official
+from bnnbench.methods.card import Family
 from bnnbench.metrics import LISTED, PROBED
 from bnnbench.metrics.base import Margin, Margins
+from bnnbench.reports.read.exclusions import is_constant
 from bnnbench.reports.read.overlap import overlap_of
 from bnnbench.reports.read.predictions.point_scores import KeptScores
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import differing
+from bnnbench.reports.style.families import family_of, networks_among
 from bnnbench.reports.style.palette import in_order
 from bnnbench.reports.style.strategies import Arm, arm_of
 
@@ -47,6 +50,8 @@ class Benchmark:
     """Scores at each test point, if predictions are available."""
     margins: Margins = field(default_factory=dict)
     """Metric → the margin that the reader requested instead of the metric's own."""
+    with_yardsticks: bool = False
+    """True if the reader lets methods that are no networks take the headline."""
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
@@ -113,6 +118,20 @@ class Benchmark:
             for m, record in firsts.items()
             if has_own_network(record) and record.external is None
         }
+
+    @cached_property
+    def families(self) -> Mapping[str, Family]:
+        """Method → its family."""
+        return {m: family_of(runs[0].run.get("method")) for m, runs in self.runs.items()}
+
+    @cached_property
+    def in_headlines(self) -> "Benchmark":
+        """The benchmark of the methods that may take its headline: networks, unless asked."""
+        constants = [m for m, runs in self.runs.items() if is_constant(runs)]
+        names = networks_among(self.families, constants)
+        if self.with_yardsticks or len(names) == len(self.runs):
+            return self
+        return replace(self, runs={m: self.runs[m] for m in names})
 
     @property
     def arms(self) -> Mapping[str, Arm]:

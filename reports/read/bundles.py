@@ -1,18 +1,19 @@
-"""The runs of a bundle, a folder of finished runs without their predictions.
+"""The runs of a bundle, a folder of finished runs with rounded predictions or none.
 
 Each suite folder of a bundle holds complete records of one suite.
 """
 
 import gc
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from bnnbench.engine.records.record import Record
-from bnnbench.engine.store import bundles, repetitions
+from bnnbench.engine.store import bundles, repetitions, rounded
 from bnnbench.engine.store.folders import real
 from bnnbench.engine.store.repetitions import Rerun
+from bnnbench.engine.store.rounded import RoundedStore
 from bnnbench.engine.store.store import Store
 from bnnbench.reports.read.load import Results, read, suite_folders
 
@@ -58,9 +59,18 @@ def read_bundle(path: Path) -> dict[str, Results]:
             by_suite[record.suite].append(record)
             sources[record.suite][folder] = None
     return {
-        suite: Results(Store(path / suite), tuple(records), (), (), sources=tuple(sources[suite]))
+        suite: Results(_store(path / suite, of, records), tuple(records), (), (), sources=of)
         for suite, records in sorted(by_suite.items())
+        for of in [tuple(sources[suite])]
     }
+
+
+def _store(path: Path, folders: tuple[Path, ...], records: Sequence[Record]) -> Store:
+    """Return the store of a suite's runs, with their rounded predictions if there are any."""
+    if not any((folder / rounded.NAME).is_file() for folder in folders):
+        return Store(path)
+    seals = {r.key: sha256 for r in records if (sha256 := r.outcome.predictions_sha256)}
+    return RoundedStore(path, folders, seals)
 
 
 def results_of(path: Path) -> dict[str, Results]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bnnbench.engine.records.record import Record, newest, preference
+from bnnbench.engine.store.rounded import RoundedStore
 from bnnbench.engine.store.store import PREDICTIONS, Store
 from bnnbench.reports.read.load import Damage, Results
 from bnnbench.reports.read.predictions.bundled import BundledStore
@@ -34,9 +35,17 @@ def store_of(store: Store, key: str) -> Store:
 def packed_bytes(store: Store, key: str) -> int:
     """Return the size of a run's predictions; raises FileNotFoundError if there are none."""
     holder = store_of(store, key)
-    if isinstance(holder, BundledStore):
+    if isinstance(holder, BundledStore | RoundedStore):
         return holder.packed_bytes(key)
     return (holder.runs / key / PREDICTIONS).stat().st_size
+
+
+def is_rounded(store: Store, key: str) -> bool:
+    """Return whether a run's predictions, if there are any, are rounded (`engine.run.rounding`)."""
+    holder = store_of(store, key)
+    if isinstance(holder, BundledStore):
+        return bool(holder.rounded) and key not in holder.spans
+    return isinstance(holder, RoundedStore)
 
 
 def merged(results_by_name: Mapping[str, Results]) -> Results:

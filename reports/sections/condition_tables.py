@@ -17,7 +17,7 @@ from bnnbench.reports.judge.comparisons import score_points
 from bnnbench.reports.judge.table import Column, Entry, Row, Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
-from bnnbench.reports.style.families import YARDSTICKS, family_of
+from bnnbench.reports.style.families import NO_NETWORKS, family_of
 
 
 def condition_table(
@@ -149,9 +149,9 @@ def table_of(
 def yardstick_lines(
     runs: Mapping[str, Sequence[Record]], methods: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return a line for each family of yardsticks, with its methods."""
+    """Return a line for each family that is no network, with its methods."""
     lines = []
-    for family in YARDSTICKS:
+    for family in NO_NETWORKS:
         of_family = [
             method
             for method in methods

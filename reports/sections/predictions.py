@@ -1,6 +1,7 @@
 """Figures drawn from stored predictions."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from bnnbench.reports.sections.base import Gallery, Material, Section, figures, 
 from bnnbench.reports.sections.fits import panels
 from bnnbench.reports.sections.suites import networks
 from bnnbench.reports.sections.suites.regions import region_drawings
+from bnnbench.reports.style.labels import ROUNDED
 from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import Style
 from bnnbench.reports.style.words import counted
@@ -33,7 +35,7 @@ def sections(material: Material) -> Iterator[Section]:
     risk_curves: list[Drawing] = []
     error_curves: list[Drawing] = []
     damage: list[Damage] = []
-    absent = 0
+    absent, rounded = 0, False
     for i, benchmark in enumerate(material.benchmarks):
         outside = frozenset(name for name, traits in benchmark.traits.items() if traits.outside)
         evidence = {
@@ -44,6 +46,7 @@ def sections(material: Material) -> Iterator[Section]:
             damage += [Damage(*item) for item in gathered.unreadable]
             damage += [Damage(*item, whole=True) for item in gathered.not_imported]
         absent += sum(e.absent for e in evidence.values())
+        rounded |= any(e.rounded for e in evidence.values())
         name = identifier(material.anchor, i)
         if not any(benchmark in family for family in families):
             galleries += _fits(store, benchmark, styles, name)
@@ -83,6 +86,8 @@ def sections(material: Material) -> Iterator[Section]:
         f"Calibrated quantiles lie on the diagonal. {BAND.format('the whole curve')}",
         quantile_curves,
     )
+    if rounded:
+        galleries = [replace(g, explanation=f"{g.explanation} {ROUNDED}") for g in galleries]
     yield Section(galleries=tuple(galleries), damage=tuple(damage), absent=absent)
 
 

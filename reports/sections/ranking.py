@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-from bnnbench.reports.figures.canvas import FAINT, INK, OWN, Drawing, drawing
-from bnnbench.reports.figures.labels import cut
-from bnnbench.reports.figures.methods import gid, shared
+from bnnbench.reports.figures.canvas import INK, Drawing, drawing
+from bnnbench.reports.figures.methods import shared
+from bnnbench.reports.figures.rows import WIDTH, Row, height_of, in_rows, left_of
 from bnnbench.reports.judge.measures import main_metrics
 from bnnbench.reports.judge.ranks import Place, Ranks, ranks
 from bnnbench.reports.sections.base import Choice, Listing, Material, Section
@@ -24,9 +23,6 @@ HEADINGS = (
     "Distance from the first, in standard deviations between runs",
     *("p against the first", "Ranked last after failing on"),
 )
-
-WIDTH, ROW, LETTER = 4.6, 0.2, 0.062
-"""Sizes in inches."""
 
 
 def sections(material: Material) -> Iterator[Section]:
@@ -71,18 +67,11 @@ def _row(place: Place, first: bool) -> tuple[str, ...]:
 
 def draw_ranks(ranks: Ranks, styles: Mapping[str, Style], identifier: str) -> Drawing:
     """Return the diagram of one metric; `styles` has every method."""
-    places, count = ranks.places, len(ranks.places)
-    names = [cut(place.method) for place in places]
-    left = 0.2 + LETTER * max(len(name) for name in names)
-    columns = packed(ranks.bars)
-    with drawing(0.62 + ROW * count, left=left, width=WIDTH, top=0.2) as figure:
+    rows = [Row(place.method, place.rank, place.low, place.high) for place in ranks.places]
+    count, columns = len(rows), packed(ranks.bars)
+    with drawing(height_of(count), left=left_of(rows), width=WIDTH, top=0.2) as figure:
         axes = figure.subplots()
-        for row, place in enumerate(places):
-            style = styles[place.method]
-            pen: dict[str, Any] = {"color": OWN, "gid": gid(place.method)}
-            axes.plot([1, count], [row, row], color=FAINT, linewidth=0.5, zorder=0)
-            axes.plot([place.low, place.high], [row, row], linewidth=1.2, **pen)
-            axes.plot([place.rank], [row], marker=style.marker, markersize=5, **pen)
+        in_rows(axes, rows, styles, (1, count))
         step = 0.035 * (count - 1)
         for k, bars in enumerate(columns):
             at = count + step * (k + 1)
@@ -90,17 +79,11 @@ def draw_ranks(ranks: Ranks, styles: Mapping[str, Style], identifier: str) -> Dr
                 axes.plot([at, at], [bar[0] - 0.25, bar[-1] + 0.25], color=INK, linewidth=2.4)
         axes.set(
             xlim=(1 - 0.02 * count, count + step * (len(columns) + 0.6)),
-            ylim=(count - 0.4, -0.6),
             xlabel="mean rank (1 is best)",
-            yticks=range(count),
         )
-        for text, place in zip(axes.set_yticklabels(names), places, strict=True):
-            text.set_gid(gid(place.method, "row"))
         axes.set_xticks(_ticks(count))
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
         heading = f"{labels.sentence(ranks.name)} over {len(ranks.sets)} data sets"
-        order = [place.method for place in places]
+        order = [row.method for row in rows]
         return shared(figure, identifier, described(ranks), styles, order).under(heading)
 
 

@@ -1,6 +1,6 @@
 """The families of methods, and the labels of baselines."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from bnnbench.methods.card import Family, card_of
 
@@ -10,11 +10,18 @@ PLAIN = ("AdamW", "MAP", "SGD", "AdamW (tempered)")
 FLOORS = ("Class frequency", "Training mean")
 """Labels of methods that ignore inputs: shown for scale, never the best of a figure."""
 
-YARDSTICKS: tuple[Family, ...] = ("not a network", "pretrained on tables")
-"""Families that stand beside networks as yardsticks; every table says which methods these are."""
+NO_NETWORKS: tuple[Family, ...] = ("not a network", "pretrained on tables", "Gaussian processes")
+"""Families that are no Bayesian networks, but yardsticks: every table says which methods these are,
+and they take no headline unless asked."""
 
-NO_NETWORKS: tuple[Family, ...] = (*YARDSTICKS, "Gaussian processes")
-"""Families that are no Bayesian networks: shown for scale, they take no headline unless asked."""
+
+def networks_among(families: Mapping[str, str], constants: Collection[str]) -> list[str]:
+    """Return the methods that are networks, and constants; all methods if none is a network.
+
+    They may take a headline. `families` has each method's family.
+    """
+    networks = [m for m, family in families.items() if family not in NO_NETWORKS]
+    return networks if set(networks) - set(constants) else list(families)
 
 
 def family_of(description: object) -> Family:

@@ -7,7 +7,7 @@ from bnnbench.datasets.cuts.augmented import Augmented
 from bnnbench.datasets.official.cifar10 import Cifar10
 from bnnbench.datasets.official.cifar100 import Cifar100
 from bnnbench.engine.declare.case import Case
-from bnnbench.engine.declare.grid import Evaluation, Reproduces, Suite
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.ciber.method import Ciber
 from bnnbench.methods.laplace.kfac import Kfac
 from bnnbench.methods.laplace.method import Laplace
@@ -19,6 +19,7 @@ from bnnbench.methods.trajectory.sgld import Sgld
 from bnnbench.methods.trajectory.swa import Swa
 from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.metrics import CLASSIFICATION
+from bnnbench.suites.following import following
 
 # Paper 002, tables 3 and 7 to 9: the recipe of SWAG (Maddox et al., 2019), 300 epochs in batches
 # of 128, the last 140 of them at the low rate; one profile for each network and its settings.
@@ -52,7 +53,9 @@ PAPER_002_VGG = Suite(
     evaluations=(Evaluation(Clean(), CLASSIFICATION),),
     seeds=3,
     fitted_together=1,
-    reproduces=tuple(Reproduces("002", table, DEPARTURES) for table in ("3", "7", "8", "9")),
+    reproduces=following(
+        "cifar10/paper_002_vgg16", "002", ("3", "7", "8", "9"), *DEPARTURES
+    ),
 )  # fmt: skip
 # SWAG's low rate for CIFAR-10; for CIFAR-100 it is 0.05.
 PRERESNET = replace(VGG, learning_rate=0.1, weight_decay=3e-4, schedule=HighThenLow(0.1))
@@ -73,14 +76,7 @@ PAPER_002_PRERESNET = replace(
         Case(Augmented(Cifar10()), preresnet164()),
         Case(Augmented(Cifar100()), preresnet164(100)),
     ),
-    reproduces=tuple(
-        Reproduces(
-            "002",
-            table,
-            (*DEPARTURES, "CIFAR-100: iterates at the low rate of CIFAR-10, 0.01, not 0.05"),
-        )
-        for table in ("7", "8", "9")
-    ),
+    reproduces=following("cifar10/paper_002_preresnet164", "002", ("7", "8", "9"), *DEPARTURES),
 )
 WIDERESNET = replace(
     VGG, learning_rate=0.1, weight_decay=5e-4, schedule=HighThenLow(0.5), initialisation="torch"
@@ -102,5 +98,5 @@ PAPER_002_WIDERESNET = replace(
         Case(Augmented(Cifar10()), wideresnet28_10()),
         Case(Augmented(Cifar100()), wideresnet28_10(100)),
     ),
-    reproduces=tuple(Reproduces("002", table, DEPARTURES) for table in ("7", "8", "9")),
+    reproduces=following("cifar10/paper_002_wideresnet28_10", "002", ("7", "8", "9"), *DEPARTURES),
 )

@@ -8,7 +8,7 @@ from bnnbench.datasets.official.cifar10 import Cifar10
 from bnnbench.datasets.official.cifar100 import Cifar100
 from bnnbench.engine.declare.attacks import Fgsm, Pgd
 from bnnbench.engine.declare.case import Case
-from bnnbench.engine.declare.grid import Evaluation, Reproduces, Suite
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.engine.declare.surrogate import Surrogate
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.function_space.method import FunctionSpace, WeightSpace
@@ -21,6 +21,7 @@ from bnnbench.methods.networks.catalogue import resnet18
 from bnnbench.methods.sgd import Sgd
 from bnnbench.metrics import DIRICHLET
 from bnnbench.suites.cifar10_shift.settings import ATTACKS, CORRUPTED, EPSILONS, METRICS, TITLE
+from bnnbench.suites.following import following
 
 # Paper 003, appendix B.2, except for the learning rate, which it does not state: that of He et al.
 SGD = Sgd(learning_rate=0.1, weight_decay=5e-4, epochs=200, batch_size=128, schedule="steps")
@@ -29,7 +30,6 @@ LONGER = replace(UNDECAYED, epochs=250)
 TRANSFERRED = Surrogate("sgd", SGD, {"default": resnet18(), "cifar100": resnet18(100)})
 
 DEPARTURES = (
-    "Rank1's learning rate falls after 125 and 187 of its 250 epochs, not after 150 and 200.",
     "Dropout follows the activation inside each block and precedes the last layer; the paper does "
     "not say where it is.",
 )
@@ -70,5 +70,5 @@ PAPER = Suite(
     ),
     seeds=10,
     fitted_together=1,
-    reproduces=tuple(Reproduces("003", str(table), DEPARTURES) for table in range(11, 23)),
+    reproduces=following("cifar10_shift/paper", "003", map(str, range(11, 23)), *DEPARTURES),
 )

@@ -8,7 +8,7 @@ from bnnbench.datasets.cuts.intensities import Intensities
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.cifar10 import Cifar10
 from bnnbench.engine.declare.case import Case
-from bnnbench.engine.declare.grid import Evaluation, Reproduces
+from bnnbench.engine.declare.grid import Evaluation
 from bnnbench.methods.networks.architectures import (
     BatchNorm,
     GaussianNoise,
@@ -16,8 +16,9 @@ from bnnbench.methods.networks.architectures import (
     Sigmoid,
 )
 from bnnbench.methods.networks.catalogue import allconv_001
+from bnnbench.suites.following import following
 from bnnbench.suites.moment_accuracy.lenets import PAPER
-from bnnbench.suites.moment_accuracy.settings import BRIEFLY, DEPARTURES, METHODS
+from bnnbench.suites.moment_accuracy.settings import BRIEFLY, DEPARTURES, METHODS, SHARED_DEPARTURES
 from bnnbench.suites.probes.moment_accuracy import MomentAccuracy
 
 NORMED = partial(allconv_001, norm=BatchNorm())
@@ -43,7 +44,7 @@ CIFAR10 = replace(
     methods={label: replace(method, training=BRIEFLY) for label, method in METHODS.items()},
     evaluations=(Evaluation(First(200), ("accuracy", "nll")),),
     probes=(MomentAccuracy(images=20, samples=1000, merge_first=False),),
-    reproduces=(Reproduces("001", "3", DEPARTURES),),
+    reproduces=following("moment_accuracy/cifar10", "001", ("3",), *SHARED_DEPARTURES),
 )
 
 # A fifth of the images and fewer samples: half an hour on two cores.
@@ -55,12 +56,12 @@ CIFAR10_QUICK = replace(
     ),
     evaluations=(Evaluation(First(100), ("accuracy", "nll")),),
     probes=(MomentAccuracy(images=8, samples=1000, merge_first=False),),
-    reproduces=(
-        Reproduces(
-            "001",
-            "3",
-            (*DEPARTURES, "networks are trained on 10,000 images for three epochs"),
-            whole=False,
-        ),
+    reproduces=following(
+        "moment_accuracy/cifar10_quick",
+        "001",
+        ("3",),
+        *DEPARTURES,
+        "networks are trained on 10,000 images for three epochs",
+        whole=False,
     ),
 )

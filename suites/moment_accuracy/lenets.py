@@ -8,7 +8,7 @@ from bnnbench.datasets.cuts.intensities import Intensities
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.mnist import Mnist
 from bnnbench.engine.declare.case import Case
-from bnnbench.engine.declare.grid import Evaluation, Reproduces, Suite
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.networks.architectures import (
     AnalyticNorm,
     BatchNorm,
@@ -17,10 +17,12 @@ from bnnbench.methods.networks.architectures import (
     Sigmoid,
 )
 from bnnbench.methods.networks.catalogue import lenet_001
+from bnnbench.suites.following import following
 from bnnbench.suites.moment_accuracy.settings import (
     BRIEFLY,
     DEPARTURES,
     METHODS,
+    SHARED_DEPARTURES,
     TITLE,
     TRAINING,
 )
@@ -66,7 +68,7 @@ QUICK = Suite(
     methods={label: replace(method, training=BRIEFLY) for label, method in METHODS.items()},
     evaluations=(Evaluation(First(100), ("accuracy", "nll", "brier", "ece")),),
     probes=(MomentAccuracy(images=20, samples=4000),),
-    reproduces=(Reproduces("001", "2", DEPARTURES, whole=False),),
+    reproduces=following("moment_accuracy/quick", "001", ("2",), *DEPARTURES, whole=False),
 )
 
 PAPER = replace(
@@ -76,7 +78,7 @@ PAPER = replace(
     methods={label: replace(method, training=FIVE_EPOCHS) for label, method in METHODS.items()},
     # The paper's number of samples: their own error in a mean is 0.025 deviations.
     probes=(MomentAccuracy(images=50, samples=1000),),
-    reproduces=(Reproduces("001", "2", DEPARTURES),),
+    reproduces=following("moment_accuracy/paper", "001", ("2",), *SHARED_DEPARTURES),
 )
 
 # The network of figure 1; the paper does not say which image it shows.

@@ -8,11 +8,12 @@ the trajectory of SGD.
 
 Sines with known noise: networks of 2 to 6 linear layers on the same rows (profile depth), and how
 often the intervals of many networks contain the truth 10 to 20 away from the data (profiles
-coverage and coverage_paper).
+coverage, coverage_paper and coverage_by_position).
 """
 
+from bnnbench.suites.toy.coverage import BY_POSITION, COVERAGE, COVERAGE_PAPER
 from bnnbench.suites.toy.cubics import GAP, PAPER, QUICK
-from bnnbench.suites.toy.depth import COVERAGE, COVERAGE_PAPER, DEPTH
+from bnnbench.suites.toy.depth import DEPTH
 
 SUITES = {
     "quick": QUICK,
@@ -21,4 +22,5 @@ SUITES = {
     "depth": DEPTH,
     "coverage": COVERAGE,
     "coverage_paper": COVERAGE_PAPER,
+    "coverage_by_position": BY_POSITION,
 }

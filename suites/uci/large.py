@@ -5,7 +5,7 @@ from dataclasses import replace
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.official.uci_large import UciLarge
 from bnnbench.engine.declare.case import Case, cases_of
-from bnnbench.engine.declare.grid import Evaluation, Reproduces, Suite
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ciber.collapse import SecondLayer
 from bnnbench.methods.ciber.method import Ciber
@@ -24,6 +24,7 @@ from bnnbench.methods.trajectory.pca_vi import PcaVi
 from bnnbench.methods.trajectory.schedules import Constant, HighThenLow
 from bnnbench.methods.trajectory.swa import Swa
 from bnnbench.methods.trajectory.swag import Swag
+from bnnbench.suites.following import following
 
 # The large sets of paper 002 in networks of its depth, without the two units at their end, and a
 # tenth of its width: minutes. The descents have the best mean of SWAG's and CIBER's held-out
@@ -75,10 +76,7 @@ LARGE = Suite(
     ),
     folds=2,
     # The narrow networks' numbers are shown next to the printed ones, labelled as narrow.
-    reproduces=tuple(
-        Reproduces("002", table, departures=("networks of 100, 100 and 50 units",))
-        for table in ("2", "6")
-    ),
+    reproduces=following("uci/large", "002", ("2", "6"), "networks of 100, 100 and 50 units"),
 )
 # Some rows of keggdirected lie so far out that a batch containing one may make a descent diverge.
 LARGE_SEEDS = replace(
@@ -125,17 +123,11 @@ PAPER_002_LARGE = replace(
     ),
     folds=10,
     fitted_together=1,
-    reproduces=tuple(
-        Reproduces(
-            "002", table,
-            departures=(
-                "the ten splits published with the data in place of 10 random ones",
-                "standardised with statistics of the training rows, not of all rows",
-                "likelihood of the mixture of draws, not of the Gaussian of its moments",
-                "one learning rate, weight decay, batch size and temperature for all sets",
-                "NL, DKL, OrthVGP and FF: settings are ours; the paper quotes their numbers",
-            ),
-        )
-        for table in ("2", "6")
+    reproduces=following(
+        "uci/paper_002_large", "002", ("2", "6"),
+        "the ten splits published with the data in place of 10 random ones",
+        "standardised with statistics of the training rows, not of all rows",
+        "one learning rate, weight decay and temperature for all sets",
+        "NL, DKL, OrthVGP and FF: settings are ours; the paper quotes their numbers",
     ),
 )  # fmt: skip

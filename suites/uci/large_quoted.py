@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from bnnbench.engine.declare.grid import Reproduces
 from bnnbench.methods.ciber.collapse import SecondLayer
 from bnnbench.methods.ciber.method import NEAREST, Ciber
 from bnnbench.methods.trajectory.collector import Descent
@@ -12,6 +11,7 @@ from bnnbench.methods.trajectory.pca_slices import PcaSlices
 from bnnbench.methods.trajectory.pca_vi import PcaVi
 from bnnbench.methods.trajectory.schedules import Plateau
 from bnnbench.methods.trajectory.swag import Swag
+from bnnbench.suites.following import following
 from bnnbench.suites.uci.large import PAPER_002_LARGE
 from bnnbench.suites.uci.paper_002_quoted import FLOOR
 
@@ -81,16 +81,10 @@ PAPER_002_LARGE_QUOTED = replace(
     own_settings=ROWS,
     optional_methods=(),
     folds=3,
-    reproduces=tuple(
-        Reproduces(
-            "002", table,
-            departures=(
-                "the first three of the ten splits published with the data",
-                "standardised with statistics of the training rows, not of all rows",
-                "CIBER: rate and weight decay are those of the quoted work, not chosen by a grid",
-                FLOOR,
-            ),
-        )
-        for table in ("2", "6")
+    reproduces=following(
+        "uci/paper_002_large_quoted", "002", ("2", "6"),
+        "the first three of the ten splits published with the data",
+        "standardised with statistics of the training rows, not of all rows",
+        FLOOR,
     ),
 )  # fmt: skip

@@ -5,7 +5,7 @@ from dataclasses import replace
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.official.uci import Uci
 from bnnbench.engine.declare.case import cases_of
-from bnnbench.engine.declare.grid import Evaluation, Reproduces, Suite
+from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.ciber.collapse import LastLayer, SecondLayer
 from bnnbench.methods.ciber.method import REFERENCE_LAST, REFERENCE_SECOND, Ciber
 from bnnbench.methods.gp.deep import DeepGp
@@ -16,12 +16,17 @@ from bnnbench.methods.trajectory.pca_slices import PcaSlices
 from bnnbench.methods.trajectory.pca_vi import PcaVi
 from bnnbench.methods.trajectory.schedules import Constant, Plateau
 from bnnbench.methods.trajectory.swag import Swag
+from bnnbench.suites.following import following
 from bnnbench.suites.uci.settings import DVI, METHODS, NETWORK
 
 # Customary settings of subspace inference on these sets, which seed paper 002 quotes: a constant
 # rate of 1e-3 for 1,000 epochs, iterates of the second half; one weight decay for all sets.
 CONSTANT = Descent(
     learning_rate=1e-3, weight_decay=1e-3, epochs=1000, batch_size=100, schedule=Constant()
+)
+OF_ROWS = (
+    "the 20 splits of paper 004's data in place of 20 random ones",
+    "standardised with statistics of the training rows, not of all rows",
 )
 PAPER_002 = Suite(
     name="uci",
@@ -45,18 +50,10 @@ PAPER_002 = Suite(
     # The paper's printed metrics; quantiles of CIBER's second layer take longer than its fit.
     evaluations=(Evaluation(Clean(), ("rmse", "log_likelihood", "mae")),),
     folds=20,
-    reproduces=tuple(
-        Reproduces(
-            "002", table,
-            departures=(
-                "the 20 splits of paper 004's data in place of 20 random ones",
-                "standardised with statistics of the training rows, not of all rows",
-                "likelihood of the mixture of draws, not of the Gaussian of its moments",
-                "one learning rate, weight decay, batch size and temperature rule for all sets",
-                "DVI and VSD: settings are ours; the paper does not state theirs",
-            ),
-        )
-        for table in ("1", "5")
+    reproduces=following(
+        "uci/paper_002", "002", ("1", "5"),
+        *OF_ROWS,
+        "DVI and VSD: settings are ours; the paper does not state theirs",
     ),
 )  # fmt: skip
 
@@ -111,22 +108,12 @@ PAPER_002_REFERENCE = replace(
     },
     optional_methods=("DGP",),
     fitted_together=5,
-    reproduces=tuple(
-        Reproduces(
-            "002", table,
-            departures=(
-                "the 20 splits of paper 004's data in place of 20 random ones",
-                "standardised with statistics of the training rows, not of all rows",
-                "SGD, SWAG, PCA+ESS and PCA+VI: likelihood of the mixture of draws, not of the "
-                "Gaussian of its moments",
-                "learning rate, weight decay, epochs, batch size and epsilon fixed for each set; "
-                "the paper searched and states none of its choices",
-                "biases learn at the rate of other weights, and weights begin as torch's default "
-                "has it; the public code doubles the rate of biases and begins with Xavier's rule",
-                "DVI, DGP, VI, MCD and VSD: settings are ours; the paper does not state theirs",
-                "DGP, VI, MCD and VSD: one noise variance for all inputs",
-            ),
-        )
-        for table in ("1", "5")
+    reproduces=following(
+        "uci/paper_002_reference", "002", ("1", "5"),
+        *OF_ROWS,
+        "epochs, batch size and epsilon fixed for each set; the paper states none of its choices",
+        "biases learn at the rate of other weights, and weights begin as torch's default has it; "
+        "the public code doubles the rate of biases and begins with Xavier's rule",
+        "DVI, DGP, VI, MCD and VSD: settings are ours; the paper does not state theirs",
     ),
 )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from bnnbench.engine.declare.grid import Reproduces
 from bnnbench.methods.ciber.collapse import LastLayer, SecondLayer
 from bnnbench.methods.ciber.grid import CiberByGrid
 from bnnbench.methods.ciber.method import NEAREST
@@ -13,7 +12,8 @@ from bnnbench.methods.trajectory.pca_slices import PcaSlices
 from bnnbench.methods.trajectory.pca_vi import PcaVi
 from bnnbench.methods.trajectory.schedules import Plateau
 from bnnbench.methods.trajectory.swag import Swag
-from bnnbench.suites.uci.paper_002 import PAPER_002
+from bnnbench.suites.following import following
+from bnnbench.suites.uci.paper_002 import OF_ROWS, PAPER_002
 
 # The published settings of subspace inference (Izmailov et al., 2019), whose numbers paper 002
 # quotes for SGD, SWAG, PCA+ESS and PCA+VI: a descent at a constant rate, the epochs before the
@@ -90,17 +90,11 @@ PAPER_002_QUOTED = replace(
     title="UCI regression: the trajectory of SGD, each set with its published settings",
     methods=ROWS["boston"],
     own_settings=ROWS,
-    reproduces=tuple(
-        Reproduces(
-            "002", table,
-            departures=(
-                "the 20 splits of paper 004's data in place of 20 random ones",
-                "standardised with statistics of the training rows, not of all rows",
-                "CIBER: the grid of rates and weight decays is ours, epochs and batch sizes are "
-                "those of the quoted work; the paper states neither",
-                FLOOR,
-            ),
-        )
-        for table in ("1", "5")
+    reproduces=following(
+        "uci/paper_002_quoted", "002", ("1", "5"),
+        *OF_ROWS,
+        "CIBER: the grid of rates and weight decays is ours, epochs and batch sizes are those of "
+        "the quoted work; the paper states neither",
+        FLOOR,
     ),
 )  # fmt: skip

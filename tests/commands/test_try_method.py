@@ -1,5 +1,6 @@
 """`bnnbench try`: one method compared with finished runs."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -35,11 +36,13 @@ def attempt(bundle, out, method, *flags):
 
 def test_it_fits_that_method_alone_and_says_where_it_stands(bundle, tmp_path, capsys):
     assert attempt(bundle, tmp_path, "sgd(epochs=2)") == 0
-    told = capsys.readouterr().out
-    assert "compared with the finished runs:" in told
-    assert "of 3 by mean" in told
-    assert "cannot be told from" in told or "loses to" in told
-    assert "a fit takes" in told
+    *_, place, first = capsys.readouterr().out.strip().splitlines()
+    assert re.match(
+        r"sgd \(epochs=2\): place \d of 3 methods of two_moons, quick profile, by", place
+    )
+    assert re.search(r"; the tests leave (\d to \d|no other) open\.$", place)
+    assert "on two moons, one training set" in first or "do not tell the methods apart" in first
+    assert "A fit of sgd (epochs=2) takes" in first
     assert {r.method for r in Store(tmp_path / "two_moons").records()} == {"sgd (epochs=2)"}
     page = (tmp_path / "two_moons" / "report.html").read_text()
     assert "Ensemble" in page
@@ -51,9 +54,8 @@ def test_earlier_tries_are_in_the_report_and_not_in_the_standing(bundle, tmp_pat
     capsys.readouterr()
     assert attempt(bundle, tmp_path, "sgd(epochs=2)") == 0
     told = capsys.readouterr().out
-    assert told.count("compared with the finished runs:") == 1
-    assert "sgd (epochs=2) compared with the finished runs:" in told
-    assert "of 3 by mean" in told
+    assert told.count(" of 3 methods of two_moons") == 1
+    assert "sgd (epochs=2): place" in told
     assert "sgd (epochs=1)" in (tmp_path / "two_moons" / "report.html").read_text()
 
 
@@ -130,18 +132,64 @@ def test_fewer_splits_are_compared_on_these_alone():
         ]
 
     others = [*runs("A", [3.0, 3.1, 3.2, *[1.0] * 7]), *runs("B", [4.0, 4.1, 4.2, *[2.0] * 7])]
-    told = "\n".join(rivals.standing_of(runs("Mine", [2.0, 2.1, 2.2]), others))
-    assert "compared on the 3 of 10 splits and seeds that it has" in told
+    told = "\n".join(rivals.standing_of(runs("Mine", [2.0, 2.1, 2.2]), others, details=True))
+    assert "All are compared on its 3 of 10 splits and seeds." in told
+    assert "Mine: place 1 of 3 methods of uci" in told
+    assert "all 2 others are worse" in told
     assert "RMSE: place 1 of 3 by mean, 2.1" in told
     assert "beats A and B" in told
+
+
+def scored(method, score, kind, **changes):
+    return [
+        record(method, scores={"clean": {"nll": score + seed / 90}}, seed=seed,
+               settings={"type": kind}, **changes)
+        for seed in range(4)
+    ]  # fmt: skip
+
+
+def test_a_yardstick_of_the_bundle_is_passed_over_unless_asked():
+    others = [*scored("Boosting", 1.0, "ngboost"), *scored("AdamW", 3.0, "adamw")]
+    place, first = list(rivals.standing_of(scored("Mine", 2.0, "mine"), others))[1:]
+    assert place.startswith("Mine: place 1 of 2 networks of cifar10, quick profile, by mean")
+    assert first.startswith("Mine is best on CIFAR-10")
+    everyone = rivals.standing_of(scored("Mine", 2.0, "mine"), others, with_yardsticks=True)
+    place, first = list(everyone)[1:]
+    assert place.startswith("Mine: place 2 of 3 methods of cifar10")
+    assert first.startswith("Boosting is best on CIFAR-10")
+
+
+def test_a_yardstick_that_is_tried_is_compared_with_all_methods():
+    others = [*scored("Boosting", 1.0, "ngboost"), *scored("AdamW", 3.0, "adamw")]
+    place = list(rivals.standing_of(scored("Forest", 2.0, "forest_density"), others))[1]
+    assert place.startswith("Forest: place 2 of 3 methods of cifar10")
+
+
+def test_fits_that_did_not_converge_have_a_place_and_are_named():
+    mine = scored("Mine", 2.0, "mine", diagnostics={"converged": 0.0})
+    others = [*scored("A", 1.0, "adamw"), *scored("B", 3.0, "adamw")]
+    place, first = list(rivals.standing_of(mine, others))[1:]
+    assert "place 2 of 3" in place
+    assert "Counted by score, though they did not converge: 4 fits of Mine." in first
+
+
+def test_a_failed_method_has_no_place():
+    mine = scored("Mine", 2.0, "mine")
+    mine[1] = changed(mine[1], status="diverged", scores={})
+    others = [*scored("A", 1.0, "adamw"), *scored("B", 3.0, "adamw")]
+    place = list(rivals.standing_of(mine, others))[1]
+    told = (
+        "Mine has no place among the methods of cifar10, quick profile: one of four runs diverged."
+    )
+    assert place == told
 
 
 def test_a_method_of_the_bundle_stands_with_its_new_runs_alone():
     old = [record("A", seed=seed, scores={"clean": {"nll": 9.0}}) for seed in range(3)]
     rival = [record("B", seed=seed, scores={"clean": {"nll": 2.0 + seed / 9}}) for seed in range(3)]
     new = [record("A", seed=seed, scores={"clean": {"nll": 1.0 + seed / 9}}) for seed in range(3)]
-    told = "\n".join(rivals.standing_of(new, [*old, *rival]))
-    assert "the bundle also has runs of A; the new ones replace them here" in told
+    told = "\n".join(rivals.standing_of(new, [*old, *rival], details=True))
+    assert "The finished runs of A are replaced by the new ones here." in told
     assert "place 1 of 2 by mean, 1.111" in told
 
 
@@ -177,9 +225,9 @@ def test_a_second_method_in_the_same_folder_is_compared_on_its_own_data_sets():
 
     others = [*runs("A", "boston", 3.0), *runs("A", "yacht", 3.0), *runs("B", "yacht", 4.0)]
     new = [*runs("First", "boston", 2.0), *runs("First", "yacht", 2.0), *runs("B", "yacht", 1.0)]
-    told = "\n".join(rivals.standing_of(new, others))
-    first, second = told.split("B compared with the finished runs:")
-    assert "compared on" not in told
+    told = "\n".join(rivals.standing_of(new, others, details=True))
+    first, second = told.split("B compared with each method:")
+    assert "compared on its" not in told
     assert "place 1 of 2" in first
     assert "place 2 of 3" in first
     assert "place 1 of 3" in second

@@ -1,9 +1,11 @@
 """What an index shows of the packages, what their workflows run, and what `--version` prints."""
 
+import os
 import re
 import subprocess
 import sys
 import tomllib
+import zipfile
 
 import pytest
 import yaml
@@ -15,20 +17,41 @@ from docs.generate.finished_runs import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 RESULTS = tomllib.loads((ROOT / "release" / "results" / "pyproject.toml").read_text("utf-8"))
+BASH = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
+REPOSITORY = "https://code.example/somebody/bnnbench"
+
+
+def asked_of_setup(*flags, repository=""):
+    """Return what setup.py prints where the repository has this address."""
+    env = {k: v for k, v in os.environ.items() if k != "BNNBENCH_REPOSITORY"}
+    env |= {"BNNBENCH_REPOSITORY": repository} if repository else {}
+    command = [sys.executable, "setup.py", "--quiet", *flags]
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+
+
 def test_links_and_pictures_of_the_description_are_absolute_and_lead_to_files_of_the_release():
-    asked = [sys.executable, "setup.py", "--quiet", "--long-description"]
-    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True)
+    done = asked_of_setup("--long-description", repository=REPOSITORY)
     assert done.returncode == 0, done.stderr
     readme = (ROOT / "README.md").read_text("utf-8")
     for kind, pattern in (("blob", r"\]\(([^)]+)\)"), ("raw", r'src(?:set)?="([^"]+)"')):
         links = re.findall(pattern, done.stdout)
         assert len(links) == len(re.findall(pattern, readme)) > 1
-        start = f"{PROJECT['urls']['Source']}/{kind}/v{PROJECT['version']}/"
+        start = f"{REPOSITORY}/{kind}/v{PROJECT['version']}/"
         assert all(link.startswith(start) for link in links)
         assert all((ROOT / link.removeprefix(start).split("#")[0]).exists() for link in links)
+
+
+def test_the_address_of_the_repository_is_stated_where_it_is_known_and_nowhere_else():
+    assert asked_of_setup("--url", repository=REPOSITORY).returncode == 0
+    assert asked_of_setup("--long-description").stdout.strip() == (
+        (ROOT / "README.md").read_text("utf-8").strip()
+    )
+    refused = asked_of_setup("--version", repository="git@code.example:somebody/bnnbench")
+    assert refused.returncode == 1
+    assert "give https://HOST/OWNER/NAME" in refused.stderr
 
 
 def test_the_extra_brings_the_results_of_this_release():
@@ -66,14 +89,29 @@ def test_a_workflow_runs_targets_and_commands_that_exist(path):
 def test_a_tag_is_released_only_if_it_names_the_version_of_both_packages(tmp_path):
     release = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
     (script,) = [s["run"] for s in release["jobs"]["build"]["steps"] if "tag" in s.get("name", "")]
-    server, _, repository = PROJECT["urls"]["Source"].partition("github.com/")
 
-    def code(tag, repository=repository):
-        names = {"GITHUB_REF_NAME": tag, "GITHUB_REPOSITORY": repository}
-        names["GITHUB_SERVER_URL"] = f"{server}github.com"
-        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
-        return subprocess.run(command, cwd=ROOT, env={"PATH": "/usr/bin:/bin"} | names).returncode
+    def code(tag):
+        env = {"PATH": "/usr/bin:/bin", "GITHUB_REF_NAME": tag}
+        return subprocess.run([*BASH, script], cwd=ROOT, env=env).returncode
 
     assert code(f"v{PROJECT['version']}") == 0
     assert code("v9.9.9") != 0
-    assert code(f"v{PROJECT['version']}", "somebody/else") != 0
+
+
+def test_a_wheel_that_does_not_state_the_repository_is_not_released(tmp_path):
+    release = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
+    (script,) = [s["run"] for s in release["jobs"]["build"]["steps"] if "wheel states" in str(s)]
+    (tmp_path / "build" / "wheels").mkdir(parents=True)
+    with zipfile.ZipFile(tmp_path / "build" / "wheels" / "bnnbench-1-py3-none-any.whl", "w") as of:
+        stated = f"Name: bnnbench\nProject-URL: Source, {REPOSITORY}\n"
+        of.writestr("bnnbench-1.dist-info/METADATA", stated)
+
+    def done(repository):
+        env = {"PATH": "/usr/bin:/bin", "BNNBENCH_REPOSITORY": repository}
+        command = [*BASH, script]
+        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+
+    assert done(REPOSITORY).returncode == 0
+    refused = done("https://code.example/somebody/else")
+    assert refused.returncode == 1
+    assert "does not state https://code.example/somebody/else" in refused.stdout

@@ -23,7 +23,7 @@ def test_a_custom_table_of_classes_has_the_advice_from_other_tables():
     advised = answer(benchmarks(runs)).from_others
     assert advised == shipped_advice("classification")
     assert advised.startswith("From ")
-    assert "On a data set that it has not seen" in advised
+    assert "On a data set left out of these" in advised
 
 
 def test_images_have_no_advice_from_tables():

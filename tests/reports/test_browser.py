@@ -104,3 +104,13 @@ def test_a_printed_page_has_tables_and_no_controls(visit):
 def test_motion_is_kept_from_who_wants_none(visit):
     page = visit("cifar10", reduced_motion="reduce")
     assert page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
+
+
+@pytest.mark.parametrize("suite", ["cifar10", "uci"])
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (390, 844)])
+def test_the_first_figure_lies_within_the_first_screen(visit, suite, width, height):
+    page = visit(suite, width)
+    box = page.locator("figure svg").first.bounding_box()
+    assert box["y"] + box["height"] <= height
+    answer = page.locator(".answer").first.bounding_box()
+    assert answer["y"] < height

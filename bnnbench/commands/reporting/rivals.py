@@ -4,15 +4,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from bnnbench.commands.reporting.place import place_of
 from bnnbench.engine.records.record import Record
 from bnnbench.reports.judge.columns import samples_of, score_under
 from bnnbench.reports.judge.comparisons import contest_of
 from bnnbench.reports.judge.conclusion import evidence_of
 from bnnbench.reports.judge.measures import Judged, judged, main_metrics
-from bnnbench.reports.judge.over_sets.grades import grade, sentence
-from bnnbench.reports.judge.over_sets.results import verdict_on
+from bnnbench.reports.judge.over_sets.grades import grade
 from bnnbench.reports.judge.pairs import against
-from bnnbench.reports.judge.summaries.costs import costs
 from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.bundles import holds_bundle, records_of, suites_in
@@ -65,8 +64,13 @@ def beside(new_runs: Sequence[Record], others: Sequence[Record]) -> list[Record]
     return [r for r in others if _place(r) in places and r.method not in methods]
 
 
-def standing_of(new_runs: Sequence[Record], others: Sequence[Record]) -> Iterator[str]:
-    """Yield the place of each new method on each data set, and its cost.
+def standing_of(
+    new_runs: Sequence[Record],
+    others: Sequence[Record],
+    details: bool = False,
+    with_yardsticks: bool = False,
+) -> Iterator[str]:
+    """Yield the place and the cost of each new method, with `details` also on each data set.
 
     Each is compared with all other methods on its own splits and seeds; a method of the bundle
     that was run again is represented only by its new runs.
@@ -79,31 +83,19 @@ def standing_of(new_runs: Sequence[Record], others: Sequence[Record]) -> Iterato
         datasets = {record.dataset for record in mine}
         places = {_place(record) for record in mine}
         asked = {_place(record) for record in others if record.dataset in datasets} | places
-        yield ""
-        yield f"{method} compared with the finished runs:"
-        if any(record.method == method for record in others):
-            yield f"  the bundle also has runs of {method}; the new ones replace them here"
-        if len(places) < len(asked):
-            yield f"  compared on the {len(places)} of {len(asked)} splits and seeds that it has"
         of = [b for b in benchmarks([*alike, *mine]) if method in b.runs]
-        for metric in main_metrics(of):
-            results = [result for benchmark in of if (result := judged(benchmark, metric))]
-            for result in results:
-                yield from _standing(result, method)
-            yield from _over_sets(results, method)
-        if (cost := costs(of)) and method in cost.fits:
-            base = "" if method == cost.base else f", {cost.times(method)} of {cost.base}"
-            yield f"  a fit takes {cost.seconds(method)}{base}"
-
-
-def _over_sets(results: Sequence[Judged], method: str) -> Iterator[str]:
-    """Yield the place over many data sets as random, and the grade of the first."""
-    if decided := verdict_on(results):
-        ordered = [place.method for place in decided.places]
-        name = f"  over {len(decided.league.sets)} data sets, {results[0].name}: "
-        if method in ordered:
-            yield f"{name}place {ordered.index(method) + 1} of {len(ordered)}"
-        yield f"{name}{sentence(decided.evidence)}"
+        yield ""
+        if details:
+            yield f"{method} compared with each method:"
+            for metric in main_metrics(of):
+                for benchmark in of:
+                    if result := judged(benchmark, metric):
+                        yield from _standing(result, method)
+        yield from place_of(method, of, with_yardsticks)
+        if any(record.method == method for record in others):
+            yield f"The finished runs of {method} are replaced by the new ones here."
+        if len(places) < len(asked):
+            yield f"All are compared on its {len(places)} of {len(asked)} splits and seeds."
 
 
 def _place(record: Record) -> tuple[str, int, int]:

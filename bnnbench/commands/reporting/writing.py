@@ -48,11 +48,16 @@ def write(
     codes = {suite: code for suite, (code, _) in was_read.items()}
     judged_by = margins(options.margin)
     in_site = of_suites if options.out else {}
-    judged = {suite: judged_benchmarks(one, judged_by) for suite, one in in_site.items()}
+    everyone = options.with_yardsticks
+    judged = {suite: judged_benchmarks(one, judged_by, everyone) for suite, one in in_site.items()}
     runs = run_addresses(judged) if options.out else None
     digests = {suite: _digest(inputs, results, runs or {}) for suite, results in of_suites.items()}
     orders = [
-        Order(results, judged_by, options.out, runs, _unchanged(suite, digests, built, options.out))
+        Order(
+            *(results, judged_by, options.out, runs),
+            _unchanged(suite, digests, built, options.out),
+            with_yardsticks=everyone,
+        )
         for suite, results in of_suites.items()
     ]
     damaged = False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from bnnbench.commands.running import clusters, sandboxing, values
 from bnnbench.commands.running.suite_labels import SuiteLabels
-from bnnbench.commands.terminal.parser import Parser
+from bnnbench.commands.terminal.parser import Parser, add_yardsticks
 from bnnbench.datasets import Policy
 from bnnbench.datasets.reading.third_party_text import legible, shortened
 from bnnbench.engine.method_settings.spelling import check_methods, requests_in
@@ -79,6 +79,7 @@ class Options:
     limit: int | None
     refit: Refit
     no_report: bool
+    with_yardsticks: bool
     offline: bool
     dry_run: bool
 
@@ -286,6 +287,7 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
         help="repeat finished runs: those recorded with other code (changed), or all; "
         "default: only do runs without a result (missing)")  # fmt: skip
     add("--no-report", action="store_true", help="do not write the report")
+    add_yardsticks(parser)
     add("--offline", action="store_true", help="download nothing")
     options = Options(**vars(parser.parse_args(arguments)))
     if reason := contradiction(options):

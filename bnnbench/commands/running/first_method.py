@@ -42,7 +42,7 @@ def saved_model(source: OwnTable, suite: Suite, options: Options) -> Iterator[st
     out = options.out
     store = Store(out / suite.name)
     records = [r for r in newest(store.readable()[0]) if _is_about(r, source, suite)]
-    if (first := first_record(records)) is None:
+    if (first := first_record(records, options.with_yardsticks)) is None:
         yield "No method is saved: none has been compared."
         return
     if _needs_own_process(first, options):
@@ -67,11 +67,12 @@ def saved_model(source: OwnTable, suite: Suite, options: Options) -> Iterator[st
     yield from _usage(run.label, folder, list(map(_with_file, factories)))
 
 
-def first_record(records: list[Record]) -> Record | None:
-    """Return a run of the method that leads the table by the first main metric."""
-    (benchmark, *_) = benchmarks(records) or [None]
-    if benchmark is None:
+def first_record(records: list[Record], with_yardsticks: bool = False) -> Record | None:
+    """Return a run of the headline's method: the first by the first main metric."""
+    (whole, *_) = benchmarks(records) or [None]
+    if whole is None:
         return None
+    benchmark = replace(whole, with_yardsticks=with_yardsticks).in_headlines
     for metric in main_metrics([benchmark]):
         result = judged(benchmark, metric)
         if result and result.decision.leaders:

@@ -58,6 +58,16 @@ class Lenient(Parser):
         return argparse.ArgumentParser.parse_known_args(self, args, namespace)
 
 
+def add_yardsticks(parser: argparse.ArgumentParser) -> None:
+    """Add the option --with-yardsticks to a command."""
+    parser.add_argument(
+        "--with-yardsticks",
+        action="store_true",
+        help="methods that are no networks, such as boosting and Gaussian processes, may take the "
+        "headline; tables show them in any case",
+    )
+
+
 def parser_of(command: Callable[[Sequence[str]], object]) -> Parser:
     """Return the first parser that a command's function makes; nothing of the command is run."""
     token = _described.set(True)

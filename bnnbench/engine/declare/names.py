@@ -23,6 +23,7 @@ ENGINE: Mapping[str, str] = {
     "dataset_statistics": "bnnbench.suites.probes.dataset_statistics:DatasetStatistics",
     "few_samples": "bnnbench.suites.probes.few_samples:FewSamples",
     "training_step": "bnnbench.suites.probes.training_step:TrainingStep",
+    "far_cdf": "bnnbench.suites.probes.far_cdf:FarCdf",
     "precision_steps": "bnnbench.suites.probes.precision_steps:PrecisionSteps",
     "scored_elsewhere": "bnnbench.engine.declare.third_party:ScoredElsewhere",
     "output_samples": "bnnbench.suites.probes.output_samples:OutputSamples",

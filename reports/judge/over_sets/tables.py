@@ -80,14 +80,11 @@ def worth(outcomes: Sequence[Outcome], noise: float) -> str:
     constants = [of for of in rivals if of.adjusted_p is not None]
     others = "; ".join(f"{of.name} {of.regret.value:.2f}" for of in constants)
     text = (
-        "On a data set that it has not seen, the method that this board puts first falls short of "
-        f"the best one by {_interval(board.regret)} of the gap"
+        "On a data set left out of these, the method that is first on the others falls short of "
+        f"the best by {_interval(board.regret)} of the gap to a constant prediction"
     )
     text += f" ({others})" if others else ""
-    text += (
-        f"; choosing the best in hindsight on half of the splits falls short by {noise:.2f} "
-        "on the other half."
-    )
+    text += f"; even the best on half of its splits falls short by {noise:.2f} on the other half."
     return " ".join([text, *_shortlist_sentence(rivals)])
 
 

@@ -12,6 +12,7 @@ from bnnbench.reports.pages.examples.choice import Pair, axis, bins, cells, comp
 from bnnbench.reports.pages.examples.inputs import DIGITS, Inputs, NotShown, inputs_of
 from bnnbench.reports.pages.examples.predicted import Folds, Kind, Predicted, joined, predicted
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.merge import is_rounded
 
 MOST_CONDITIONS = 6
 MOST_METHODS = 16
@@ -33,6 +34,8 @@ class Book:
     """Methods whose predictions are omitted because other methods have better log scores."""
     runs: Mapping[int, Sequence[Record]]
     """fold → the runs behind these predictions"""
+    rounded: bool
+    """True if predictions of some run are rounded."""
     not_shown: dict[str, None] = field(default_factory=dict)
     """Reasons why inputs are not shown."""
     _inputs: dict[int, Inputs | None] = field(default_factory=dict)
@@ -99,7 +102,7 @@ def books(benchmark: Benchmark, store: Store) -> list[Book]:
     conditions = shown_conditions(benchmark)
     predictions = {m: predicted(store, runs, conditions) for m, runs in benchmark.runs.items()}
     by_condition = ((c, {m: of[c] for m, of in predictions.items() if c in of}) for c in conditions)
-    made = (_book(benchmark, condition, methods) for condition, methods in by_condition)
+    made = (_book(benchmark, condition, methods, store) for condition, methods in by_condition)
     return [book for book in made if book]
 
 
@@ -123,7 +126,9 @@ def shown_conditions(benchmark: Benchmark) -> list[str]:
     return [*chosen, *(name for _, name in families.values())][:MOST_CONDITIONS]
 
 
-def _book(benchmark: Benchmark, condition: str, by_method: Mapping[str, Folds]) -> Book | None:
+def _book(
+    benchmark: Benchmark, condition: str, by_method: Mapping[str, Folds], store: Store
+) -> Book | None:
     """Return the book of a condition; None unless two methods have a fold in common."""
     first: dict[int, Predicted] = {}
     methods: dict[str, dict[int, Predicted]] = {}
@@ -148,7 +153,8 @@ def _book(benchmark: Benchmark, condition: str, by_method: Mapping[str, Folds]) 
     }  # fmt: skip
     shown = {m: methods[m] for m in order[:MOST_METHODS]}
     kind = next(iter(first.values())).kind
-    return Book(condition, kind, shown, tuple(order[MOST_METHODS:]), runs)
+    rounded = any(is_rounded(store, run.key) for of in runs.values() for run in of)
+    return Book(condition, kind, shown, tuple(order[MOST_METHODS:]), runs, rounded)
 
 
 def _alike(first: Predicted, other: Predicted) -> bool:

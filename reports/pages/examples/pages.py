@@ -275,6 +275,7 @@ def _page(chapter: Chapter, address: str, data: Plain) -> str:
         runs=setting.runs,
         licence=licence if isinstance(licence, str) else "",
         not_shown=list(book.not_shown),
+        rounded=book.rounded,
         left_out=joined(book.left_out),
         kind=book.kind,
         features=len(data["features"]),

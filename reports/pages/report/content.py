@@ -19,7 +19,6 @@ from bnnbench.reports.read.load import Damage, Results
 from bnnbench.reports.read.means import with_means
 from bnnbench.reports.read.predictions.point_scores import KeptScores
 from bnnbench.reports.style import labels
-from bnnbench.reports.style.families import family_of
 from bnnbench.reports.style.numbers import duration
 from bnnbench.reports.style.palette import Style, styles
 
@@ -78,11 +77,7 @@ class Content:
     @cached_property
     def families(self) -> Mapping[str, str]:
         """Method → family, in the order of the families."""
-        by_method = {
-            method: family_of(runs[0].run.get("method"))
-            for benchmark in self.benchmarks
-            for method, runs in benchmark.runs.items()
-        }
+        by_method = {m: f for benchmark in self.benchmarks for m, f in benchmark.families.items()}
         return dict(sorted(by_method.items(), key=lambda item: FAMILIES.index(item[1])))
 
     @property
@@ -145,20 +140,30 @@ class Content:
         return [(part.profile, table) for part in self.parts for table in part.tables]
 
 
-def judged_benchmarks(results: Results, margins: Margins = NO_MARGINS) -> list[Benchmark]:
+def judged_benchmarks(
+    results: Results, margins: Margins = NO_MARGINS, with_yardsticks: bool = False
+) -> list[Benchmark]:
     """Return the benchmarks of a suite, with their scores at test points and these margins."""
     return [
-        replace(b, point_scores=KeptScores(results.store, b.records, b.main), margins=margins)
+        replace(
+            b,
+            point_scores=KeptScores(results.store, b.records, b.main),
+            margins=margins,
+            with_yardsticks=with_yardsticks,
+        )
         for b in benchmarks(map(with_means, results.records))
     ]
 
 
-def content(results: Results, margins: Margins = NO_MARGINS) -> Content:
+def content(
+    results: Results, margins: Margins = NO_MARGINS, with_yardsticks: bool = False
+) -> Content:
     """Return the content of the pages of a suite, from its records and predictions.
 
-    `margins` replace the metrics' own.
+    `margins` replace the metrics' own. Methods that are no networks take the headline only
+    `with_yardsticks`.
     """
-    all_benchmarks = judged_benchmarks(results, margins)
+    all_benchmarks = judged_benchmarks(results, margins, with_yardsticks)
     arms = {label: arm for b in all_benchmarks for label, arm in b.arms.items()}
     method_styles = styles((method for b in all_benchmarks for method in b.runs), arms)
     profiles = dict.fromkeys(b.profile for b in all_benchmarks)

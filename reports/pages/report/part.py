@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bnnbench.engine.records.record import Record
+from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.judge.answers import Answer, answer
 from bnnbench.reports.judge.table import Table
 from bnnbench.reports.papers.reproduction import Reproduction, reproductions
@@ -15,6 +16,7 @@ from bnnbench.reports.read.load import Damage, Results
 from bnnbench.reports.sections import sections_of
 from bnnbench.reports.sections.base import Gallery, Material, Section
 from bnnbench.reports.sections.dataset_tables import DatasetTables, dataset_tables
+from bnnbench.reports.sections.opening import opening
 from bnnbench.reports.sections.overviews import overviews
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import duration
@@ -40,6 +42,8 @@ class Part:
     settings: Mapping[str, Mapping[str, str]]
     networks: Mapping[str, Sequence[str]]
     answer: Answer
+    opening: Drawing | None
+    """The figure beside the answer."""
 
     @property
     def tables(self) -> list[Table]:
@@ -164,6 +168,7 @@ def part_of(
     material = Material(results.store, tuple(benchmarks), methods, styles, anchor)
     sections = tuple(sections_of(material))
     printed = reproductions(benchmarks)
+    answered = answer(benchmarks, clauses(tuple(judgements(printed).values())))
     part = Part(
         profile,
         anchor,
@@ -176,6 +181,7 @@ def part_of(
         tuple(data_facts(benchmark) for benchmark in benchmarks),
         settings(benchmarks),
         networks(benchmarks),
-        answer(benchmarks, clauses(tuple(judgements(printed).values()))),
+        answered,
+        opening(benchmarks, answered, styles, anchor),
     )
     return part, [damage for section in sections for damage in section.damage]

@@ -64,6 +64,8 @@ class Order:
     runs: RunPages | None = None
     written: "Written | None" = None
     """The outcome if the report has been written before and nothing has changed since."""
+    with_yardsticks: bool = False
+    """True if methods that are no networks may take the headline."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ def _outcome(future: Future[Written], order: Order) -> Written:
 
 def written_report(order: Order) -> Written:
     """Write one report, and return the outcome."""
-    report = content(order.results, order.margins)
+    report = content(order.results, order.margins, order.with_yardsticks)
     folder = order.out / report.suite if order.out else order.results.store.folder
     try:
         damage = write(report, folder, order.runs)
@@ -128,7 +130,7 @@ def written_report(order: Order) -> Written:
     lines = [
         f"{folder / 'report.html'}: {counted(len(report.results.records), 'run')} of "
         f"{legible(report.suite)}",
-        *(legible(text) for part in report.parts for text in part.answer.conclusions),
+        *(legible(text) for part in report.parts for text in part.answer.in_terminal),
         *dict.fromkeys(text for p in report.parts if (text := p.answer.from_others)),
     ]
     return Written(

@@ -55,15 +55,14 @@ def advice(ranking: Ranking) -> Advice:
             "Leave out a data set below, or allow more time.",
         )
     first, others = compared[0].method, len(compared) - 1
-    title, place = ranking.scale.title, _place(ranking)
+    title, place = ranking.scale.title, place_in_words(ranking)
     best = f"the best mean {title} on {place}"
     if not others:
         return Advice(f"{first} alone was compared.", f"It has the only {title} on {place}.")
     if ranking.standings.decision.untested:
-        runs = counted_in_words(ranking.replicates, _noun(ranking))
         return Advice(
             f"{first} has the best mean; nothing is decided.",
-            f"It has {best}. {_capital(runs)} are too few to tell any two methods apart.",
+            f"It has {best}. {_capital(too_few(ranking))}.",
         )
     use, guarded = _guarded(ranking, first)
     if guarded:
@@ -83,7 +82,7 @@ def advice(ranking: Ranking) -> Advice:
     alike = [m for m in ranking.standings.decision.leaders if m != first]
     if len(worse) == others:
         sentences += [f"{_all(others)} worse.", *_without_one(evidence), *_below(ranking, first)]
-        sentences += _time_of(ranking, use, first)
+        sentences += [*unconverged_in_words(ranking), *_time_of(ranking, use, first)]
         return Advice(short(evidence, use), " ".join(sentences))
     if alike:
         verb = "has" if len(alike) == 1 else "have"
@@ -105,8 +104,16 @@ def advice(ranking: Ranking) -> Advice:
         verb = "is" if len(worse) == 1 else "are"
         sentences.append(f"{_capital(_named(worse))} {verb} worse.")
     sentences += [*_failing(ranking), *_without_one(evidence), *_below(ranking, first)]
-    sentences += _time_of(ranking, use, first)
+    sentences += [*unconverged_in_words(ranking), *_time_of(ranking, use, first)]
     return Advice(short(evidence, use), " ".join(sentences))
+
+
+def too_few(ranking: Ranking) -> str:
+    """Return the clause on why nothing was tested."""
+    runs = counted_in_words(ranking.replicates, _noun(ranking))
+    return (
+        f"{runs} {'is' if ranking.replicates == 1 else 'are'} too few to tell any two methods apart"
+    )
 
 
 def to_use(ranking: Ranking, evidence: Evidence) -> str:
@@ -182,6 +189,30 @@ def _below(ranking: Ranking, first: str) -> list[str]:
     return [f"On {where}, {first} is clearly worse than a constant prediction."]
 
 
+def unconverged_fits(ranking: Ranking) -> dict[str, int]:
+    """Return method → the number of its fits that did not converge, the best mean first.
+
+    Conditions of the same fits count once.
+    """
+    columns = {column.fits: column.name for column in ranking.columns}.values()
+    of = ranking.task.unconverged
+    counts = {
+        row.method: sum(of.get(name, {}).get(row.method, 0) for name in columns)
+        for row in ranking.compared
+    }
+    return {method: count for method, count in counts.items() if count}
+
+
+def unconverged_in_words(ranking: Ranking) -> list[str]:
+    """Return the sentence on fits that did not converge, whose scores count."""
+    counts = unconverged_fits(ranking)
+    if not counts:
+        return []
+    named = [f"{counted(count, 'fit')} of {method}" for method, count in counts.items()]
+    which = joined(named) if len(counts) <= FEW_NAMES else f"fits of {spelled(len(counts))} methods"
+    return [f"Counted by score, though they did not converge: {which}."]
+
+
 def _guarded(ranking: Ranking, first: str) -> tuple[str, str]:
     """Return the method to use by calibration, and the reason against the first; "" if none.
 
@@ -207,8 +238,9 @@ def _guarded(ranking: Ranking, first: str) -> tuple[str, str]:
     if not refused:
         return first, ""
     has, is_ = ("has", "is") if len(refused) == 1 else ("have", "are")
+    where = place_in_words(ranking)
     return row.method, (
-        f"{_capital(_named(refused))} {has} a lower calibration error on {_place(ranking)}, "
+        f"{_capital(_named(refused))} {has} a lower calibration error on {where}, "
         f"but {is_} {USELESS}."
     )
 
@@ -256,7 +288,7 @@ def _time_of(ranking: Ranking, use: str, first: str) -> list[str]:
     return [f"{use} takes {_seconds(ranking, use)} a fit."]
 
 
-def _place(ranking: Ranking) -> str:
+def place_in_words(ranking: Ranking) -> str:
     titles = [column.title for column in ranking.columns]
     return joined(titles) if len(titles) <= FEW_NAMES else _counted(ranking)
 

@@ -71,7 +71,7 @@ class Answer:
         verb = "is" if len(apart) == 1 else "are"
         return [
             f"On these data sets alone {joined(apart)} {verb} not compared, because of fits that "
-            "failed or did not converge."
+            "failed."
         ]
 
     @property

@@ -24,13 +24,18 @@ def board_data(tasks: Sequence[Task], runs: RunPages, keyed: bool = True) -> dic
     `runs` has the addresses of pages of runs. A page that is not `keyed` only knows which runs
     exist, and how they ended.
     """
-    texts: dict[str, int] = {}
-    as_data = [task_data(task, runs, texts, keyed) for task in tasks]
     return {
-        "tasks": packed({"tasks": as_data, "keys": list(texts)}),
+        "tasks": packed(tasks_data(tasks, runs, keyed)),
         "moments": moments(tasks),
         "outlines": OUTLINES,
     }
+
+
+def tasks_data(tasks: Sequence[Task], runs: RunPages, keyed: bool = True) -> dict[str, Any]:
+    """Return tasks as plain data, with the texts to which they refer by number."""
+    texts: dict[str, int] = {}
+    as_data = [task_data(task, runs, texts, keyed) for task in tasks]
+    return {"tasks": as_data, "keys": list(texts)}
 
 
 def task_data(
@@ -110,6 +115,7 @@ def task_data(
             column: {method: [why.kind, why.reason] for method, why in by_method.items()}
             for column, by_method in task.barred.items()
         },
+        "unconverged": task.unconverged,
     }
 
 

@@ -187,6 +187,11 @@ def _computed(printed: Printed) -> list[str]:
     return [heading, published.method, "", *sentences]
 
 
+def _others(deviations: Sequence[str], judgement: Judgement) -> list[str]:
+    """Return the deviations that are no departures of the number itself."""
+    return [text for text in deviations if not text.endswith(judgement.departures)]
+
+
 def _explanation(printed: Printed, runs: RunPages) -> list[str]:
     """Return heading, method, page of its runs, and sentences on a number that was run."""
     judgement, published = printed.judgement, printed.published
@@ -205,7 +210,7 @@ def _explanation(printed: Printed, runs: RunPages) -> list[str]:
         _verdict(judgement),
         *(f"The protocol departs: {text}." for text in judgement.departures),
         *(f"{labels.sentence(reason)}." for reason in judgement.reasons),
-        *(f"Deviation: {text}." for text in comparison.departures),
+        *(f"Deviation: {text}." for text in _others(comparison.departures, judgement)),
     ]
     condition = f", {comparison.condition_title}" if comparison.condition_title else ""
     heading = (

@@ -22,7 +22,7 @@ from bnnbench.reports.judge.statistics.elimination import limits_behind_best, on
 from bnnbench.reports.judge.statistics.moderation import LEVEL
 from bnnbench.reports.pages.site.below import failed_on
 from bnnbench.reports.pages.site.tasks import ByRun, Column, Scale, Task
-from bnnbench.reports.style.families import NO_NETWORKS, PLAIN
+from bnnbench.reports.style.families import PLAIN, networks_among
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,7 @@ def mean_seconds(task: Task, columns: Sequence[Column]) -> dict[str, float]:
 
 def networks_of(task: Task) -> list[str]:
     """Return the methods that are networks, and constants; all methods if none is a network."""
-    networks = [m for m, family in task.families.items() if family not in NO_NETWORKS]
-    return networks if set(networks) - set(task.constants) else list(task.families)
+    return networks_among(task.families, task.constants)
 
 
 def affordable(seconds: Mapping[str, float], method: str, budget: float | None) -> bool:

@@ -16,6 +16,7 @@ from bnnbench.reports.judge.summaries.before_fits import held_out_scores, table_
 from bnnbench.reports.pages.site.questions import BESIDE, ERROR, Criterion, Place, Question
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.devices import has_processor_seconds, mean_fit_seconds, timed_elsewhere
+from bnnbench.reports.read.exclusions import unconverged
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import family_of
 from bnnbench.reports.style.numbers import slug
@@ -116,6 +117,8 @@ class Task:
     only for questions over many data sets"""
     facts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """column → what is known of the table before a fit"""
+    unconverged: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """column → method → the number of its fits that did not converge, if there are any"""
 
     @property
     def constants(self) -> list[str]:
@@ -181,6 +184,10 @@ def task_of(question: Question, benchmarks: Mapping[str, Sequence[Benchmark]]) -
         tuple(beside),
         {c.name: _held_out(c, b) for c, b, _ in entries} if len(entries) >= FEWEST_SETS else {},
         {column.name: table_facts(b) for column, b, _ in entries},
+        {
+            column.name: {m: count for m, runs in b.runs.items() if (count := unconverged(runs))}
+            for column, b, _ in entries
+        },
     )
 
 

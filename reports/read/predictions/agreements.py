@@ -17,6 +17,7 @@ from bnnbench.methods.predictions.predictive import (
     GaussianPredictive,
     RealPredictive,
 )
+from bnnbench.methods.predictions.real_summary import RealSummary
 from bnnbench.metrics.agreement import agreement, total_variation, total_variation_of_cdfs
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.predictions.readable import prediction_of
@@ -93,9 +94,8 @@ def _of_run(store: Store, record: Record, condition: str) -> tuple[Kept, Tensor]
     if isinstance(prediction, GaussianPredictive):
         parts = prediction.means[:, :POINTS], prediction.variances[:, :POINTS]
         prediction = GaussianPredictive(*parts)
-    if isinstance(prediction, RealPredictive) and prediction.mean.shape[1] == 1:
-        return prediction, targets
-    return None
+    whole = isinstance(prediction, RealPredictive) and not isinstance(prediction, RealSummary)
+    return (prediction, targets) if whole and prediction.mean.shape[1] == 1 else None
 
 
 def _compare_classes(

@@ -8,11 +8,16 @@ import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bnnbench.datasets.reading.whole_files import open_regular
 from bnnbench.engine.store import archives
+from bnnbench.engine.store.rounded import RoundedStore
 from bnnbench.engine.store.store import PREDICTIONS, CorruptRecord, Store, sha256
 from bnnbench.reports.read.load import Results
+
+if TYPE_CHECKING:
+    from bnnbench.engine.run.packing import Predictions
 
 COPY_AGAIN = "copy the archive again from where it was made"
 
@@ -34,10 +39,20 @@ class BundledStore(Store):
     """key → location of its predictions"""
     checksums: Mapping[str, str]
     """key → the SHA-256 stated in its record"""
+    rounded: RoundedStore | None = None
+    """The rounded predictions of runs that are in no archive."""
+
+    def predictions(self, key: str) -> "Predictions":
+        """Return the predictions of a run, rounded if no archive has them."""
+        if key not in self.spans and self.rounded:
+            return self.rounded.predictions(key)
+        return super().predictions(key)
 
     def packed_bytes(self, key: str) -> int:
         """Return the size of the packed predictions of a run; raises FileNotFoundError."""
         if key not in self.spans:
+            if self.rounded:
+                return self.rounded.packed_bytes(key)
             raise FileNotFoundError(f"no archive has the predictions of {key}")
         return self.spans[key].size
 
@@ -101,6 +116,7 @@ def with_predictions(results: Results, spans: Mapping[str, Span]) -> Results:
         results.store.folder,
         {key: spans[key] for key in held},
         {key: str(record.outcome.predictions_sha256) for key, record in held.items()},
+        results.store if isinstance(results.store, RoundedStore) else None,
     )
     files = sorted({span.archive for span in store.spans.values()})
     return replace(results, store=store, sources=(*results.sources, *files))

@@ -11,6 +11,7 @@ from numpy import ndarray
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.store.store import Store
 from bnnbench.metrics import METRICS
+from bnnbench.reports.read.merge import is_rounded
 from bnnbench.reports.read.predictions.readable import predictions_of
 from bnnbench.reports.read.predictions.redrawn import REDRAWN, Redrawn
 
@@ -35,7 +36,10 @@ relative amount: the predictions were then stored in less detail than they were 
 
 
 class KeptScores:
-    """The scores at each point of a benchmark's runs, read run by run and cached."""
+    """The scores at each point of a benchmark's runs, read run by run and cached.
+
+    Rounded predictions have none: a verdict does not depend on them.
+    """
 
     def __init__(self, store: Store, runs: Sequence[Record], first: str) -> None:
         self._store = store
@@ -50,7 +54,8 @@ class KeptScores:
         return self._read[record.key].get((condition, metric))
 
     def _scores(self, record: Record) -> dict[tuple[str, str], AtPoints]:
-        predictions = predictions_of(self._store, record) or {}
+        rounded = is_rounded(self._store, record.key)
+        predictions = {} if rounded else predictions_of(self._store, record) or {}
         scores: dict[tuple[str, str], AtPoints] = {}
         left = self._share
         for condition in sorted(predictions, key=lambda name: (name != self._first, name)):

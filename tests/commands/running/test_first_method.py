@@ -60,7 +60,7 @@ def test_third_party_code_is_not_run_in_the_process_of_the_command(
         rebuilt.append(record)
         raise NotSaved("enough")
 
-    monkeypatch.setattr(first_method, "first_record", lambda records: record)
+    monkeypatch.setattr(first_method, "first_record", lambda *_: record)
     monkeypatch.setattr(first_method, "rebuilt_run", rebuilt_run)
     options = parse("own", Entry("", PROFILES), ["--out", str(tmp_path), *flags])
     lines = " ".join(first_method.saved_model(table, suites_of(table)["quick"], options))
@@ -82,7 +82,7 @@ def test_an_equal_model_is_not_fitted_again(tmp_path, table, monkeypatch):
 
     def lines_of(method, version="1"):
         run = Run("own", "quick", "Mean", case, method, fold=0, seed=0)
-        monkeypatch.setattr(first_method, "first_record", lambda records: RECORD)
+        monkeypatch.setattr(first_method, "first_record", lambda *_: RECORD)
         monkeypatch.setattr(first_method, "rebuilt_run", lambda record, packages: run)
         monkeypatch.setattr(files, "_version", lambda package: version)
         options = parse("own", Entry("", PROFILES), ["--out", str(tmp_path), "--in-process"])

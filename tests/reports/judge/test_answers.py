@@ -126,11 +126,14 @@ def test_runs_that_failed_are_counted_and_whose_they_are():
     assert "Not compared: B (two of six runs failed or diverged)." in answered(*runs).best
 
 
-def test_runs_that_did_not_converge_are_counted():
+def test_runs_that_did_not_converge_count_by_their_score_and_are_named():
     runs = runs_of({"A": around(1.0), "B": around(1.1, stream=1)})
     runs[7] = changed(runs[7], diagnostics={"converged": 0.0})
-    assert answered(*runs).limits == "1 completed run did not converge (B 1 of 6)."
-    assert answered(*runs).best.endswith("Not compared: B (did not converge in one of six runs).")
+    assert answered(*runs).limits == (
+        "1 completed run did not converge and counts by score (B 1 of 6)."
+    )
+    converged = runs_of({"A": around(1.0), "B": around(1.1, stream=1)})
+    assert answered(*runs).best == answered(*converged).best
 
 
 @pytest.mark.parametrize(

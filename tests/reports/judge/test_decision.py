@@ -96,7 +96,7 @@ def test_points_that_only_some_runs_have_are_not_used():
     assert decide(contest(scores.mean(2), points=points)).question == "new seeds"
 
 
-@pytest.mark.parametrize("kind", ["constant", "unfinished", "unconverged"])
+@pytest.mark.parametrize("kind", ["constant", "unfinished"])
 def test_what_is_not_eligible_is_never_best(kind):
     scores = np.random.default_rng(3).normal(size=(4, 5)) + np.arange(4)[:, None] * 50
     barred = {"M0": Exclusion(kind, "so")}

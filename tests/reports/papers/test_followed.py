@@ -18,6 +18,7 @@ from bnnbench.reports.papers.entries import (
 from bnnbench.reports.papers.published import every, table
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.suites import SUITES
+from bnnbench.suites import departures as declarations
 from tests.reports.papers.test_verdicts import PRINTED, followers
 
 
@@ -39,14 +40,16 @@ def test_every_profile_with_a_printed_number_has_a_place_in_its_order():
         assert profile in nearest_first(published), f"{profile} of {published}"
 
 
-@pytest.mark.parametrize("kind", ["orders", "departures"])
-def test_every_declaration_fits_some_number_of_a_declared_profile(kind):
+@pytest.mark.parametrize(
+    "declared", [entries(FILE, "orders"), declarations.departures()], ids=["orders", "departures"]
+)
+def test_every_declaration_fits_some_number_of_a_declared_profile(declared):
     profiles = {
         f"{suite.name}/{suite.profile}"
         for name in SUITES
         for suite in importlib.import_module(f"bnnbench.suites.{name}").SUITES.values()
     }
-    for entry in entries(FILE, kind):
+    for entry in declared:
         assert set(listed(entry, "profiles")) <= profiles
         assert len(set(listed(entry, "profiles"))) == len(listed(entry, "profiles"))
         assert any(fits(entry, published) for published in every()), entry

@@ -114,3 +114,18 @@ def test_data_sets_without_a_correlation_are_named():
 def test_runs_without_the_score_have_no_number():
     runs = [record("MP", "sine_far", 0, k, {"clean": {"rmse": 1.0}}, run=RUN) for k in range(3)]
     assert together(printed("App C", x="both"), runs, "clean")[0] == {}
+
+
+def test_coverage_is_counted_at_each_position_before_the_median():
+    """A half, a third and a tenth of the networks cover three positions; the median is a third."""
+    inside = {-12.0: 50, -14.0: 33, -16.0: 10, 12.0: 100}
+    runs = []
+    for seed in range(NETWORKS):
+        cdf = {f"at_{x:g}": 0.5 if seed < n else 0.001 for x, n in inside.items()}
+        scores = {name: {"cdf_at_truth": value} for name, value in cdf.items()}
+        runs.append(record("MP", "sine_far", 0, seed, {"clean": {"rmse": 1.0}} | scores, run=RUN))
+    found = {
+        side: together(printed("sec 5.1", x=side, interval="1sigma"), runs, "clean")[0]
+        for side in ("negative", "positive")
+    }
+    assert found == {"negative": {0: 0.33}, "positive": {0: 1.0}}

@@ -16,7 +16,7 @@ from bnnbench.reports.pages.site.ranking import Ranking
 from bnnbench.reports.style.words import joined
 
 Kind = Literal["best", "front", "undecided", "middle", "back", "fails"]
-FAILURES = ("unfinished", "unconverged", "not a number")
+FAILURES = ("unfinished", "not a number")
 """Reasons for which a method is not compared, that are failures of its own."""
 
 

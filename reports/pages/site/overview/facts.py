@@ -6,7 +6,7 @@ from typing import Literal
 
 from bnnbench.reports.judge.given_sets import FEWEST_REPLICATES
 from bnnbench.reports.judge.over_sets.grades import Evidence, Grade, grade, sentence
-from bnnbench.reports.pages.site.advice import FEW_NAMES
+from bnnbench.reports.pages.site.advice import FEW_NAMES, unconverged_fits
 from bnnbench.reports.pages.site.answers import Answer
 from bnnbench.reports.pages.site.below import far_below
 from bnnbench.reports.pages.site.ranking import mean_seconds
@@ -14,7 +14,7 @@ from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import PLAIN
 from bnnbench.reports.style.numbers import duration, typographic
 from bnnbench.reports.style.variants import in_words
-from bnnbench.reports.style.words import joined
+from bnnbench.reports.style.words import counted, joined
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def told(answer: Answer) -> Told:
         others_first={where: in_words(m) for where, m in evidence.others_first.items()},
     )
     facts = (*_leave_out(named), *_next(answer), *_redraws(named, _replicates(answer)))
-    facts = (*facts, *_below(answer), *_do(answer), *_cost(answer))
+    facts = (*facts, *_below(answer), *_unconverged(answer), *_do(answer), *_cost(answer))
     return Told(answer.grade, _name(answer), sentence(named), facts)
 
 
@@ -108,6 +108,15 @@ def _below(answer: Answer) -> Iterator[str]:
     if below:
         many = f"{len(below)} of {len(ranking.columns)}"
         yield f"On {many} it is clearly worse than a constant prediction."
+
+
+def _unconverged(answer: Answer) -> Iterator[str]:
+    """Yield the fits of the first and of the advised method that did not converge."""
+    counts = unconverged_fits(answer.ranking)
+    for method in dict.fromkeys((answer.first, answer.use)):
+        if method in counts:
+            fits = counted(counts[method], "fit")
+            yield f"Counted by score, though not converged: {fits} of {in_words(method)}."
 
 
 def _do(answer: Answer) -> Iterator[str]:

@@ -15,7 +15,7 @@ from bnnbench.reports.style import labels
 from bnnbench.reports.style.words import counted_in_words, joined, spelled
 
 HAVE = ("has", "have")
-PARTS = ("", "Run on one or two questions", "No Bayesian network, for scale")
+PARTS = ("", "Run on one or two questions of few data sets", "No Bayesian network, for scale")
 GRADES = {
     "best": "best",
     "leads": "leads",

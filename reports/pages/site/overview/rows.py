@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 
 from bnnbench.reports.pages.site.overview.asks import Asked
 from bnnbench.reports.pages.site.overview.cells import Cell
@@ -12,7 +12,7 @@ from bnnbench.reports.style.families import NO_NETWORKS, PLAIN
 from bnnbench.reports.style.variants import in_words, method_of
 
 FEWEST_QUESTIONS = 3
-"""Methods with fewer questions stand apart."""
+"""Methods with fewer questions, none of them decided over data sets as random, stand apart."""
 
 States = Mapping[str, Mapping[str, State]]
 """column → state → its answer and cells"""
@@ -28,8 +28,9 @@ class Row:
     cost: float | None
     """Median over questions of its fit time in multiples of the plain network's."""
     wins: float
-    """Sum over questions of the share of others shown to be worse less the share shown better."""
-    questions: int
+    """Mean over questions of the share of others shown to be worse less the share shown better."""
+    several: bool
+    """True if it was run on several questions, or on one that many data sets decide."""
 
     @property
     def for_scale(self) -> bool:
@@ -38,8 +39,8 @@ class Row:
 
     @property
     def part(self) -> int:
-        """0: run on several questions, 1: on one or two, 2: no network."""
-        return 2 if self.for_scale else int(self.questions < FEWEST_QUESTIONS)
+        """0: run on several questions, 1: on one or two of few data sets, 2: no network."""
+        return 2 if self.for_scale else int(not self.several)
 
 
 def shown(cells: Mapping[str, Cell], variants: Sequence[str]) -> tuple[str, Cell] | None:
@@ -48,7 +49,7 @@ def shown(cells: Mapping[str, Cell], variants: Sequence[str]) -> tuple[str, Cell
 
 
 def rows_of(columns: Sequence[Asked], states: States) -> list[Row]:
-    """Return a row for each method, the most decided wins first, within the three parts."""
+    """Return a row for each method, the largest share of decided wins first, within three parts."""
     families = {m: f for c in columns if c.task for m, f in c.task.families.items()}
     run = {m for by_name in states.values() for m in by_name[EVERYONE].cells}
     by_method: dict[str, list[str]] = {}
@@ -77,8 +78,8 @@ def _row(
         tuple(variants),
         family,
         float(f"{median(costs):.2g}") if costs else None,
-        sum(_wins(of, cell) for of, cell in cells),
-        len(cells),
+        fmean(_wins(of, cell) for of, cell in cells) if cells else 0.0,
+        len(cells) >= FEWEST_QUESTIONS or any(of.over_sets for of, _ in cells),
     )
 
 

@@ -24,6 +24,8 @@ class State:
     count: int = 0
     """The number of methods with a place."""
     cells: Mapping[str, Cell] = field(default_factory=dict)
+    over_sets: bool = False
+    """True if it is decided over data sets as random."""
 
 
 NOT_RUN = State(NO_RUNS)
@@ -51,4 +53,4 @@ def states_of(task: Task | None) -> dict[str, State]:
 def _state(answer: Answer) -> State:
     cells = cells_of(answer)
     count = sum(cell.kind != "fails" for cell in cells.values())
-    return State(told(answer), answer.first, count, cells)
+    return State(told(answer), answer.first, count, cells, answer.verdict is not None)

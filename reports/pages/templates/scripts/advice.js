@@ -10,7 +10,6 @@ const WORDS = [
 ];
 
 const spelled = (count) => WORDS[count] ?? String(count);
-const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 const plural = (noun, count) => (count === 1 ? noun : `${noun}s`);
 const joined = (names) =>
   names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
@@ -19,8 +18,6 @@ const shareOf = (part, whole, noun) =>
   whole === 1 ? `the only ${noun}` : `${spelled(part)} of ${spelled(whole)} ${plural(noun, whole)}`;
 
 // A number with the given significant digits, without trailing zeros.
-const digits = (value, count) => String(Number(value.toPrecision(count)));
-
 function runsOf(found, noun) {
   const span = found.replicates < found.mostReplicates ? `${found.replicates} to ` : "";
   return `${span}${found.mostReplicates} ${plural(noun, found.mostReplicates)}`;
@@ -74,7 +71,7 @@ function adviceOn(ranking) {
     const few = capital(`${spelled(found.replicates)} ${plural(noun, found.replicates)}`);
     return {
       headline: `${first} has the best mean; nothing is decided.`,
-      text: `It has ${best}. ${few} are too few to tell any two methods apart.`,
+      text: `It has ${best}. ${few} ${found.replicates === 1 ? "is" : "are"} too few to tell any two methods apart.`,
     };
   }
   const [guarded, reason] = guardedAgainst(ranking, first);
@@ -101,7 +98,8 @@ function adviceOn(ranking) {
       others === 1 ? "The only other method is"
       : others === 2 ? "Both others are"
       : `All ${spelled(others)} others are`;
-    sentences.push(`${all} worse.`, ...withoutOne(evidence), ...belowConstant(ranking, first), ...cost);
+    sentences.push(`${all} worse.`, ...withoutOne(evidence), ...belowConstant(ranking, first),
+      ...unconvergedFits(ranking), ...cost);
     return { headline: shortOf(evidence, use), text: sentences.join(" ") };
   }
   const are = (names) => (names.length === 1 ? "is" : "are");
@@ -115,7 +113,8 @@ function adviceOn(ranking) {
     sentences.push(`${capital(named(open))} cannot be told from the best with ${runs}${each}.`);
   }
   if (worse.length) sentences.push(`${capital(named(worse))} ${are(worse)} worse.`);
-  sentences.push(...failing(ranking), ...withoutOne(evidence), ...belowConstant(ranking, first), ...cost);
+  sentences.push(...failing(ranking), ...withoutOne(evidence), ...belowConstant(ranking, first),
+    ...unconvergedFits(ranking), ...cost);
   return { headline: shortOf(evidence, use), text: sentences.join(" ") };
 }
 
@@ -172,6 +171,18 @@ function belowConstant({ task, scale, columns }, first) {
   if (!count) return [];
   const where = columns.length > 1 ? `${count} of ${columns.length}` : "these data";
   return [`On ${where}, ${first} is clearly worse than a constant prediction.`];
+}
+
+// Fits that did not converge, whose scores count; conditions of the same fits count once.
+function unconvergedFits({ task, columns, compared }) {
+  const of = [...new Map(columns.map((c) => [c.fits, task.unconverged[c.id] ?? {}])).values()];
+  const counts = compared
+    .map(({ method }) => [method, of.reduce((sum, counted) => sum + (counted[method] ?? 0), 0)])
+    .filter(([, count]) => count);
+  if (!counts.length) return [];
+  const named = counts.map(([method, count]) => `${count} ${plural("fit", count)} of ${method}`);
+  const which = counts.length <= FEW_NAMES ? joined(named) : `fits of ${spelled(counts.length)} methods`;
+  return [`Counted by score, though they did not converge: ${which}.`];
 }
 
 const leastTime = (ranking, methods) =>

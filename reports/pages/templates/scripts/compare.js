@@ -6,6 +6,24 @@ function startCompare(data) {
   draw();
 }
 
+// Scores are steps of a power of ten above the least of a column, less one; 0 is no score. Their
+// bytes are in four planes. Methods are numbers.
+function unpackScores(tasks, bytes) {
+  const count = bytes.length / 4;
+  let place = 0;
+  const code = () => [3, 2, 1, 0].reduce((sum, plane) => 256 * sum + bytes[plane * count + place], 0);
+  const score = (digits, least) => {
+    const steps = code();
+    place += 1;
+    return steps ? (least + steps - 1) / 10 ** digits : null;
+  };
+  for (const task of tasks)
+    for (const byColumn of Object.values(task.scores))
+      for (const [column, [digits, least, methods]] of Object.entries(byColumn))
+        byColumn[column] = Object.fromEntries(methods.map((k) =>
+          [task.methods[k], task.runs[column].map(() => score(digits, least))]));
+}
+
 function drawCompare(tasks, settings) {
   const methods = [...new Set(tasks.flatMap((task) => task.methods.filter((m) => !task.constants.includes(m))))];
   const state = readState();

@@ -3,16 +3,8 @@
 const FEW_RUNS = 10;
 const FEWEST_METHODS = 6;
 const MANY_METHODS = 12;
-const FEWEST = 3;
 const LEVEL = 0.05;
 const CAUTIOUS_LEVEL = 0.02;
-
-const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
-
-function variance(values) {
-  const centre = mean(values);
-  return values.reduce((sum, v) => sum + (v - centre) ** 2, 0) / (values.length - 1);
-}
 
 function median(values) {
   const sorted = [...values].sort((a, b) => a - b);

@@ -1,8 +1,11 @@
-// Large data of a page are stored as compressed JSON in base64.
-async function inflated(text) {
+// Large data of a page are stored as compressed JSON, or bytes, in base64.
+const inflated = (text) => unpackedStream(text).json();
+
+const inflatedBytes = async (text) => new Uint8Array(await unpackedStream(text).arrayBuffer());
+
+function unpackedStream(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Response(stream).json();
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate")));
 }
 
 function whyUnread() {

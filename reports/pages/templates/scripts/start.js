@@ -20,6 +20,7 @@ async function pageData() {
   if (data.settings) data.settings = await inflated(data.settings);
   if (data.tasks) {
     const { tasks, keys } = await inflated(data.tasks);
+    if (data.scores) unpackScores(tasks, await inflatedBytes(data.scores));
     for (const task of tasks) unpack(task, keys, data);
     data.tasks = tasks;
   }
@@ -38,7 +39,7 @@ function start(data) {
   if (byId("paper")) startPaper(data);
   if (byId("run-page")) startRuns(data);
   if (byId("examples")) startExamples(data);
-  if (data.tasks) publish(data.tasks);
+  if (byId("board")) publish(data.tasks);
 }
 
 // For other programs: the page's statistics, computed by the functions that draw it.

@@ -41,6 +41,7 @@ def regressions(rng: np.random.Generator) -> list[Record]:
                         error=ERROR if diverged else None,
                         cost=Cost(seconds, 0.1, 1e6, fit_cpu_seconds=seconds),
                         target={"name": "price", "unit": "$", "mean": 0.0, "std": 1.0},
+                        diagnostics={"converged": 0.0} if (method, fold) == ("IVON", 1) else {},
                     )
                 )
     twins = [r for r in runs if r.method == "AdamW"]

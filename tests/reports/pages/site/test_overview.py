@@ -1,6 +1,7 @@
 """The overview: names in words, cells and answers that agree, from artificial runs."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,13 +9,14 @@ import pytest
 from bnnbench.reports.pages.layout import slugs
 from bnnbench.reports.pages.site.answers import answer_to
 from bnnbench.reports.pages.site.board_pages import addresses_of
-from bnnbench.reports.pages.site.overview.asks import ASKS, asked_of
-from bnnbench.reports.pages.site.overview.cells import cells_of
+from bnnbench.reports.pages.site.overview.asks import ASKS, Asked, asked_of
+from bnnbench.reports.pages.site.overview.cells import Cell, cells_of
+from bnnbench.reports.pages.site.overview.facts import NO_RUNS
 from bnnbench.reports.pages.site.overview.overview import overview
 from bnnbench.reports.pages.site.overview.page import overview_page
 from bnnbench.reports.pages.site.overview.picture import DARK, LIGHT, picture
-from bnnbench.reports.pages.site.overview.rows import shown
-from bnnbench.reports.pages.site.overview.states import USUAL
+from bnnbench.reports.pages.site.overview.rows import rows_of, shown
+from bnnbench.reports.pages.site.overview.states import EVERYONE, USUAL, State
 from bnnbench.reports.pages.site.questions import QUESTIONS
 from bnnbench.reports.pages.site.site import tasks_of
 from bnnbench.reports.read.benchmarks import benchmarks
@@ -92,6 +94,19 @@ def test_a_method_that_diverged_fails(of):
     cell = of.cell(row, next(c for c in of.columns if c.ask.name == "num"))
     assert cell is not None
     assert cell[1].kind == "fails"
+
+
+def test_one_question_of_many_data_sets_counts_as_much_as_three_of_few(tasks):
+    run_on = {"Wide": [0], "Seen": [0, 1, 2], "Rare": [1, 2]}
+    task = replace(tasks[0], families=dict.fromkeys(run_on, "other"))
+    asked = [Asked(ask, task, "") for ask in ASKS[:3]]
+    states = {}
+    for k, column in enumerate(asked):
+        cells = {m: Cell("front", 1, 2) for m, on in run_on.items() if k in on}
+        state = State(NO_RUNS, count=len(cells), cells=cells, over_sets=k == 0)
+        states[column.ask.name] = dict.fromkeys((USUAL, EVERYONE), state)
+    parts = {row.name: row.part for row in rows_of(asked, states)}
+    assert parts == {"Wide": 0, "Seen": 0, "Rare": 1}
 
 
 def test_the_page_is_small_and_has_every_cell_and_no_markup_of_names(tasks, of):

@@ -147,6 +147,16 @@ def test_troubled_methods_are_named_and_not_compared(troubled):
     ]
 
 
+def test_fits_that_did_not_converge_are_compared_and_named(troubled):
+    task = troubled["regression"]
+    everywhere = ranked(task, "likelihood")
+    assert "IVON" in [row.method for row in everywhere.compared]
+    told = "Counted by score, though they did not converge: {} fits of IVON."
+    assert told.format(3) in advice(everywhere).text
+    without = [c.name for c in task.columns if "yacht" not in c.benchmark]
+    assert told.format(2) in advice(ranked(task, "likelihood", without)).text
+
+
 def test_identical_scores_have_one_place(troubled):
     rows = {row.method: row for row in ranked(troubled["regression"], "likelihood").rows}
     assert rows["AdamW"].margin == rows["Laplace"].margin

@@ -1,8 +1,13 @@
 """Tasks with several seeds per split: the mean over seeds gives the same decision."""
 
+import base64
+import json
+import zlib
+
 import numpy as np
 import pytest
 
+from bnnbench.reports.pages.site.compare_pages import scores_data
 from bnnbench.reports.pages.site.questions import OF_CLASSES, OF_NUMBERS, Place, Question, clean
 from bnnbench.reports.pages.site.ranking import ranked
 from bnnbench.reports.pages.site.tasks import task_of
@@ -116,3 +121,28 @@ def test_a_data_set_that_few_methods_have_takes_none_out_of_a_ranking():
     task = task_of(question, {"mnist": benchmarks(records)})
     (column,) = task.columns
     assert set(task.scores["likelihood"][column.name]) == set(METHODS)
+
+
+def test_scores_to_compare_keep_a_digit_more_than_their_differences_show(records):
+    huge = changed(records[0], scores={"clean": {"log_likelihood": -1e12, "rmse": 1e9}})
+    lost = task(records[:-1], by_split=False)
+    beyond = task([huge, *records[1:]], by_split=False)
+    data = {name: zlib.decompress(base64.b64decode(text))
+            for name, text in scores_data([lost, beyond]).items()}  # fmt: skip
+    planes = np.frombuffer(data["scores"], np.uint8).reshape(4, -1).astype(np.int64)
+    codes = iter(256 ** np.arange(4) @ planes)
+    missing = 0
+    for one, plain in zip((lost, beyond), json.loads(data["tasks"])["tasks"], strict=True):
+        for criterion, nearest in (("likelihood", 5.1e-5), ("error", 5.1e-4)):
+            ((column, (decimals, least, numbers)),) = plain["scores"][criterion].items()
+            for method in (plain["methods"][k] for k in numbers):
+                for run in (tuple(map(int, run.split("."))) for run in plain["runs"][column]):
+                    score = one.scores[criterion][column][method].get(run)
+                    if not (code := next(codes)):
+                        missing += 1
+                        assert score is None
+                        continue
+                    within = nearest if one is lost else 300.0
+                    assert abs((least + code - 1) / 10.0**decimals - score) <= within
+    assert next(codes, None) is None
+    assert missing == 2  # both scores of the run that was lost
