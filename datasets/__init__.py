@@ -24,7 +24,7 @@ SOURCES = {
     "cifar10": "bnnbench.datasets.official.cifar10:Cifar10",
     "cifar100": "bnnbench.datasets.official.cifar100:Cifar100",
     "svhn": "bnnbench.datasets.official.svhn:Svhn",
-    "svhn_first1083": "bnnbench.datasets.official.svhn_first1083:SvhnFirst1083",
+    "svhn_first1083": "bnnbench.datasets.official.svhn:SvhnFirst1083",
     "mnist": "bnnbench.datasets.official.mnist:Mnist",
     "fashion_mnist": "bnnbench.datasets.official.fashion_mnist:FashionMnist",
     "stl10": "bnnbench.datasets.official.stl10:Stl10",
@@ -64,10 +64,10 @@ SOURCES = {
     "photograph_crops": "bnnbench.datasets.stand_ins:PhotographCrops",
     "digits_as_table": "bnnbench.datasets.stand_ins:DigitsAsTable",
     "diabetes": "bnnbench.datasets.stand_ins:DiabetesAsUci",
-    "cubic": "bnnbench.datasets.generated.cubic:Cubic",
-    "cubic_gap": "bnnbench.datasets.generated.cubic:CubicGap",
-    "sine": "bnnbench.datasets.generated.sine:Sine",
-    "sine_far": "bnnbench.datasets.generated.sine:SineFar",
+    "cubic": "bnnbench.datasets.generated.curves:Cubic",
+    "cubic_gap": "bnnbench.datasets.generated.curves:CubicGap",
+    "sine": "bnnbench.datasets.generated.curves:Sine",
+    "sine_far": "bnnbench.datasets.generated.curves:SineFar",
 }
 """Name → class; a class that serves several data sets is constructed with the entry's name."""
 

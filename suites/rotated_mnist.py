@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.rotated import Rotated, RotatedToNearest
+from bnnbench.datasets.cuts.intensities import Signed
 from bnnbench.datasets.cuts.limited import Limited
-from bnnbench.datasets.cuts.signed import Signed
 from bnnbench.datasets.official.mnist import Mnist
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Reproduces, Suite

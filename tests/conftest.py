@@ -1,5 +1,6 @@
 """Shapes are checked by beartype wherever our packages are imported under pytest."""
 
+import gc
 import importlib
 import os
 import shutil
@@ -13,6 +14,7 @@ import pytest
 import torch
 
 torch.set_num_threads(1)
+gc.disable()  # until tests are collected, which makes millions of objects that stay
 # Tests start a few hundred processes, and each would compile our sources anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
@@ -43,6 +45,13 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     """Let workers take neighbouring tests, which share fixtures, and steal at the end."""
     if getattr(config.option, "numprocesses", None) and config.option.dist in ("no", "load"):
         config.option.dist = "worksteal"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """Collect garbage again, but do not look at what was made while tests were collected."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_report_header() -> str | None:

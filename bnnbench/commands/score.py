@@ -259,7 +259,7 @@ def _keep(
 ) -> None:
     """Write the records, and the data for their tables and figures."""
     from bnnbench.commands.suite import now_and_then
-    from bnnbench.engine.store.data_points.curves import keep_curves
+    from bnnbench.engine.store.data_points import keep_curves
     from bnnbench.engine.store.leases import LEASES, Leases
     from bnnbench.engine.store.rescoring.distances import add_distances
     from bnnbench.engine.store.tables import write_tables

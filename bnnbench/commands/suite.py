@@ -30,8 +30,7 @@ from bnnbench.commands.running.arguments import Options, parse
 from bnnbench.commands.running.running import carry_out, complete
 from bnnbench.commands.running.sources import Provided, left_out, not_installed, provided, resolved
 from bnnbench.commands.terminal.display import SECONDS_BETWEEN_LINES, display
-from bnnbench.commands.terminal.failures import print_failures
-from bnnbench.commands.terminal.interrupts import Terminated, ending_cleanly
+from bnnbench.commands.terminal.failures import Terminated, ending_cleanly, print_failures
 from bnnbench.commands.terminal.terminal import console_of, say
 from bnnbench.datasets.errors import (
     DataDamaged,

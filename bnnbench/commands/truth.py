@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from bnnbench.commands.terminal.parser import Parser
-from bnnbench.datasets.oracles import errors as oracles
+from bnnbench.datasets.oracles import family
 from bnnbench.datasets.reading.third_party_text import legible
-from bnnbench.datasets.references import errors as references
+from bnnbench.datasets.references import certificate
 from bnnbench.datasets.references.reading import CALIBRATIONS, home, write_json
 from bnnbench.methods.base import InferenceDiverged
 from bnnbench.suites.truth.known import collection as families
 from bnnbench.suites.truth.references import collection as posteriors
 from bnnbench.suites.truth.references.calibrating import Simulation
-from bnnbench.suites.truth.references.recipe import Recipe
+from bnnbench.suites.truth.references.model import Recipe
 
 SOUND, UNSOUND, MISUSED = 0, 1, 2
-REFUSED = (references.Refused, oracles.Refused)
+REFUSED = (certificate.Refused, family.Refused)
 
 ABOUT = """\
 References are certified posteriors of real data; oracles are families of functions with a known
@@ -135,7 +135,7 @@ def _verify(options: argparse.Namespace) -> int:
     for name in options.names or kinds:
         try:
             if name not in kinds:
-                raise references.Refused(f"{name} is neither in references nor in oracles")
+                raise certificate.Refused(f"{name} is neither in references nor in oracles")
             kind = kinds[name]
             warnings = kind.verify(name, _folder(kind, options), again=options.rerun)
         except REFUSED as reason:
@@ -150,15 +150,15 @@ def _verify(options: argparse.Namespace) -> int:
 
 def _sbc(options: argparse.Namespace) -> int:
     code, families = SOUND, _families()
-    for family in options.families:
-        if family not in families:
-            raise ValueError(f"no family {family!r}; there are {', '.join(families)}")
-        simulation = Simulation(families[family].model, told_noise=options.told_noise)
+    for name in options.families:
+        if name not in families:
+            raise ValueError(f"no family {name!r}; there are {', '.join(families)}")
+        simulation = Simulation(families[name].model, told_noise=options.told_noise)
         record = simulation.run()
         if record["passes"] and options.told_noise == 1.0:
             folder = _folder(posteriors, options)
-            write_json(folder / CALIBRATIONS / f"{family}.json", record)
-        print(f"{family}: {'; '.join(record['failed']) or 'calibrated'}")
+            write_json(folder / CALIBRATIONS / f"{name}.json", record)
+        print(f"{name}: {'; '.join(record['failed']) or 'calibrated'}")
         code = code if record["passes"] else UNSOUND
     return code
 

@@ -20,11 +20,10 @@ from bnnbench.datasets.base import (
 from bnnbench.datasets.cuts.derived import Derived
 from bnnbench.datasets.facts import facts_of
 from bnnbench.datasets.oracles import family as families
-from bnnbench.datasets.oracles.errors import Refused
-from bnnbench.datasets.oracles.family import Family
+from bnnbench.datasets.oracles.family import Family, Refused
 from bnnbench.datasets.origins import Origin, Part
 from bnnbench.datasets.reading.cache import cached
-from bnnbench.datasets.references.checksums import checksum
+from bnnbench.datasets.references.certificate import checksum
 
 TRANSFORMS = (
     "inputs: each column less its training mean, over its training deviation",

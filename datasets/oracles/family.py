@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from bnnbench.datasets.oracles.errors import Refused
 from bnnbench.datasets.reading import finished_runs, npz
 from bnnbench.datasets.reading.whole_files import read_regular, write_whole
 
@@ -142,3 +141,7 @@ def _check_chains(posterior: Mapping[str, Any], functions: int) -> None:
             worst = int(np.argmin(good))
             needed = f"below {bound}" if name == "r_hat" else f"above {bound:g}"
             raise Refused(f"function {worst}: needed {name} {needed}; got {values[worst]:.4g}")
+
+
+class Refused(ValueError):
+    """A family of functions cannot be trusted; the message names file, key and cause."""

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from bnnbench.datasets.own.columns.codes import are_codes, on_codes
-from bnnbench.datasets.own.columns.notation import Notation, stripped
+from bnnbench.datasets.own.columns.notation import Notation, are_codes, on_codes, stripped
 from bnnbench.datasets.own.columns.numerals import Commas, Numerals, note_on, numerals_of
 from bnnbench.datasets.own.notes import Note, Sheet, quoted
 from bnnbench.datasets.own.preparation import Answers

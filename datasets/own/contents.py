@@ -13,11 +13,10 @@ from bnnbench.datasets.own.answering import Task, answers_of, with_words
 from bnnbench.datasets.own.columns.dates import Dates
 from bnnbench.datasets.own.columns.kinds import Categories, Numbers
 from bnnbench.datasets.own.columns.numerals import Commas, commas_in
-from bnnbench.datasets.own.copies import copies_in
 from bnnbench.datasets.own.doubts import doubts_about
 from bnnbench.datasets.own.notes import Note, Sheet, require_none
 from bnnbench.datasets.own.preparation import Answers, Preparation, decided
-from bnnbench.datasets.reading.columns import column_of
+from bnnbench.datasets.reading.columns import column_of, texts_of
 
 MOST_NAMES = 8
 """Maximum number of columns listed in a sentence."""
@@ -124,3 +123,26 @@ def in_words(contents: Contents) -> str:
 def _first(names: Sequence[str]) -> str:
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return ", ".join(names[:MOST_NAMES]) + more
+
+
+def copies_in(
+    table: pd.DataFrame, preparation: Preparation, targets: Float[np.ndarray, " rows"]
+) -> Int[np.ndarray, " rows"] | None:
+    """Return the number of each row among the different ones; None if no row repeats another.
+
+    Rows count as repeated if features and target are equal, but not if columns have so few values
+    that equal rows are expected by chance, or most rows occur several times, unequally often.
+    """
+    rows = pd.DataFrame(np.column_stack([preparation.inputs(table), targets]))
+    if not rows.duplicated().any():
+        return None
+    columns = [texts_of(column_of(table, column.name)) for column in preparation.columns]
+    kinds = [column.nunique() for column in columns] + [len(np.unique(targets))]
+    numbers = np.asarray(rows.groupby(list(rows.columns), sort=False).ngroup())
+    times = np.bincount(numbers)
+    if times.mean() > 2 and times.min() < times.max():
+        return None
+    is_continuous = 2 * max(kinds) > numbers.max()
+    if not is_continuous and np.sum(np.log(kinds)) < np.log(len(rows) ** 2 / 2):
+        return None
+    return numbers

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bnnbench.datasets.references.errors import Refused
+from bnnbench.datasets.references.certificate import Refused
 
 LEAST_REPLICATIONS = 200
 SIGNIFICANCE = 0.01

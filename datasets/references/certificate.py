@@ -1,10 +1,17 @@
-"""The conditions for a reference posterior, each a bound on a number of its certificate."""
+"""The conditions for a reference posterior, each a bound on a number of its certificate.
 
+Checksums say for which arrays a posterior was certified.
+"""
+
+import hashlib
 import math
 from collections.abc import Mapping
 from typing import Any
 
-from bnnbench.datasets.references.errors import Refused
+import numpy as np
+from torch import Tensor
+
+from bnnbench.datasets.base import Dataset
 
 FORMAT = 1
 QUANTITIES = ("f_test", "f_train", "loss", "sum_of_squares", "log_density")
@@ -86,3 +93,25 @@ def number(certificate: Mapping[str, Any], *path: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return math.nan
     return value
+
+
+class Refused(ValueError):
+    """A reference cannot be trusted; the message names file, key and cause."""
+
+
+def checksums(data: Dataset) -> Mapping[str, object]:
+    """Return the SHA-256 of each standardised array as little-endian float64, and the sizes."""
+    train, test = data.train, data.test
+    arrays = {
+        "train_inputs": train.inputs,
+        "train_targets": train.targets,
+        "test_inputs": test.inputs,
+    }
+    sizes = {"rows": len(train), "test_rows": len(test), "features": train.inputs.shape[1]}
+    return {name: checksum(array) for name, array in arrays.items()} | sizes
+
+
+def checksum(array: Tensor) -> str:
+    """Return the SHA-256 of an array's bytes as C-contiguous little-endian float64."""
+    values = np.ascontiguousarray(array.cpu().numpy(), dtype="<f8")
+    return hashlib.sha256(values.tobytes()).hexdigest()

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int, UInt8
 
 from bnnbench.datasets.reading import npz
-from bnnbench.datasets.references.errors import Refused
+from bnnbench.datasets.references.certificate import Refused
 
 LARGEST_CODE = 65_535
 LEAST_DRAWS = 400

@@ -12,8 +12,8 @@ import numpy as np
 from bnnbench.datasets.reading import finished_runs
 from bnnbench.datasets.reading.whole_files import read_regular, write_whole
 from bnnbench.datasets.references import calibration, certificate
+from bnnbench.datasets.references.certificate import Refused
 from bnnbench.datasets.references.draws import FunctionDraws, unpack
-from bnnbench.datasets.references.errors import Refused
 
 NAME = "references"
 """Name of the folder of references."""

@@ -14,7 +14,7 @@ from numpy import ndarray
 from scipy import stats
 
 from bnnbench.engine.records.record import Record
-from bnnbench.reports.judge.over_sets.shares import SetScores, Shares, shares
+from bnnbench.reports.judge.over_sets.league import SetScores, Shares, shares
 from bnnbench.reports.judge.statistics.intervals import t_interval
 from bnnbench.reports.pages.site.questions import LIKELIHOOD
 from bnnbench.reports.read.exclusions import is_constant

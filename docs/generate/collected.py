@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bnnbench.datasets.health.checks import Health, health_of
 from bnnbench.datasets.health.rule import failures
-from bnnbench.datasets.official.collected import lines
+from bnnbench.datasets.official.collected import entries
 from bnnbench.datasets.official.collected.entries import ENTRIES, Entry, Task
 from bnnbench.datasets.official.collected.table import LICENCES, CollectedTable
 
@@ -70,7 +70,7 @@ def page(healths: Mapping[str, Health]) -> str:
 
 def healths() -> dict[str, Health]:
     """Return name → health, as recorded."""
-    return {health.name: health for health in lines.read(Health, RECORD)}
+    return {health.name: health for health in entries.read(Health, RECORD)}
 
 
 def measure() -> None:
@@ -79,7 +79,7 @@ def measure() -> None:
     for name in ENTRIES:
         found.append(health_of(CollectedTable(name)))
         print(f"{name}: {found[-1].cpu_seconds:.1f} s", file=sys.stderr)
-    lines.write(Health, found, RECORD)
+    entries.write(Health, found, RECORD)
 
 
 def _of(task: Task, *, counted: bool) -> list[Entry]:

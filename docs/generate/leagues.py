@@ -12,8 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from bnnbench.reports.judge.over_sets.league import League, league
-from bnnbench.reports.judge.over_sets.shares import SetScores
+from bnnbench.reports.judge.over_sets.league import League, SetScores, league
 from bnnbench.reports.pages.site.leagues import league_of
 from docs.generate.finished_runs import tasks
 

@@ -7,7 +7,7 @@ import csv
 import io
 from collections.abc import Iterator
 
-from bnnbench.reports.judge.over_sets.shipped_advice import COLUMNS, TABLE
+from bnnbench.reports.judge.over_sets.worth import COLUMNS, TABLE
 from bnnbench.reports.pages.site.answers import answer_to
 from bnnbench.reports.pages.site.worth import worth_of
 from docs.generate.finished_runs import tasks

@@ -5,8 +5,7 @@ import io
 from collections.abc import Iterator
 from statistics import median
 
-from bnnbench.commands.planning.row_visits import epochs_in
-from bnnbench.commands.planning.shipped_costs import COLUMNS, TABLE
+from bnnbench.commands.planning.shipped_costs import COLUMNS, TABLE, epochs_in
 from bnnbench.engine.records.record import Record
 from bnnbench.reports.read.devices import gpu
 from docs.generate.finished_runs import suites

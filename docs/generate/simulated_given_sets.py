@@ -24,7 +24,7 @@ from bnnbench.reports.judge.given_sets import (
 from bnnbench.reports.judge.over_sets.grades import Evidence, Grade, grade
 from bnnbench.reports.judge.pooled import Fits, Standings, decide_over
 from bnnbench.reports.judge.statistics.elimination import worse_p
-from bnnbench.reports.judge.statistics.places import consequences, open_places, worse_pairs
+from bnnbench.reports.judge.statistics.shaffer import consequences, open_places, worse_pairs
 from docs.generate.finished_runs import BUNDLE
 
 FILE = BUNDLE / "leagues" / "simulated_given_sets.csv"

@@ -61,14 +61,10 @@ from bnnbench.reports.sections.suites.oracles import HEADINGS, row
 from bnnbench.reports.style import labels
 from docs.generate.audited import aside_table, comparisons_table, summary_table
 from docs.generate.before_after import before_after_table, before_after_text
-from docs.generate.beside_others import literature_table
-from docs.generate.bundled import folders_table
 from docs.generate.by_size import orders_table, size_differences_table, sizes_table
 from docs.generate.cards import cards
 from docs.generate.finished_runs import ROOT, suites, tasks
 from docs.generate.formulary import formulary
-from docs.generate.front_page import headlines_table
-from docs.generate.logistic_unit import logistic_unit_table
 from docs.generate.measured import (
     Options,
     across_table,
@@ -81,8 +77,8 @@ from docs.generate.measured import (
     seconds,
     value_text,
 )
-from docs.generate.one_column import column_table, column_text, count_text
-from docs.generate.over_sets import places_over_sets, rules_table, verdict_text
+from docs.generate.over_sets import headlines_table, places_over_sets, rules_table, verdict_text
+from docs.generate.papers import literature_table, logistic_unit_table, scales_table
 from docs.generate.printed import (
     coverage_table,
     coverage_text,
@@ -92,10 +88,9 @@ from docs.generate.printed import (
     printed_table,
 )
 from docs.generate.probed import of_runs, outputs_table, probed_table
-from docs.generate.repeated import apart_table, repeated_table, repeated_text
-from docs.generate.scales import scales_table
+from docs.generate.repeated import apart_table, folders_table, repeated_table, repeated_text
 from docs.generate.searched import edges_table, longer_table, places_table
-from docs.generate.standings import standings_table
+from docs.generate.standings import column_table, column_text, count_text, standings_table
 
 DOCUMENTS = (
     *("README.md", "docs/bundle/README.md"),

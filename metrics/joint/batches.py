@@ -1,12 +1,13 @@
-"""Batches of test points, equal for all methods and seeds with the same number of points."""
+"""Batches of test points, and the draws of a prediction that are functions of the input."""
 
 import math
+from typing import Any
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float64, Int
 from torch import Tensor
 
-from bnnbench.methods.predictions.base import CannotAnswer
+from bnnbench.methods.predictions.base import CannotAnswer, HasDrawLogProbs
 
 SIZE = 10
 """Number of points in a batch: τ of Osband et al."""
@@ -47,3 +48,23 @@ def pairs(points: int, seed: int = 0) -> tuple[Int[Tensor, " pairs"], Int[Tensor
     shifts = 1 + torch.randperm((points - 1) // 2, generator=rng)[:count]
     shifted = [order.roll(int(shift)) for shift in shifts]
     return order.repeat(count), torch.cat(shifted)
+
+
+SINGLE = (
+    "it has one draw, from which nobody can tell how its predictions at several points depend on "
+    "each other"
+)
+
+
+def draw_log_probs(prediction: Any, target: Tensor) -> Float64[Tensor, "draws points"]:
+    r"""Return $\log p(y_n \mid x_n, \theta_s)$ for two or more draws, in nats.
+
+    Raises `CannotAnswer` for a prediction without draws that are functions of the input: the
+    product of its marginals would score another prediction.
+    """
+    if not isinstance(prediction, HasDrawLogProbs):
+        raise CannotAnswer(f"{type(prediction).__name__} has no draws, only marginals")
+    log_probs = prediction.draw_log_probs(target)
+    if len(log_probs) < 2:
+        raise CannotAnswer(SINGLE)
+    return log_probs

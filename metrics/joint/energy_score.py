@@ -13,8 +13,7 @@ from torch import Tensor
 
 from bnnbench.methods.predictions.base import CannotAnswer
 from bnnbench.methods.predictions.predictive import GaussianPredictive
-from bnnbench.metrics.joint.batches import batches, pairs
-from bnnbench.metrics.joint.draws import draw_log_probs
+from bnnbench.metrics.joint.batches import batches, draw_log_probs, pairs
 
 BATCHES = 20
 CHUNK_PAIRS = 2**12

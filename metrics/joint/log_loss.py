@@ -15,8 +15,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from bnnbench.methods.predictions.predictive import joint
-from bnnbench.metrics.joint.batches import SIZE, batches, pairs
-from bnnbench.metrics.joint.draws import draw_log_probs
+from bnnbench.metrics.joint.batches import SIZE, batches, draw_log_probs, pairs
 
 CHUNK_VALUES = 2**18
 

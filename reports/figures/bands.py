@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from bnnbench.engine.store.data_points.curves import Curve
+from bnnbench.engine.store.data_points import Curve
 from bnnbench.reports.figures.canvas import INK, Drawing, dots, drawing, svg
 from bnnbench.reports.style.palette import Style
 

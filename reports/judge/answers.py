@@ -11,8 +11,8 @@ from bnnbench.reports.judge.conclusion import conclusion
 from bnnbench.reports.judge.findings import across, is_good, on_one, short, short_across
 from bnnbench.reports.judge.measures import Judged, judged, main_metrics
 from bnnbench.reports.judge.over_sets.results import verdict_on
-from bnnbench.reports.judge.over_sets.shipped_advice import shipped_advice
 from bnnbench.reports.judge.over_sets.verdict import Verdict
+from bnnbench.reports.judge.over_sets.worth import shipped_advice
 from bnnbench.reports.judge.ranks import Ranks, ranks
 from bnnbench.reports.judge.summaries.costs import BASE, Costs, costs
 from bnnbench.reports.judge.treatments import treatment_decision

@@ -57,7 +57,10 @@ def gate_of_means(published: Published) -> ClosedForm:
 
 
 def warm_up(published: Published) -> ClosedForm:
-    """Return density or mean of y at x = 1, for a ReLU of a weight that is uniform on ±3."""
+    """Return density or mean of y at x = 1, for a ReLU of a weight that is uniform on ±3.
+
+    The integral is taken with gradients, thus in PyTorch: compiling it takes longer than a report.
+    """
     (one,) = ones = torch.ones(1, dtype=torch.float64)
     unit = Rectified(0 * one, ones, Affine(0 * ones, ones[None]))
     noisy = with_noise(unit, Box(-3 * ones, 3 * ones), NEAREST * one)
@@ -65,7 +68,7 @@ def warm_up(published: Published) -> ClosedForm:
         return ClosedForm(float(noisy.mean), "the mean of the unit over the weight")
     cause = "the printed number is near the density of a linear unit, without the ReLU"
     how = "the integral of the triangle over the weight"
-    return ClosedForm(float(noisy.density(one)), how, cause)
+    return ClosedForm(noisy.density(one.requires_grad_()).item(), how, cause)
 
 
 Compute = Callable[[Published], ClosedForm]

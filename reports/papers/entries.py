@@ -1,4 +1,7 @@
-"""Declarations about printed numbers: files of entries, each for some of the numbers."""
+"""Declarations about printed numbers: files of entries, each for some of the numbers.
+
+followed.toml and departures.toml say how near our profiles are to the protocols of the papers.
+"""
 
 import functools
 import tomllib
@@ -6,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bnnbench.reports.papers.published import Published, table_number
+from bnnbench.suites import departures as declarations
 
 
 @functools.cache
@@ -41,3 +45,32 @@ def listed(entry: Mapping[str, object], name: str) -> Sequence[str]:
     values = entry[name]
     assert isinstance(values, list)
     return values
+
+
+FILE = "followed.toml"
+
+
+def place(published: Published, profile: str) -> int:
+    """Return the place of a profile, such as "uci/paper", by nearness to a number's protocol.
+
+    The nearest has place 0. A profile that is not declared comes after all that are.
+    """
+    profiles = nearest_first(published)
+    return profiles.index(profile) if profile in profiles else len(profiles)
+
+
+def nearest_first(published: Published) -> tuple[str, ...]:
+    """Return the declared profiles for a printed number, by nearness to its protocol."""
+    for entry in entries(FILE, "orders"):
+        if fits(entry, published):
+            return tuple(listed(entry, "profiles"))
+    return ()
+
+
+def departures(published: Published, profile: str) -> tuple[str, ...]:
+    """Return the declared departures of a profile from the protocol of a printed number."""
+    return tuple(
+        str(entry["text"])
+        for entry in declarations.departures()
+        if profile in listed(entry, "profiles") and fits(entry, published)
+    )

@@ -1,6 +1,7 @@
 """The protocols of the source papers and of our runs."""
 
 import functools
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -162,8 +163,13 @@ def has_network(run: Record, model: str) -> bool | None:
 
 def _network(run: Record) -> str:
     """Return a run's layers without dropout, which some methods add."""
-    layers = run.run.get("architecture")
-    return canonical_json(_without_dropout(layers))
+    return _as_compared(canonical_json(run.run.get("architecture")))
+
+
+@functools.cache
+def _as_compared(layers: str) -> str:
+    """Return canonical JSON of layers without dropout; thousands of runs share a network."""
+    return canonical_json(_without_dropout(json.loads(layers)))
 
 
 def _without_dropout(part: object) -> object:

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from scipy import special
 
-from bnnbench.reports.papers.followed import departures, place
+from bnnbench.reports.papers.entries import departures, place
 from bnnbench.reports.papers.protocols import Protocol, declared
 from bnnbench.reports.papers.reproduction import Comparison, Reproduction
 from bnnbench.reports.papers.sampling_error import least_error, unreachable

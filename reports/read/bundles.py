@@ -3,8 +3,10 @@
 Each suite folder of a bundle holds complete records of one suite.
 """
 
+import gc
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from bnnbench.engine.records.record import Record
@@ -14,7 +16,6 @@ from bnnbench.engine.store.repetitions import Rerun
 from bnnbench.engine.store.rounded import RoundedStore
 from bnnbench.engine.store.store import Store
 from bnnbench.reports.read.load import Results, read, suite_folders
-from bnnbench.reports.read.uncollected import uncollected
 
 
 def bundle_folders(path: Path) -> list[Path]:
@@ -94,3 +95,16 @@ def repeated_runs(path: Path) -> dict[str, Rerun]:
     Raises `CorruptRecord`.
     """
     return {r.key: r for folder in bundles.folders(path) for r in repetitions.read(folder)}
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Disable the garbage collector: with millions of live record objects, it would scan all of
+    them repeatedly without freeing any."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -21,8 +21,9 @@ def code_state(record: Record, known: Digests) -> CodeState:
 
     It is unknown without a digest of meaning, and for third-party code, which is not here.
     """
-    then = meaning_of(record, known)
-    now = None if record.external else _today(class_names(record))
+    classes = class_names(record)
+    then = meaning_of(record, classes, known)
+    now = None if record.external else _today(classes)
     if then is None or now is None:
         return "unknown"
     return "current" if then == now else "earlier"

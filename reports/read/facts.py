@@ -166,7 +166,13 @@ def provenance_entries(record: Record) -> dict[str, str]:
     entries = {
         k: v for k, v in record.circumstances.provenance.items() if k not in ("finished", "chosen")
     }
-    return dict(sorted(flatten(entries).items()))
+    text = repr(entries)  # thousands of runs share a provenance
+    if text not in _FLAT:
+        _FLAT[text] = dict(sorted(flatten(entries).items()))
+    return _FLAT[text]
+
+
+_FLAT: dict[str, dict[str, str]] = {}
 
 
 def settings(benchmarks: Sequence[Benchmark]) -> dict[str, dict[str, str]]:

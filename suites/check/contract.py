@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bnnbench.suites.check import fit_checks, joint_fit_checks, method_checks
+from bnnbench.suites.check import fit_checks, method_checks
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ OF_FITS = (
 """Checks of `Fits`, for any method."""
 
 OF_MANY = (
-    Check(joint_fit_checks.equals_fits_alone),
-    Check(joint_fit_checks.equals_fits_alone_in_float64),
-    Check(joint_fit_checks.is_not_coupled_by_the_last_batch, lambda kind, covered: "mlp" in kind),
-    Check(joint_fit_checks.does_not_depend_on_company),
-    Check(joint_fit_checks.shares_data_between_seeds, lambda kind, covered: kind == covered[0]),
-    Check(joint_fit_checks.fails_alone),
+    Check(method_checks.equals_fits_alone),
+    Check(method_checks.equals_fits_alone_in_float64),
+    Check(method_checks.is_not_coupled_by_the_last_batch, lambda kind, covered: "mlp" in kind),
+    Check(method_checks.does_not_depend_on_company),
+    Check(method_checks.shares_data_between_seeds, lambda kind, covered: kind == covered[0]),
+    Check(method_checks.fails_alone),
 )
 """Checks of `Fits`, for a method with `fit_many`."""

@@ -2,7 +2,6 @@
 
 from bnnbench.suites.cifar10.ablation import ABLATION
 from bnnbench.suites.cifar10.analytic_dropout import ANALYTIC_DROPOUT, ANALYTIC_DROPOUT_QUICK
-from bnnbench.suites.cifar10.disjoint import DISJOINT
 from bnnbench.suites.cifar10.paper import PAPER
 from bnnbench.suites.cifar10.paper_002 import (
     PAPER_002_PRERESNET,
@@ -10,7 +9,7 @@ from bnnbench.suites.cifar10.paper_002 import (
     PAPER_002_WIDERESNET,
 )
 from bnnbench.suites.cifar10.quick import QUICK
-from bnnbench.suites.cifar10.tuned import TUNED_QUICK
+from bnnbench.suites.cifar10.tuned import DISJOINT, TUNED_QUICK
 
 SUITES = {
     "quick": QUICK,

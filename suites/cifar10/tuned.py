@@ -1,14 +1,20 @@
-"""Profile tuned_quick: settings and length chosen on held-out training images, by equal budgets."""
+"""Profiles tuned_quick and disjoint: settings and length chosen on held-out training images.
+
+Every method has the same budget. The training sets of disjoint have no common image.
+"""
 
 from dataclasses import replace
 
+from bnnbench.datasets.cuts.disjoint import Disjoint
+from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.engine.declare.case import Case
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.label_smoothing import LabelSmoothing
 from bnnbench.methods.message_passing.crossed import CrossFitted
 from bnnbench.methods.message_passing.informed import InformedPrior
 from bnnbench.methods.tuning.method import Tuned
 from bnnbench.suites.cifar10.quick import QUICK
-from bnnbench.suites.cifar10.settings import ADAMW
+from bnnbench.suites.cifar10.settings import ADAMW, NARROW
 from bnnbench.suites.mnist.settings import INFORMED as ON_DIGITS
 
 # All methods except those that tune themselves.
@@ -47,4 +53,24 @@ TUNED_QUICK = replace(
         ),
     },
     fitted_together=3,
+)
+
+
+SETS, IMAGES = 5, 3000
+
+DISJOINT = replace(
+    TUNED_QUICK,
+    profile="disjoint",
+    title="CIFAR-10 from disjoint training sets, tuned equally: accuracy, calibration, detection",
+    cases=(
+        Case(
+            Disjoint(Cifar10(), train=IMAGES, blocks=SETS, test=2000),
+            NARROW,
+            f"cifar10-{IMAGES}-disjoint",
+            f"CIFAR-10, {SETS} disjoint sets of {IMAGES:,} images",
+        ),
+    ),
+    seeds=1,
+    folds=SETS,
+    fitted_together=SETS,
 )

@@ -9,8 +9,7 @@ from bnnbench.suites.moment_accuracy.longer import (
     CIFAR10_FIVE_EPOCHS,
     FIFTY_EPOCHS,
 )
-from bnnbench.suites.moment_accuracy.statistics import STATISTICS
-from bnnbench.suites.moment_accuracy.training_time import TRAINING_TIME
+from bnnbench.suites.moment_accuracy.statistics import STATISTICS, TRAINING_TIME
 
 SUITES = {
     "quick": QUICK,

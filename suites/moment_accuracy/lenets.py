@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
-from bnnbench.datasets.conditions.first import First
+from bnnbench.datasets.conditions.parts import First
 from bnnbench.datasets.cuts.intensities import Intensities
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.mnist import Mnist

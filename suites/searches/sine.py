@@ -2,7 +2,7 @@
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.held_out import HeldOut
-from bnnbench.datasets.generated.sine import Sine, SineFar
+from bnnbench.datasets.generated.curves import Sine, SineFar
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.adamw import AdamW

@@ -12,9 +12,8 @@ coverage, coverage_paper and coverage_by_position).
 """
 
 from bnnbench.suites.toy.coverage import BY_POSITION, COVERAGE, COVERAGE_PAPER
-from bnnbench.suites.toy.cubics import PAPER, QUICK
+from bnnbench.suites.toy.cubics import GAP, PAPER, QUICK
 from bnnbench.suites.toy.depth import DEPTH
-from bnnbench.suites.toy.gap import GAP
 
 SUITES = {
     "quick": QUICK,

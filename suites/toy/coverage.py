@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from bnnbench.datasets.conditions.clean import Clean
-from bnnbench.datasets.conditions.inside import Inside
-from bnnbench.datasets.generated.sine import SineFar
+from bnnbench.datasets.conditions.parts import Inside
+from bnnbench.datasets.generated.curves import SineFar
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Suite, TrueFunction
 from bnnbench.methods.ensemble import Ensemble

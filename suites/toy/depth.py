@@ -1,8 +1,8 @@
 """Profile depth: networks of 2 to 6 linear layers on the same rows of a noisy sine."""
 
 from bnnbench.datasets.conditions.clean import Clean
-from bnnbench.datasets.conditions.inside import Inside
-from bnnbench.datasets.generated.sine import Sine
+from bnnbench.datasets.conditions.parts import Inside
+from bnnbench.datasets.generated.curves import Sine
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Suite
 from bnnbench.methods.networks.catalogue import LEAKY, mlp

@@ -2,10 +2,9 @@
 
 from bnnbench.suites.uci.large import LARGE, LARGE_SEEDS, PAPER_002_LARGE
 from bnnbench.suites.uci.large_quoted import PAPER_002_LARGE_QUOTED
-from bnnbench.suites.uci.other_splits import DEDUPLICATED, GAP
+from bnnbench.suites.uci.other_splits import DEDUPLICATED, GAP, SCORINGBENCH
 from bnnbench.suites.uci.paper_002 import PAPER_002, PAPER_002_REFERENCE
 from bnnbench.suites.uci.paper_002_quoted import PAPER_002_QUOTED
-from bnnbench.suites.uci.scoringbench import SCORINGBENCH
 from bnnbench.suites.uci.small_sets import PAPER, QUICK
 from bnnbench.suites.uci.tuned import (
     LEAGUE,

@@ -1,13 +1,20 @@
-"""Profiles gap and deduplicated: other splits of the small sets."""
+"""Profiles gap, deduplicated and scoringbench: other splits of the small sets.
+
+The folds and caps of scoringbench are those of a public board of predictive distributions.
+"""
 
 from dataclasses import replace
 
-from bnnbench.datasets.cuts.deduplicated import Deduplicated
-from bnnbench.datasets.cuts.gap import Gap
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.datasets.cuts.folds import Deduplicated, Gap
+from bnnbench.datasets.cuts.shuffled_folds import ShuffledFolds
 from bnnbench.datasets.official.uci import Uci
 from bnnbench.engine.declare.case import cases_of
+from bnnbench.engine.declare.grid import Evaluation
+from bnnbench.metrics import REGRESSION, SCORES_OF_TABLES
 from bnnbench.suites.uci.settings import NETWORK
 from bnnbench.suites.uci.small_sets import QUICK
+from bnnbench.suites.uci.tuned import TUNED_QUICK
 
 # Along features with 40 or more values; fewer values leave no gap between rows.
 GAP = replace(
@@ -41,3 +48,20 @@ DEDUPLICATED = replace(
     ),
     folds=20,
 )  # fmt: skip
+
+
+# ScoringBench (github.com/jonaslandsgesell/ScoringBench): five folds, at most 2,400 training and
+# 600 test rows of each. Its sets whose files are the same as ours: OpenML 531, 44959, 44960
+# (heating load) and 189.
+SCORINGBENCH = replace(
+    TUNED_QUICK,
+    title="UCI regression by the folds of ScoringBench, with equal tuning",
+    profile="scoringbench",
+    cases=cases_of(
+        tuple(ShuffledFolds(Uci(name)) for name in ("boston", "concrete", "energy", "kin8nm")),
+        NETWORK,
+    ),
+    evaluations=(Evaluation(Clean(), (*REGRESSION, *SCORES_OF_TABLES)),),
+    seeds=1,
+    fitted_together=5,
+)

@@ -8,7 +8,7 @@ import pytest
 
 from bnnbench.commands import suite
 from bnnbench.engine.declare.case import Case
-from bnnbench.engine.run import execute
+from bnnbench.engine.run import scoring
 from bnnbench.engine.store.store import Store
 from tests.suites.fakes import Line, Mean
 from tests.suites.miniature import QUICK
@@ -28,25 +28,25 @@ def test_what_the_engine_adds_to_a_run(benchmark, tmp_path, monkeypatch):
 
     The target is 10 ms a run.
     """
-    scoring = []
-    score = execute.score
+    seconds = []
+    score = scoring.score
 
     def timed(*arguments):
         start = benchmark._timer()
         result = score(*arguments)
-        scoring.append(benchmark._timer() - start)
+        seconds.append(benchmark._timer() - start)
         return result
 
-    monkeypatch.setattr(execute, "score", timed)
+    monkeypatch.setattr(scoring, "score", timed)
     folders = iter(tmp_path / str(number) for number in range(100))
     carry_out(next(folders))  # imports, git
-    scoring.clear()
+    seconds.clear()
     out = next(folders)
     benchmark.pedantic(carry_out, args=(out,), rounds=1)
     if not benchmark.enabled:
         pytest.skip("timing is off")
     costs = [record.cost for record in Store(out / "miniature").records()]
-    work = sum(cost.fit_seconds + cost.predict_seconds for cost in costs) + sum(scoring)
+    work = sum(cost.fit_seconds + cost.predict_seconds for cost in costs) + sum(seconds)
     overhead = (benchmark.stats["total"] - work) / len(costs)
     benchmark.extra_info["milliseconds_a_run"] = 1000 * overhead
     assert len(costs) == RUNS

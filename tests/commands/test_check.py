@@ -13,10 +13,12 @@ from bnnbench.commands import check as command
 from bnnbench.methods.base import Unsupported
 from bnnbench.methods.predictions.predictive import CategoricalPredictive
 from bnnbench.methods.tuning.space import Integers, Log, Space
+from bnnbench.suites.check import results
 from bnnbench.suites.check.contract import OF_FITS, OF_MANY, OF_METHODS
 from bnnbench.suites.check.fits import Broken
 from bnnbench.suites.check.method_checks import has_settings_of_their_types
 from bnnbench.suites.check.predictions import first_fault
+from bnnbench.suites.check.problems import problems_of
 from bnnbench.suites.check.results import ANY, FITS, checked
 from tests.suites.check.broken import (
     Line,
@@ -58,7 +60,12 @@ def titles(*names: str) -> set[str]:
 
 
 def failed(method: Any) -> set[str]:
-    return {result.title for result in checked(method).failed}
+    """Return the sentences violated on problems of perceptrons, without answers to odd ones."""
+    kinds = {kind: make for kind, make in problems_of(method).items() if "mlp" in kind}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(results, "problems_of", lambda _: kinds)
+        patch.setattr(results, "odd_answers", lambda *_: ())
+        return {result.title for result in checked(method).failed}
 
 
 def test_a_sound_method_keeps_the_contract():

@@ -5,6 +5,7 @@ import types
 
 import pytest
 
+from bnnbench.__main__ import COMMANDS, OTHER_NAMES, main
 from bnnbench.commands import list as listing
 from bnnbench.engine.method_settings import registry
 from bnnbench.methods import METHODS
@@ -35,3 +36,17 @@ def test_a_suite_that_cannot_be_imported_does_not_hide_the_others(capsys, monkey
     text = capsys.readouterr().out
     assert "cannot be imported" in text
     assert "uci" in text
+
+
+@pytest.mark.parametrize(("second", "name"), OTHER_NAMES.items())
+def test_a_second_name_leads_to_its_command(second, name, capsys):
+    assert name in COMMANDS
+    assert second not in COMMANDS
+    texts = []
+    for each in (second, name):
+        with pytest.raises(SystemExit) as ended:
+            main([each, "--help"])
+        texts.append(capsys.readouterr().out)
+        assert not ended.value.code
+    assert texts[0] == texts[1]
+    assert f"usage: bnnbench {name}" in texts[0]

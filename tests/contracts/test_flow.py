@@ -2,7 +2,8 @@
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -20,15 +21,23 @@ FOLDERS = ("bnnbench", "datasets", "methods", "metrics", "suites", "reports")
 FILES = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
-def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Return line and name of every import, including imports inside functions."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+@cache
+def imports_of(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    """Return every import of a file, including imports inside functions."""
+    nodes = ast.walk(ast.parse(path.read_text()))
+    return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def imported(path: Path) -> list[tuple[int, str]]:
+    """Return line and name of every module, and name in it, that a file imports."""
+    found = []
+    for node in imports_of(path):
+        names = [alias.name for alias in node.names]
+        if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"line {node.lineno}: imports are absolute"
-            yield node.lineno, node.module or ""
-            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+            names = [node.module or "", *(f"{node.module}.{name}" for name in names)]
+        found += [(node.lineno, name) for name in names]
+    return found
 
 
 def module_of(path: Path) -> str:
@@ -47,7 +56,7 @@ def test_rooms_import_only_from_their_left(subtests):
             assert module in ("bnnbench", "bnnbench.engine"), f"{module} is in no room"
             continue
         forbidden = ("tests", *(f"bnnbench.{room}" for room in FLOW[rooms[0] + 1 :]))
-        names = list(imported(ast.parse(path.read_text())))
+        names = imported(path)
         with subtests.test(module):
             assert not [f"line {line}: {name}" for line, name in names if is_in(name, forbidden)]
 
@@ -63,10 +72,10 @@ def test_no_modules_import_each_other_in_a_circle():
 def arrows_of(path: Path) -> set[str]:
     """Return the modules of this project that a file imports; of a package's names, the package."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in imports_of(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        else:
             inner = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= (inner & MODULES.keys()) or {node.module or ""}
     return found & MODULES.keys()
@@ -86,7 +95,7 @@ NUMBERS = {*sys.stdlib_module_names, "numpy", "scipy", "jaxtyping"}
 def test_rooms_of_reports_import_only_from_their_left(place, subtests):
     right = [f"bnnbench.reports.{room}" for room in REPORTS[place + 1 :]]
     for path in sorted((ROOT / "reports" / REPORTS[place]).rglob("*.py")):
-        names = [name for _, name in imported(ast.parse(path.read_text()))]
+        names = [name for _, name in imported(path)]
         with subtests.test(str(path.relative_to(ROOT))):
             assert not [n for n in names if is_in(n, right) and not is_in(n, [STATISTICS])]
 
@@ -94,7 +103,7 @@ def test_rooms_of_reports_import_only_from_their_left(place, subtests):
 def test_statistics_import_only_numerical_libraries():
     ours = "bnnbench.metrics.statistics", STATISTICS
     for path in (ROOT / "reports" / "judge" / "statistics").glob("*.py"):
-        for line, name in imported(ast.parse(path.read_text())):
+        for line, name in imported(path):
             assert name.partition(".")[0] in NUMBERS or is_in(name, ours), f"{path}:{line}: {name}"
 
 
@@ -112,7 +121,7 @@ def test_what_methods_share_knows_none_of_them(subtests):
     others = "base", "own_files", "source_code"
     rooms = tuple(f"bnnbench.methods.{room}" for room in (*SHARED, *others))
     for path in SHARED_FILES:
-        names = [name for _, name in imported(ast.parse(path.read_text()))]
+        names = [name for _, name in imported(path)]
         with subtests.test(str(path.relative_to(ROOT))):
             known = [n for n in names if is_in(n, ["bnnbench.methods"]) and not is_in(n, rooms)]
             assert known == []
@@ -130,14 +139,14 @@ def test_the_engine_and_the_datasets_know_no_method():
     )
     for path in FILES:
         if path.is_relative_to(ROOT / "bnnbench" / "engine"):
-            for line, name in imported(ast.parse(path.read_text())):
+            for line, name in imported(path):
                 fine = name == "bnnbench.methods" or is_in(name, rooms)
                 assert fine or not is_in(name, ["bnnbench.methods"]), f"{path}:{line}: {name}"
 
 
 def test_metrics_know_of_methods_only_what_a_prediction_is():
     for path in (ROOT / "metrics").rglob("*.py"):
-        for line, name in imported(ast.parse(path.read_text())):
+        for line, name in imported(path):
             ours = is_in(name, ["bnnbench.methods"])
             assert not ours or is_in(name, ["bnnbench.methods.predictions"]), f"{path}:{line}"
 
@@ -147,7 +156,7 @@ def test_only_one_file_touches_the_network():
     touching = {
         path.relative_to(ROOT).as_posix()
         for path in FILES
-        if network & {n.partition(".")[0] for _, n in imported(ast.parse(path.read_text()))}
+        if network & {n.partition(".")[0] for _, n in imported(path)}
     }
     assert touching <= {"datasets/reading/files.py"}
 
@@ -158,11 +167,10 @@ PAIRS = {"socket", "socketpair", "send_fds", "recv_fds", "MSG_DONTWAIT", "MSG_WA
 
 def test_sockets_connect_only_processes_of_this_machine():
     for path in FILES:
-        tree = ast.parse(path.read_text())
-        if "socket" not in {name for _, name in imported(tree)}:
+        if "socket" not in {name for _, name in imported(path)}:
             continue
         assert path.is_relative_to(ROOT / "bnnbench" / "engine" / "workers"), path
-        for node in ast.walk(tree):
+        for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "socket":
                 assert node.attr in PAIRS, f"{path}:{node.lineno}"
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "socket.socket":

@@ -10,10 +10,10 @@ from bnnbench.commands.data import main
 from bnnbench.datasets import SOURCES, source
 from bnnbench.datasets.base import Table
 from bnnbench.datasets.cuts.augmented import Augmented
+from bnnbench.datasets.cuts.intensities import Signed
 from bnnbench.datasets.cuts.limited import Limited
-from bnnbench.datasets.cuts.signed import Signed
 from bnnbench.datasets.facts import facts_of, files_of, of_source
-from bnnbench.datasets.generated.cubic import Cubic
+from bnnbench.datasets.generated.curves import Cubic
 from bnnbench.datasets.official.cifar10 import FILES, Cifar10
 from bnnbench.datasets.official.uci import SETS, Uci
 from bnnbench.datasets.origins import PUBLISHED

@@ -11,8 +11,7 @@ from bnnbench.datasets.errors import DataDamaged
 from bnnbench.datasets.official import mnist, stl10, svhn, uci
 from bnnbench.datasets.official.mnist import Mnist
 from bnnbench.datasets.official.stl10 import Stl10
-from bnnbench.datasets.official.svhn import Svhn
-from bnnbench.datasets.official.svhn_first1083 import SvhnFirst1083
+from bnnbench.datasets.official.svhn import Svhn, SvhnFirst1083
 from bnnbench.datasets.official.uci import Uci
 from bnnbench.datasets.reading.files import DataFile
 from tests.datasets.conftest import md5

@@ -21,7 +21,7 @@ from bnnbench.datasets.health.contents import (
 )
 from bnnbench.datasets.health.pilots import column_hits, fits, limited
 from bnnbench.datasets.health.rule import failures
-from bnnbench.datasets.official.collected import lines
+from bnnbench.datasets.official.collected import entries
 from bnnbench.datasets.official.collected.entries import ENTRIES
 
 
@@ -146,8 +146,8 @@ def test_at_the_thresholds_tables_count(change):
 
 def test_lines_are_read_as_they_were_written(tmp_path):
     path = tmp_path / "lines.csv"
-    lines.write(Health, [replace(HEALTHY, constant=("a", "b"))], path)
-    assert lines.read(Health, path) == [replace(HEALTHY, constant=("a", "b"))]
+    entries.write(Health, [replace(HEALTHY, constant=("a", "b"))], path)
+    assert entries.read(Health, path) == [replace(HEALTHY, constant=("a", "b"))]
 
 
 def test_the_command_checks_a_collected_table(data_folder, monkeypatch, capsys):

@@ -6,7 +6,7 @@ import pytest
 from bnnbench.commands.data import main
 from bnnbench.datasets import FILE_SETS, SOURCES, source
 from bnnbench.datasets.base import DataSource, ImageSource, TableSource
-from bnnbench.datasets.official.svhn_first1083 import PATH
+from bnnbench.datasets.official.svhn import PATH
 from bnnbench.engine.declare.description import canonical_json, describe
 
 

@@ -11,7 +11,7 @@ from bnnbench.datasets.official.cifar10 import Cifar10
 from bnnbench.datasets.official.cifar100 import Cifar100
 from bnnbench.datasets.official.fashion_mnist import FashionMnist
 from bnnbench.datasets.official.mnist import Mnist
-from bnnbench.datasets.official.svhn_first1083 import SvhnFirst1083
+from bnnbench.datasets.official.svhn import SvhnFirst1083
 from tests.datasets.conditions.test_base import ordered, parted
 
 

@@ -7,8 +7,7 @@ import pytest
 from bnnbench.datasets import SOURCES, source
 from bnnbench.datasets.errors import DataUnavailable
 from bnnbench.datasets.official.cifar10 import Cifar10
-from bnnbench.datasets.official.svhn import Svhn
-from bnnbench.datasets.official.svhn_first1083 import PATH, SvhnFirst1083
+from bnnbench.datasets.official.svhn import PATH, Svhn, SvhnFirst1083
 from bnnbench.datasets.official.uci import Uci
 from bnnbench.datasets.resolve import resolve
 from bnnbench.datasets.stand_ins import DiabetesAsUci, DigitsAsCifar10, PhotographCrops

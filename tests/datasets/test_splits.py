@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from bnnbench.datasets.base import DataSource, TableSource
-from bnnbench.datasets.cuts.deduplicated import Deduplicated
-from bnnbench.datasets.cuts.gap import Gap
+from bnnbench.datasets.cuts.folds import Deduplicated, Gap
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.official.uci import Uci
 from bnnbench.datasets.stand_ins import DiabetesAsUci, DigitsAsMnist

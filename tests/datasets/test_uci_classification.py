@@ -9,8 +9,7 @@ import torch
 from sklearn.preprocessing import OneHotEncoder
 
 from bnnbench.datasets.base import Categorical
-from bnnbench.datasets.cuts.deduplicated import Deduplicated
-from bnnbench.datasets.cuts.gap import Gap
+from bnnbench.datasets.cuts.folds import Deduplicated, Gap
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.cuts.known_noise import KnownNoise
 from bnnbench.datasets.cuts.limited import Limited

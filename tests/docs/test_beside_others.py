@@ -7,8 +7,8 @@ from scipy import stats
 
 from bnnbench.reports.papers.literature import FOLDER
 from bnnbench.reports.read.frames import scores_of
-from docs.generate.beside_others import literature_table
 from docs.generate.finished_runs import records
+from docs.generate.papers import literature_table
 
 pytestmark = pytest.mark.long
 

@@ -3,7 +3,7 @@
 import pytest
 
 from bnnbench.reports.judge.answers import answer
-from bnnbench.reports.judge.over_sets.shipped_advice import TABLE, shipped_advice
+from bnnbench.reports.judge.over_sets.worth import TABLE, shipped_advice
 from bnnbench.reports.read.benchmarks import benchmarks
 from docs.generate.shipped_advice import table
 from tests.records import changed

@@ -14,7 +14,7 @@ from bnnbench.engine.declare.acquisition import Acquisition
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
 from bnnbench.engine.declare.third_party import is_third_party
-from bnnbench.engine.run.guards.isolation import read_only
+from bnnbench.engine.run.guards.data_guard import read_only
 from bnnbench.engine.run.packing import unpack
 from bnnbench.engine.run.task import Task
 from bnnbench.engine.workers import Limits, Settings

@@ -6,6 +6,7 @@ import io
 import os
 import pickle
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("bnnbench", "datasets", "methods", "metrics", "suites", "reports")
 REQUIRED = {"np.load": ("allow_pickle", False), "torch.load": ("weights_only", True)}
 READERS = ("pickle", "marshal", "shelve", "joblib", "dill", "cloudpickle", "yaml")
+LOADING = {"load", "loads", "Unpickler", "read_pickle", "exec", "eval"}
 PICKLES = {
     "datasets/reading/pickles.py",
     "bnnbench/engine/workers/channel.py",
@@ -115,12 +117,18 @@ def test_predictions_import_no_class_that_they_name(tmp_path, marker, monkeypatc
     assert name not in sys.modules
 
 
-def calls():
-    """Yield file, line and call of every function with a dotted name in the project."""
+@cache
+def calls() -> list[tuple[str, ast.Call, str]]:
+    """Return file, call and dotted name of every function in the project that is in `LOADING`."""
+    found = []
     for path in (path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        text = path.read_text()
+        for node in ast.walk(ast.parse(text)) if any(name in text for name in LOADING) else ():
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name):
-                yield str(path.relative_to(ROOT)), node, ast.unparse(node.func)
+                last = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+                if last in LOADING:
+                    found.append((str(path.relative_to(ROOT)), node, ast.unparse(node.func)))
+    return found
 
 
 def test_every_reader_of_arrays_refuses_pickles():

@@ -111,7 +111,14 @@ def test_laplace_without_a_stated_prior_takes_its_own(linear):
     assert own.diagnostics == given.diagnostics
 
 
-@pytest.mark.parametrize("name", [name for name in AIMING if name not in ("pbp", *POINTS)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if name == "cyclical_sgld" else ())
+        for name in AIMING
+        if name not in ("pbp", *POINTS)
+    ],
+)
 def test_a_method_that_takes_the_prior_has_its_posterior(linear, name):
     problem = replace(linear, prior=PRIOR)
     mean, precision = exact_posterior(linear, 0.5, prior_precision=PRIOR.precision * 5)

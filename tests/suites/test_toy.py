@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bnnbench.commands.report import main as report
-from bnnbench.datasets.generated.sine import Sine
+from bnnbench.datasets.generated.curves import Sine
 from bnnbench.engine.declare.names import name_of
 from bnnbench.engine.records.record_json import from_json
 from bnnbench.methods.base import Method
@@ -14,7 +14,7 @@ from bnnbench.methods.ciber.from_draws import CiberOfHmc
 from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.networks.architectures import LeakyReLU, Linear, ReLU
 from bnnbench.suites.toy import SUITES
-from bnnbench.suites.toy.gap import DESCENT
+from bnnbench.suites.toy.cubics import DESCENT
 from tests.suites.commands import call
 
 

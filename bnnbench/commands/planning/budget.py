@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
-from bnnbench.commands.planning import calibration
-from bnnbench.commands.planning.row_visits import row_visits
-from bnnbench.commands.planning.shipped_costs import shipped_cost
+from bnnbench.commands.planning import shipped_costs
+from bnnbench.commands.planning.shipped_costs import row_visits, shipped_cost
 from bnnbench.engine.declare.description import canonical_json
 from bnnbench.engine.declare.grid import Run
 from bnnbench.engine.records.record import Record
@@ -54,7 +53,7 @@ class Experience:
     def __init__(
         self,
         records: Iterable[Record] = (),
-        slowness: Callable[[], float] = calibration.slowness,
+        slowness: Callable[[], float] = shipped_costs.slowness,
         piloted: Piloted | None = None,
     ) -> None:
         """Take the store's records, a function for this machine's slowness, called if needed, and

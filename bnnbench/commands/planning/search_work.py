@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float64
 
-from bnnbench.commands.planning.row_visits import epochs_in
+from bnnbench.commands.planning.shipped_costs import epochs_in
 from bnnbench.datasets.base import Likelihood
 from bnnbench.engine.declare.description import describe
 from bnnbench.methods.base import BatchedMethod, Method

@@ -18,7 +18,7 @@ from bnnbench.reports.pages.report.suite_chapter import DAMAGED, Order, Written,
 from bnnbench.reports.pages.site import site as board
 from bnnbench.reports.pages.site import state
 from bnnbench.reports.pages.site.state import NOT_BUILT, Inputs, State
-from bnnbench.reports.read.bundles import holds_bundle, read_bundle, repeated_runs
+from bnnbench.reports.read.bundles import holds_bundle, read_bundle, repeated_runs, uncollected
 from bnnbench.reports.read.load import Results, read, store_names, suite_folders
 from bnnbench.reports.read.merge import merged
 from bnnbench.reports.read.predictions.bundled import (
@@ -27,7 +27,6 @@ from bnnbench.reports.read.predictions.bundled import (
     spans_in,
     with_predictions,
 )
-from bnnbench.reports.read.uncollected import uncollected
 from bnnbench.reports.style.words import counted
 
 

@@ -13,10 +13,8 @@ from bnnbench.commands.planning.plan import Plan, plan
 from bnnbench.commands.planning.selection import selected
 from bnnbench.commands.planning.share import Share
 from bnnbench.commands.running.arguments import Options, Refit, contradiction, parse
-from bnnbench.commands.running.bar import Bar
-from bnnbench.commands.running.running import carry_out, complete
+from bnnbench.commands.running.running import Bar, carry_out, complete, process_unchanged
 from bnnbench.commands.running.sources import left_out, not_installed, provided, resolved
-from bnnbench.commands.running.unchanged import process_unchanged
 from bnnbench.commands.terminal.failures import reason_of
 from bnnbench.datasets import Policy
 from bnnbench.engine.declare.grid import Suite

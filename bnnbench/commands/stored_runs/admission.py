@@ -1,10 +1,14 @@
-"""Checks of submitted runs, in the process that decides, which imports none of their code."""
+"""Checks of submitted runs, in the process that decides, which imports none of their code.
 
+A random share of the runs is repeated; the chance to miss forged ones is printed.
+"""
+
+import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from bnnbench.commands.stored_runs import forgery, submitted_checks
+from bnnbench.commands.stored_runs import submitted_checks
 from bnnbench.commands.stored_runs.headlines import changed_by
 from bnnbench.commands.stored_runs.labels_taken import check_label
 from bnnbench.commands.stored_runs.rerunning import compared
@@ -95,7 +99,7 @@ def _repeated(
     records = list(submitted.records)
     count = max(1, ceil_of(share, len(records)))
     headlines = changed_by(records, others)
-    yield Finding(forgery.sentence(len(records), len(records) if headlines else count))
+    yield Finding(sentence(len(records), len(records) if headlines else count))
     if headlines:
         more = f" and {len(headlines) - 1} more" * (len(headlines) > 1)
         yield Finding(f"every run is re-run, as a headline would change: {headlines[0]}{more}")
@@ -114,3 +118,31 @@ def _rerun(submitted: Submitted, record: Record, name: str) -> Finding:
     except NotRepeatable as error:
         return Finding(name, str(error))
     return Finding(f"{name}, {verdict}", f"{', '.join(different[:3])} differ" * bool(different))
+
+
+FEW = (1, 2, 5)
+"""Numbers of forged runs for which the chance is printed."""
+
+
+def missed(runs: int, repeated: int, forged: int) -> float:
+    r"""Return the probability that no forged run is among those repeated (hypergeometric).
+
+    $$ \binom{N - k}{n} \Big/ \binom{N}{n} $$
+
+    for n of N runs repeated, and k forged.
+    """
+    return math.comb(runs - forged, repeated) / math.comb(runs, repeated)
+
+
+def sentence(runs: int, repeated: int) -> str:
+    """Return the chances that forged runs pass, in words."""
+    if repeated == runs:
+        return "chance that re-runs of all runs miss forged runs: 0 %"
+    counts = dict.fromkeys(forged for forged in (*FEW, runs) if forged <= runs)
+    chances = [f"{_percent(missed(runs, repeated, forged))} for {forged}" for forged in counts]
+    listed = ", ".join(chances)
+    return f"chance that {repeated} of {runs} re-runs miss forged runs: {listed}"
+
+
+def _percent(share: float) -> str:
+    return "0 %" if share == 0 else "under 1 %" if share < 0.01 else f"{100 * share:.0f} %"

@@ -25,7 +25,7 @@ ENGINE: Mapping[str, str] = {
     "training_step": "bnnbench.suites.probes.training_step:TrainingStep",
     "far_cdf": "bnnbench.suites.probes.far_cdf:FarCdf",
     "precision_steps": "bnnbench.suites.probes.precision_steps:PrecisionSteps",
-    "scored_elsewhere": "bnnbench.engine.declare.external:ScoredElsewhere",
+    "scored_elsewhere": "bnnbench.engine.declare.third_party:ScoredElsewhere",
     "output_samples": "bnnbench.suites.probes.output_samples:OutputSamples",
     "moment_accuracy": "bnnbench.suites.probes.moment_accuracy:MomentAccuracy",
     "reference_model": "bnnbench.suites.truth.references.model:Model",
@@ -43,7 +43,7 @@ ENGINE: Mapping[str, str] = {
     "rung_nearest": "bnnbench.methods.approximation_levels.levels:Nearest",
     "rung_restarts": "bnnbench.methods.approximation_levels.restarts:Restarts",
     "rung_package": "bnnbench.methods.approximation_levels.levels:Package",
-    "reference_recipe": "bnnbench.suites.truth.references.recipe:Recipe",
+    "reference_recipe": "bnnbench.suites.truth.references.model:Recipe",
 }
 
 TABLES = (KINDS, METHODS, LAYERS, SETTINGS, ENGINE)

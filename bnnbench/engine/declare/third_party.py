@@ -1,10 +1,15 @@
-"""Third-party methods and networks."""
+"""Third-party methods and networks, and methods of which only predictions are available."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+import torch
 
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Run
 from bnnbench.engine.declare.names import path_of
+from bnnbench.methods.base import Problem, Unsupported
 from bnnbench.methods.names import FACTORIES
 from bnnbench.methods.networks.architectures import modules_in
 
@@ -50,3 +55,17 @@ def _unregistered(description: object) -> list[str]:
     if isinstance(description, list):
         return [name for value in description for name in _unregistered(value)]
     return []
+
+
+@dataclass(frozen=True)
+class ScoredElsewhere:
+    """A method, by the name given with its predictions."""
+
+    name: str
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> NoReturn:
+        """Raise `Unsupported`: the method is not available."""
+        raise Unsupported(
+            f"{self.name} is a method of another program: score its predictions with "
+            "`bnnbench score`"
+        )

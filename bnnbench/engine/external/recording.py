@@ -12,8 +12,8 @@ from bnnbench.datasets.base import Dataset
 from bnnbench.datasets.facts import of_source
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.description import describe
-from bnnbench.engine.declare.external import ScoredElsewhere
 from bnnbench.engine.declare.grid import Evaluation, Run, Suite
+from bnnbench.engine.declare.third_party import ScoredElsewhere
 from bnnbench.engine.external.forms import BadPredictions
 from bnnbench.engine.external.predictives import predictive_of
 from bnnbench.engine.external.reading import HandedIn

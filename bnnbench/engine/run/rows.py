@@ -17,8 +17,7 @@ from bnnbench.datasets.conditions.base import Condition
 from bnnbench.datasets.errors import PoolTooSmall
 from bnnbench.datasets.reading import cache
 from bnnbench.engine.declare.grid import Run
-from bnnbench.engine.run.guards.data_guard import sound
-from bnnbench.engine.run.guards.isolation import fixed, read_only
+from bnnbench.engine.run.guards.data_guard import fixed, read_only, sound
 from bnnbench.engine.run.states import Loaded, State
 
 

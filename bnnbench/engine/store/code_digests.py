@@ -33,12 +33,15 @@ def read(bundles: Path) -> Mapping[tuple[str, str], str]:
     return {}
 
 
-def meaning_of(record: Record, known: Mapping[tuple[str, str], str]) -> str | None:
-    """Return the digest of meaning of the code that made a record; None if unknown."""
+def meaning_of(record: Record, classes: str, known: Mapping[tuple[str, str], str]) -> str | None:
+    """Return the digest of meaning of the code that made a record; None if unknown.
+
+    `classes` are its `class_names`.
+    """
     digest = record.circumstances.code_sha256
     if digest is None or digest.startswith(SCHEME):
         return digest
-    return known.get((digest, class_names(record)))
+    return known.get((digest, classes))
 
 
 def class_names(record: Record) -> str:

@@ -4,8 +4,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bnnbench.datasets.corruptions.levels import SIDE, Images, intensities, levels
-from bnnbench.datasets.corruptions.operations import filters, motion
-from bnnbench.datasets.corruptions.operations.zoom import zoomed
+from bnnbench.datasets.corruptions.operations import filters
+from bnnbench.datasets.corruptions.operations.filters import zoomed
 
 
 def gaussian_blur(images: Images, std: float) -> Images:
@@ -67,7 +67,7 @@ def motion_blur(
     images: Images, degrees: Float[np.ndarray, " points"], radius: float, std: float
 ) -> Images:
     """Return the images blurred by motion in the direction of `degrees`."""
-    return motion.moved(images, degrees, radius, std)
+    return filters.moved(images, degrees, radius, std)
 
 
 def draw_degrees(rng: np.random.Generator, image: np.ndarray, *_: float) -> tuple[np.ndarray]:

@@ -1,12 +1,47 @@
 """The facts of each collected table, from `tables.csv`."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeVar, get_origin, get_type_hints
 
-from bnnbench.datasets.official.collected import lines
 from bnnbench.datasets.origins import Origin
+
+Line = TypeVar("Line")
+
+
+def read(kind: type[Line], path: Path) -> list[Line]:
+    """Return the lines of a file as values of a dataclass."""
+    hints = get_type_hints(kind)
+    with path.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    return [kind(**{name: _value(hint, row[name]) for name, hint in hints.items()}) for row in rows]
+
+
+def write(kind: type, values: Iterable[Any], path: Path) -> None:
+    """Write values of a dataclass as lines of a file."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, [f.name for f in fields(kind)], lineterminator="\n")
+        table.writeheader()
+        table.writerows({n: _text(v) for n, v in asdict(value).items()} for value in values)
+
+
+def _value(hint: Any, text: str) -> object:
+    if hint in (int, float):
+        return hint(text)
+    if hint is bool:
+        return text == "yes"
+    return tuple(text.split()) if get_origin(hint) is tuple else text
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return " ".join(value) if isinstance(value, tuple) else str(value)
+
 
 Task = Literal["regression", "classification"]
 Archive = Literal["evans", "islp", "pydataset", "keel"]
@@ -58,7 +93,7 @@ class Entry:
 
 
 ENTRIES: Mapping[str, Entry] = {
-    entry.name: entry for entry in lines.read(Entry, Path(__file__).with_name("tables.csv"))
+    entry.name: entry for entry in read(Entry, Path(__file__).with_name("tables.csv"))
 }
 """Name → entry, in the order of the file."""
 

@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
 
-from bnnbench.datasets.own.columns.codes import are_codes, on_codes
 from bnnbench.datasets.own.columns.dates import Dates, formats_of, with_parts
 from bnnbench.datasets.own.columns.kinds import Categories, Column, Numbers
-from bnnbench.datasets.own.columns.notation import stripped
+from bnnbench.datasets.own.columns.notation import are_codes, on_codes, stripped
 from bnnbench.datasets.own.columns.numerals import Commas, note_on, numerals_of
 from bnnbench.datasets.own.notes import Note, require_none
 from bnnbench.datasets.reading.columns import (

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from bnnbench.datasets.own.columns.codes import are_codes
+from bnnbench.datasets.own.columns.notation import are_codes
 from bnnbench.datasets.own.columns.numerals import commas_in
 from bnnbench.datasets.own.notes import Note, Sheet
 from bnnbench.datasets.reading.columns import column_of

@@ -9,9 +9,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from bnnbench.metrics.statistics import mean
-from bnnbench.reports.judge.over_sets.league import FEWEST_SETS, League, league
+from bnnbench.reports.judge.over_sets.league import FEWEST_SETS, League, SetScores, league
 from bnnbench.reports.judge.over_sets.policies import HeldOut
-from bnnbench.reports.judge.over_sets.shares import SetScores
 from bnnbench.reports.judge.participants import Run
 
 

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from bnnbench.reports.judge.over_sets.draws import SIGNS, signs
-from bnnbench.reports.judge.over_sets.shares import Shares
+from bnnbench.reports.judge.over_sets.league import Shares
 
 DRAWS = 9_999
 TOLERANCE = 1e-9

@@ -13,8 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from bnnbench.reports.judge.over_sets.league import League
-from bnnbench.reports.judge.over_sets.shares import SetScores
+from bnnbench.reports.judge.over_sets.league import League, SetScores
 
 CONSTANT = {
     "AdamW": ("AdamW",),

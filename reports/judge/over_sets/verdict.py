@@ -9,8 +9,7 @@ from numpy import ndarray
 from bnnbench.reports.judge.over_sets.draws import redraws
 from bnnbench.reports.judge.over_sets.flips import DRAWS, worse_over_sets
 from bnnbench.reports.judge.over_sets.grades import Evidence, Grade, grade
-from bnnbench.reports.judge.over_sets.league import SAME, League
-from bnnbench.reports.judge.over_sets.shares import Shares
+from bnnbench.reports.judge.over_sets.league import SAME, League, Shares
 from bnnbench.reports.judge.statistics.intervals import t_interval
 from bnnbench.reports.judge.statistics.moderation import LEVEL
 

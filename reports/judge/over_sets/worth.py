@@ -1,7 +1,10 @@
-"""The worth of a league's advice on a data set that it has not seen."""
+"""The worth of a league's advice on a data set that it has not seen, and advice that is shipped."""
 
+import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -66,3 +69,19 @@ def noise_floor(of: League) -> float:
         halves = [np.clip(gains[:, k::2].mean(1) / gap, 0, 1) for k in range(2)]
         regret += [new.max() - new[seen.argmax()] for seen, new in (halves, halves[::-1])]
     return float(np.mean(regret))
+
+
+TABLE = Path(__file__).parent / "shipped_advice.csv"
+COLUMNS = ("kind", "data_sets", "advice", "worth")
+
+Kind = Literal["regression", "classification"]
+
+
+def shipped_advice(kind: Kind) -> str:
+    """Return the board's advice and what it is worth on an unseen table; "" if there is none."""
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["kind"] == kind]
+    if not rows:
+        return ""
+    (row,) = rows
+    return f"From {row['data_sets']} other tables, for {kind}: {row['advice']} {row['worth']}"

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 
 from bnnbench.engine.records.record import Record
-from bnnbench.engine.store.data_points.curves import Curve
+from bnnbench.engine.store.data_points import Curve
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import HasCdf
 from bnnbench.metrics.credible import (

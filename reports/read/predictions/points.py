@@ -1,8 +1,7 @@
 """Data points stored with predictions; None if they cannot be read."""
 
 from bnnbench.engine.records.record import Record
-from bnnbench.engine.store.data_points.curves import Curve, curve
-from bnnbench.engine.store.data_points.planes import PlanePoints, plane_points
+from bnnbench.engine.store.data_points import Curve, PlanePoints, curve, plane_points
 from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.reports.read.merge import store_of
 

@@ -11,7 +11,7 @@ from statistics import mean, stdev
 from jaxtyping import Float
 from numpy import ndarray
 
-from bnnbench.datasets.references.errors import Refused
+from bnnbench.datasets.references.certificate import Refused
 from bnnbench.datasets.references.reading import Reference, home, read
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.score import score

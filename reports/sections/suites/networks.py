@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnnbench.engine.records.record import Record
-from bnnbench.engine.store.data_points.curves import Curve
+from bnnbench.engine.store.data_points import Curve
 from bnnbench.engine.store.store import Store
 from bnnbench.reports.figures.bands import DEVIATIONS, Band
 from bnnbench.reports.figures.canvas import INK, Drawing, dots, drawing, svg

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from matplotlib.colors import to_rgb
 
 from bnnbench.engine.records.record import Record
-from bnnbench.engine.store.data_points.planes import PlanePoints
+from bnnbench.engine.store.data_points import PlanePoints
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import HasProbabilities
 from bnnbench.reports.figures.canvas import INK, PAPER, Drawing, drawing, svg

@@ -1,10 +1,8 @@
 """Search for the settings of bnnbench.suites.uci, on training rows held out of each fold."""
 
-from bnnbench.suites.searches.uci.laplace import CURVATURES
 from bnnbench.suites.searches.uci.large import LARGE, LARGE_FASTER
 from bnnbench.suites.searches.uci.small_sets import SEARCH
-from bnnbench.suites.searches.uci.trajectories import TRAJECTORIES
-from bnnbench.suites.searches.uci.variational import VARIATIONAL
+from bnnbench.suites.searches.uci.trajectories import CURVATURES, TRAJECTORIES, VARIATIONAL
 
 SUITES = {
     "quick": SEARCH,

@@ -12,7 +12,15 @@ from bnnbench.methods.mc_dropout import McDropout
 from bnnbench.methods.mfvi import Mfvi
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.sgd import Sgd
-from bnnbench.suites.searches.uci.settings import ADAMW, NETWORK
+
+ADAMW = {
+    f"AdamW lr={rate:g} wd={decay:g}": AdamW(rate, decay, epochs=40, batch_size=32)
+    for rate in (1e-2, 3e-2)
+    for decay in (1e-2, 1e-1)
+}
+
+NETWORK = mlp([50], outputs=1)
+
 
 SGD = {
     f"SGD lr={rate:g} wd={decay:g}": Sgd(rate, weight_decay=decay, epochs=40, batch_size=32)

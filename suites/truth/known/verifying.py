@@ -3,8 +3,7 @@
 import numpy as np
 
 from bnnbench.datasets.oracles.drawn import require_inputs
-from bnnbench.datasets.oracles.errors import Refused
-from bnnbench.datasets.oracles.family import Family
+from bnnbench.datasets.oracles.family import Family, Refused
 from bnnbench.engine.declare.description import describe
 from bnnbench.suites.truth.known.distributions import ProcessLaw
 from bnnbench.suites.truth.known.making import Recipe, inputs_as_float64, posteriors_of

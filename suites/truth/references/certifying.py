@@ -21,7 +21,7 @@ from bnnbench.methods.hmc.convergence import (
     split_r_hat,
 )
 from bnnbench.methods.hmc.posterior import LARGEST
-from bnnbench.suites.truth.references.recipe import SEEDS, Recipe
+from bnnbench.suites.truth.references.model import SEEDS, Recipe
 from bnnbench.suites.truth.references.sampling import Traces
 
 LIBRARIES = ("bnnbench", "torch", "numpy", "scipy")

@@ -7,12 +7,12 @@ from typing import Any
 
 from bnnbench.datasets.reading.whole_files import read_regular, write_whole
 from bnnbench.datasets.references import reading
-from bnnbench.datasets.references.errors import Refused
+from bnnbench.datasets.references.certificate import Refused
 from bnnbench.datasets.references.reading import DRAWS, NAME, REJECTED, names, rejected
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt
 from bnnbench.suites.truth.references.certifying import certified
+from bnnbench.suites.truth.references.model import SEEDS, Recipe
 from bnnbench.suites.truth.references.models import RECIPES, WIDE
-from bnnbench.suites.truth.references.recipe import SEEDS, Recipe
 from bnnbench.suites.truth.references.sampling import kept_run
 from bnnbench.suites.truth.references.verifying import rerun, verified
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from bnnbench.datasets.base import Dataset, DataSource, Gaussian, Split
-from bnnbench.datasets.references.checksums import checksums
+from bnnbench.datasets.references.certificate import checksums
 from bnnbench.engine.declare.description import describe, digest
 from bnnbench.methods.base import Problem
+from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.networks.architectures import Architecture, Linear, ReLU, Tanh
 from bnnbench.methods.networks.perceptron import as_perceptron
 from bnnbench.methods.networks.priors import FixedPrecision
@@ -81,3 +82,15 @@ class Model:
     def checksums(self) -> Mapping[str, object]:
         """The SHA-256 of each standardised array, and the sizes."""
         return checksums(self.data)
+
+
+SEEDS = (0, 1)
+"""Seeds of the run whose draws are stored, and of its repetition."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A model and the settings of its sampler."""
+
+    model: Model
+    sampler: Hmc

@@ -8,8 +8,7 @@ from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.networks.architectures import Tanh
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.networks.priors import FixedPrecision
-from bnnbench.suites.truth.references.model import FixedNoise, Model
-from bnnbench.suites.truth.references.recipe import Recipe
+from bnnbench.suites.truth.references.model import FixedNoise, Model, Recipe
 
 # Masses and lengths were chosen only by convergence, and no choice depends on a test target.
 WIDE = Hmc(

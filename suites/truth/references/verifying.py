@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bnnbench.datasets.references import certificate
-from bnnbench.datasets.references.errors import Refused
+from bnnbench.datasets.references.certificate import Refused
 from bnnbench.datasets.references.reading import Reference, read, require_data
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt
 from bnnbench.methods.hmc.convergence import effective_sample_size, split

@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from bnnbench.commands.planning import budget as module
-from bnnbench.commands.planning import calibration, shipped_costs
+from bnnbench.commands.planning import shipped_costs
 from bnnbench.commands.planning.budget import Cost, Experience, budget
-from bnnbench.commands.planning.row_visits import epochs_in
-from bnnbench.commands.planning.shipped_costs import Shipped
+from bnnbench.commands.planning.shipped_costs import Shipped, epochs_in
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
@@ -202,15 +201,15 @@ def test_the_machine_is_measured_only_if_shipped_costs_are_needed():
 
 def test_measuring_this_machine_takes_the_time_it_says_and_repeats():
     begin = time.perf_counter()
-    first, second = (calibration.step_seconds(0.3) for _ in range(2))
+    first, second = (shipped_costs.step_seconds(0.3) for _ in range(2))
     assert time.perf_counter() - begin < 10
     assert 0 < first < 0.1
     assert 0.5 < first / second < 2
 
 
 def test_a_dry_run_says_about_and_where_its_estimate_is_from(tmp_path, kept, monkeypatch):
-    measured = 2 * calibration.REFERENCE_SECONDS
-    monkeypatch.setattr(calibration, "step_seconds", lambda: measured)
+    measured = 2 * shipped_costs.REFERENCE_SECONDS
+    monkeypatch.setattr(shipped_costs, "step_seconds", lambda: measured)
     unknown = replace(KEPT, epochs=None)
     table = {("miniature", FAST.profile, "line", m): unknown for m in ("Mean", "Together")}
     monkeypatch.setattr(shipped_costs, "shipped_costs", lambda: table)

@@ -14,8 +14,8 @@ import pytest
 import torch
 
 import bnnbench
-from bnnbench.commands.running.bar import Bar
 from bnnbench.commands.running.function import RunsFailed, StandInData
+from bnnbench.commands.running.running import Bar
 from bnnbench.commands.suite import command
 from bnnbench.engine.workers.base import ExecutorUnavailable
 from bnnbench.methods.adamw import AdamW

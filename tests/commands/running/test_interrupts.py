@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from bnnbench.commands.suite import typed
-from bnnbench.commands.terminal.interrupts import Terminated, ending_cleanly
+from bnnbench.commands.terminal.failures import Terminated, ending_cleanly
 
 
 def as_ray_does(number: signal.Signals) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bnnbench.commands.stored_runs import forgery, marks
+from bnnbench.commands.stored_runs import admission, marks
 from bnnbench.commands.stored_runs.headlines import changed_by
 from bnnbench.commands.stored_runs.labels_taken import check_label
 from bnnbench.commands.stored_runs.submitted import (
@@ -235,12 +235,12 @@ def test_rounding_other_machines_and_measured_times_are_no_difference():
 def test_the_chance_of_a_forgery_is_that_of_draws_without_replacement():
     for runs, repeated, forged in itertools.product((5, 45), (1, 5), (1, 3, 5)):
         exact = stats.hypergeom(runs, forged, repeated).pmf(0)
-        assert forgery.missed(runs, repeated, forged) == pytest.approx(exact)
+        assert admission.missed(runs, repeated, forged) == pytest.approx(exact)
     chosen = list(itertools.combinations(range(6), 2))
     missed = np.mean([not {0, 1, 2} & set(pair) for pair in chosen])
-    assert forgery.missed(6, 2, 3) == pytest.approx(missed)
-    assert "80 % for 1, 60 % for 2" in forgery.sentence(5, 1)
-    assert "0 %" in forgery.sentence(5, 5)
+    assert admission.missed(6, 2, 3) == pytest.approx(missed)
+    assert "80 % for 1, 60 % for 2" in admission.sentence(5, 1)
+    assert "0 %" in admission.sentence(5, 5)
 
 
 def on_board(method, error):

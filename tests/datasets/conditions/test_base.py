@@ -12,11 +12,10 @@ from sklearn.metrics import roc_auc_score
 
 from bnnbench.datasets.conditions.base import Condition
 from bnnbench.datasets.conditions.clean import Clean
-from bnnbench.datasets.conditions.first import First
-from bnnbench.datasets.conditions.inside import Inside
 from bnnbench.datasets.conditions.out_of_distribution import OutOfDistribution
+from bnnbench.datasets.conditions.parts import First, Inside
 from bnnbench.datasets.conditions.rotated import Rotated, RotatedToNearest, rotate
-from bnnbench.datasets.generated.sine import SineFar
+from bnnbench.datasets.generated.curves import SineFar
 from bnnbench.datasets.official.cifar100 import Cifar100
 from bnnbench.datasets.official.svhn import Svhn
 from bnnbench.datasets.stand_ins import (

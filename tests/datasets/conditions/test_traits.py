@@ -8,17 +8,15 @@ from bnnbench.datasets.conditions.acquired import Acquired
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.corrupted import ALL_19, Corrupted
 from bnnbench.datasets.conditions.corruption_means import means
-from bnnbench.datasets.conditions.first import First
-from bnnbench.datasets.conditions.inside import Inside
 from bnnbench.datasets.conditions.out_of_distribution import OutOfDistribution
+from bnnbench.datasets.conditions.parts import First, Inside
 from bnnbench.datasets.conditions.perturbations import GaussianNoise, SignNoise
 from bnnbench.datasets.conditions.rotated import Rotated, RotatedToNearest
 from bnnbench.datasets.conditions.traits import Traits, families, from_data
 from bnnbench.datasets.conditions.transfer import Transfer
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.cuts.stl10_shared import Stl10Shared
-from bnnbench.datasets.official.svhn import Svhn
-from bnnbench.datasets.official.svhn_first1083 import SvhnFirst1083
+from bnnbench.datasets.official.svhn import Svhn, SvhnFirst1083
 from bnnbench.engine.declare.attacks import Fgsm, Pgd
 
 ALL = (

@@ -6,7 +6,7 @@ import pytest
 from bnnbench.datasets.corruptions import corrupt
 from bnnbench.datasets.corruptions.constants import CONSTANTS, SEVERITIES
 from bnnbench.datasets.corruptions.kinds.blur import disk
-from bnnbench.datasets.corruptions.operations.fractal import DRAWS, plasma
+from bnnbench.datasets.corruptions.kinds.weather import DRAWS, plasma
 
 GREY = 128
 MANY = 200

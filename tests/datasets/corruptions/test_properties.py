@@ -9,9 +9,9 @@ from scipy import ndimage
 
 from bnnbench.datasets.corruptions import CORRUPTIONS, EXTRA, TEST, corrupt
 from bnnbench.datasets.corruptions.constants import CONSTANTS, SEVERITIES
+from bnnbench.datasets.corruptions.kinds.digital import sampled
 from bnnbench.datasets.corruptions.operations import water
-from bnnbench.datasets.corruptions.operations.warp import sampled
-from bnnbench.datasets.corruptions.operations.zoom import zoomed
+from bnnbench.datasets.corruptions.operations.filters import zoomed
 from bnnbench.suites.check.fits import global_generators
 
 RNG = np.random.default_rng(5)

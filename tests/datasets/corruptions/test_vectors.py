@@ -14,7 +14,7 @@ from bnnbench.datasets.corruptions.constants import CONSTANTS
 from bnnbench.datasets.corruptions.files.textures import textures
 from bnnbench.datasets.corruptions.kinds.weather import frost
 from bnnbench.datasets.corruptions.levels import intensities
-from bnnbench.datasets.corruptions.operations.motion import offsets, weights
+from bnnbench.datasets.corruptions.operations.filters import offsets, weights
 
 ROW, COLUMN = np.mgrid[:32, :32]
 

@@ -8,11 +8,10 @@ import pytest
 import torch
 
 from bnnbench.datasets.base import check_fold
-from bnnbench.datasets.cuts.augmentation import CropsAndMirrors
-from bnnbench.datasets.cuts.augmented import Augmented
+from bnnbench.datasets.cuts.augmented import Augmented, CropsAndMirrors
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.cuts.limited import Limited
-from bnnbench.datasets.generated.sine import Sine
+from bnnbench.datasets.generated.curves import Sine
 from bnnbench.datasets.reading import images
 from tests.methods.problems import stream
 

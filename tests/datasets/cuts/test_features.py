@@ -15,10 +15,13 @@ from bnnbench.datasets.stand_ins import DigitsAsCifar10, PhotographCrops
 SMALL = Features(DigitsAsCifar10(), train=300, test=200)
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("BNNBENCH_DATA", str(tmp_path))
-    return tmp_path
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A data folder in which features are computed once for all tests."""
+    folder = tmp_path_factory.mktemp("data")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BNNBENCH_DATA", str(folder))
+        yield folder
 
 
 def test_a_linear_head_of_another_library_classifies_by_them(folder):
@@ -31,10 +34,11 @@ def test_a_linear_head_of_another_library_classifies_by_them(folder):
     torch.testing.assert_close(dataset.train.inputs.mean(0), torch.zeros(128), atol=1e-5, rtol=0)
 
 
-def test_they_are_kept_and_made_anew_where_the_file_is_damaged(folder):
+def test_they_are_kept_and_made_anew_where_the_file_is_damaged(tmp_path, monkeypatch):
+    monkeypatch.setenv("BNNBENCH_DATA", str(tmp_path))
     images = DigitsAsCifar10().images("test")[0][:20]
     first = backbone.features_of(images)
-    (file,) = (folder / backbone.FOLDER).glob("*.npz")
+    (file,) = (tmp_path / backbone.FOLDER).glob("*.npz")
     made = file.stat().st_mtime_ns
     assert np.array_equal(backbone.features_of(images), first)
     assert file.stat().st_mtime_ns == made

@@ -5,10 +5,9 @@ import pytest
 import torch
 
 from bnnbench.datasets.conditions.rotated import Rotated
-from bnnbench.datasets.cuts.intensities import Intensities
+from bnnbench.datasets.cuts.intensities import Intensities, Signed
 from bnnbench.datasets.cuts.limited import Limited
-from bnnbench.datasets.cuts.signed import Signed
-from bnnbench.datasets.generated.sine import Sine
+from bnnbench.datasets.generated.curves import Sine
 from bnnbench.datasets.stand_ins import DigitsAsMnist
 
 

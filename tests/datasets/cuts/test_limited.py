@@ -7,7 +7,7 @@ from sklearn.preprocessing import StandardScaler
 from bnnbench.datasets.base import DataSource, ImageSource
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.cuts.limited import Limited
-from bnnbench.datasets.official.svhn_first1083 import SvhnFirst1083
+from bnnbench.datasets.official.svhn import SvhnFirst1083
 from bnnbench.datasets.official.uci import Uci
 from bnnbench.datasets.stand_ins import DiabetesAsUci, DigitsAsMnist
 

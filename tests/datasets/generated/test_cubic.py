@@ -6,7 +6,7 @@ import torch
 from scipy import stats
 
 from bnnbench.datasets.cuts.limited import Limited
-from bnnbench.datasets.generated.cubic import Cubic, CubicGap
+from bnnbench.datasets.generated.curves import Cubic, CubicGap
 from bnnbench.datasets.resolve import resolve
 
 SOURCES = [Cubic(), CubicGap()]

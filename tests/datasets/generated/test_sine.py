@@ -8,7 +8,7 @@ from scipy import stats
 from bnnbench.datasets.base import Gaussian
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.cuts.limited import Limited
-from bnnbench.datasets.generated.sine import Sine, SineFar
+from bnnbench.datasets.generated.curves import Sine, SineFar
 
 SOURCES = [Sine(), SineFar()]
 # 0.2 sin 2πx + 0.3 sin 4πx at eighths, by hand: the sines are 0, ±1 or ±√½.

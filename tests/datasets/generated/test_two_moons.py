@@ -10,7 +10,7 @@ from sklearn.datasets import make_moons
 from bnnbench.datasets.base import DataSource
 from bnnbench.datasets.conditions.base import Condition
 from bnnbench.datasets.conditions.plane import Plane
-from bnnbench.datasets.generated.sine import Sine
+from bnnbench.datasets.generated.curves import Sine
 from bnnbench.datasets.generated.two_moons import TwoMoons
 
 PLANE = Plane((-2.0, -1.5), (3.0, 2.0), step=0.5, distance=0.5)

@@ -5,8 +5,8 @@ import io
 import numpy as np
 import pytest
 
+from bnnbench.datasets.references.certificate import Refused
 from bnnbench.datasets.references.draws import decoded, pack, thinned, unpack
-from bnnbench.datasets.references.errors import Refused
 
 CHAINS = np.random.default_rng(0).normal(size=(8, 500, 31)).cumsum(2)
 

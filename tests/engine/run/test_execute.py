@@ -10,7 +10,7 @@ import torch
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.errors import DataUnavailable
-from bnnbench.datasets.generated.sine import Sine
+from bnnbench.datasets.generated.curves import Sine
 from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Reproduces, Run

@@ -9,8 +9,7 @@ import torch
 
 from bnnbench.datasets.base import Table
 from bnnbench.datasets.conditions.clean import Clean
-from bnnbench.datasets.cuts.deduplicated import Deduplicated
-from bnnbench.datasets.cuts.gap import Gap
+from bnnbench.datasets.cuts.folds import Deduplicated, Gap
 from bnnbench.datasets.official.uci import Uci
 from bnnbench.datasets.official.uci_classification import UciClassification
 from bnnbench.datasets.reading import cache, tables

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from bnnbench.datasets.base import Categorical, Split
-from bnnbench.datasets.cuts.augmentation import CropsAndMirrors
+from bnnbench.datasets.cuts.augmented import CropsAndMirrors
 from bnnbench.methods.base import Problem, Unsupported
 from bnnbench.methods.fitting.minibatches import Minibatches
 from bnnbench.methods.fitting.randomness import normal, spawn

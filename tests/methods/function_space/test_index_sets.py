@@ -5,8 +5,8 @@ import torch
 
 from bnnbench.datasets.base import Split
 from bnnbench.datasets.conditions.rotated import rotate
+from bnnbench.datasets.cuts.intensities import Signed
 from bnnbench.datasets.cuts.limited import Limited
-from bnnbench.datasets.cuts.signed import Signed
 from bnnbench.datasets.generated.two_moons import TwoMoons
 from bnnbench.datasets.official.mnist import Mnist
 from bnnbench.datasets.stand_ins import DigitsAsMnist

@@ -57,7 +57,10 @@ def test_compiled_and_differentiable_antiderivatives_agree(count, order):
     )
 
 
-@pytest.mark.parametrize("count", [30, 52, 102])
+LONG = pytest.mark.long
+
+
+@pytest.mark.parametrize("count", [pytest.param(30, marks=LONG), pytest.param(52, marks=LONG), 102])
 def test_many_uniforms_against_a_series_of_forty_digits(count):
     for family in (uniform(count), 10 ** (-6 * uniform(count))):
         widths = family.double()

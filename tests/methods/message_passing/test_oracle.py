@@ -247,6 +247,7 @@ def digits_trainer(rng, architecture, train, shape=(64,)) -> Trainer:
 MLP = (Linear(32), LeakyReLU(0.1), Linear(10))
 
 
+@pytest.mark.long
 def test_a_small_network_reads_digits():
     rng = np.random.default_rng(0)
     train, (inputs, labels) = digits(rng)

@@ -68,7 +68,7 @@ UNITS = st.lists(st.tuples(MEANS, VARIANCES), min_size=1, max_size=9)
 
 @EACH
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(units=UNITS)
 def test_moments_and_gradients_are_finite_and_variances_not_negative(name, dtype, units):
     mean, variance = (

@@ -84,7 +84,7 @@ def test_message_passing_sums_in_single_precision_are_those_in_double(padding):
         assert (map.to_weights(z, x).double() - truth).norm() < 1e-5 * truth.norm()
 
 
-@pytest.mark.parametrize("instructions", ["AVX2", "SSE41"])
+@pytest.mark.parametrize("instructions", ["AVX2", pytest.param("SSE41", marks=pytest.mark.long)])
 def test_the_same_holds_with_fewer_vector_instructions(instructions):
     tests = [f"{__file__}::{name}" for name in globals() if "in_single_precision" in name]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]

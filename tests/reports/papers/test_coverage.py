@@ -11,8 +11,7 @@ from bnnbench.reports.pages.site.paper_pages import paper_page, papers_index
 from bnnbench.reports.pages.site.printed_counts import COLUMNS, HEADS
 from bnnbench.reports.papers.arranged import arranged
 from bnnbench.reports.papers.coverage import REASONS, PrintedTable, coverage, reason
-from bnnbench.reports.papers.entries import entries, fits
-from bnnbench.reports.papers.followed import nearest_first
+from bnnbench.reports.papers.entries import entries, fits, nearest_first
 from bnnbench.reports.papers.published import FOLDER, every
 from docs.generate.finished_runs import suites
 

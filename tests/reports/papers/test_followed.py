@@ -6,8 +6,15 @@ import importlib
 import pytest
 
 from bnnbench.reports.papers.coverage import coverage
-from bnnbench.reports.papers.entries import entries, fits, listed
-from bnnbench.reports.papers.followed import FILE, departures, nearest_first, place
+from bnnbench.reports.papers.entries import (
+    FILE,
+    departures,
+    entries,
+    fits,
+    listed,
+    nearest_first,
+    place,
+)
 from bnnbench.reports.papers.published import every, table
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.suites import SUITES

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bnnbench.datasets.generated.sine import SineFar
+from bnnbench.datasets.generated.curves import SineFar
 from bnnbench.engine.declare.description import describe
 from bnnbench.methods.networks.catalogue import LEAKY, mlp
 from bnnbench.reports.papers.coverage import coverage

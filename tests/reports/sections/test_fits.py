@@ -9,10 +9,10 @@ import pytest
 from bnnbench.commands.report import main
 from bnnbench.commands.suite import command
 from bnnbench.datasets.conditions.clean import Clean
-from bnnbench.datasets.generated.cubic import Cubic, CubicGap
+from bnnbench.datasets.generated.curves import Cubic, CubicGap
 from bnnbench.engine.declare.case import Case, cases_of
 from bnnbench.engine.declare.grid import Evaluation, Suite
-from bnnbench.engine.store.data_points.curves import Curve
+from bnnbench.engine.store.data_points import Curve
 from bnnbench.engine.store.store import Store
 from bnnbench.reports.figures.bands import Band, draw_band, limits
 from bnnbench.reports.pages.report.content import content

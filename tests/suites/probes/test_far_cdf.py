@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from scipy import stats
 
-from bnnbench.datasets.generated.sine import SineFar
+from bnnbench.datasets.generated.curves import SineFar
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.suites.probes.far_cdf import FarCdf
 

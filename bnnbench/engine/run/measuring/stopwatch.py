@@ -1,5 +1,6 @@
 """Wall time, processor time and energy of a block of code."""
 
+import functools
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from typing import TypeVar
 import psutil
 import torch
 
-from bnnbench.engine.run.measuring.energy import joules
+from bnnbench.engine.run.devices import share
 from bnnbench.engine.run.states import PredictCost
 from bnnbench.methods.fitting import children
 
@@ -93,3 +94,35 @@ def _share(start: tuple[float, float], end: tuple[float, float], watch: Watch) -
 def _synchronise(device: torch.device) -> None:
     if device.type == "cuda":
         torch.cuda.synchronize(device)
+
+
+def joules(device: torch.device) -> float | None:
+    """Return the joules used by the device since its driver was loaded; None without a counter.
+
+    Other processes' energy is included, so that the energy is unknown if workers share a GPU. GPUs
+    have a counter from Volta on; MIG slices and CPUs have none.
+    """
+    return _counter(device)() if device.type == "cuda" and share() == 1 else None
+
+
+@functools.cache
+def _counter(device: torch.device) -> Callable[[], float | None]:
+    """Return a function that reads the counter of a GPU."""
+    try:
+        import pynvml  # nvidia-ml-py comes with the extra `gpu`
+    except ImportError:
+        return lambda: None
+    identity = f"GPU-{torch.cuda.get_device_properties(device).uuid}"
+    try:
+        pynvml.nvmlInit()
+        handle = pynvml.nvmlDeviceGetHandleByUUID(identity)
+    except pynvml.NVMLError:
+        return lambda: None
+
+    def read() -> float | None:
+        try:
+            return pynvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1000
+        except pynvml.NVMLError:
+            return None
+
+    return read

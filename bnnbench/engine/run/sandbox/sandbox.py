@@ -1,5 +1,6 @@
 """A sandbox for a process that is to run third-party code."""
 
+import ctypes
 import errno
 import multiprocessing
 import os
@@ -9,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bnnbench.engine.run.sandbox import landlock, privileges, seccomp
+from bnnbench.engine.run.sandbox import landlock, seccomp
 from bnnbench.engine.run.sandbox.readable import devices, search_path, whole_folders
 from bnnbench.methods import own_files
 
@@ -52,7 +53,7 @@ class Sandbox:
             raise SandboxUnavailable(reason)
         _move_to(self.folder)
         try:
-            privileges.give_up()
+            give_up()
             landlock.restrict(self._granted())
             seccomp.restrict()
         except OSError as error:
@@ -102,3 +103,30 @@ def _move_to(folder: str) -> None:
     tempfile.tempdir = folder
     process = multiprocessing.current_process()
     process._config.pop("tempdir", None)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+PR_SET_NO_NEW_PRIVS = 38
+
+CAPABILITIES = 0x20080522
+"""Version 3 of `struct __user_cap_header_struct`."""
+
+
+class _Header(ctypes.Structure):
+    _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
+
+
+def give_up() -> None:
+    """Give up all capabilities of this thread, and those of files that it runs. Raises OSError.
+
+    Without root's permissions there are none to give up.
+    """
+    library = ctypes.CDLL(None, use_errno=True)
+    _check(library.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    none = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; of 64 bits
+    _check(library.capset(ctypes.byref(_Header(CAPABILITIES, 0)), none))
+
+
+def _check(result: int) -> None:
+    if result:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))

@@ -8,8 +8,7 @@ from typing import Any, Literal
 import torch
 
 from bnnbench.datasets.conditions.clean import Clean
-from bnnbench.datasets.references.checksums import checksums
-from bnnbench.datasets.references.errors import Refused
+from bnnbench.datasets.references.certificate import Refused, checksums
 from bnnbench.datasets.references.reading import Reference, home, read, require_data
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Certified, Suite

@@ -11,7 +11,7 @@ from bnnbench.engine.declare.case import Case
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.error_texts import message
 from bnnbench.engine.run.packing import NotImported
-from bnnbench.engine.store.data_points.curves import Curve, curve, curve_of
+from bnnbench.engine.store.data_points import Curve, curve, curve_of
 from bnnbench.engine.store.rescoring.added import Reasons, Role, Values, is_answered
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.base import CannotAnswer, require

@@ -10,7 +10,7 @@ from bnnbench.reports.judge.over_sets.flips import pairs_over_sets
 from bnnbench.reports.judge.over_sets.verdict import Verdict
 from bnnbench.reports.judge.statistics.elimination import worse_p
 from bnnbench.reports.judge.statistics.moderation import LEVEL
-from bnnbench.reports.judge.statistics.places import open_places, worse_pairs
+from bnnbench.reports.judge.statistics.shaffer import open_places, worse_pairs
 from bnnbench.reports.pages.site.answers import Answer
 from bnnbench.reports.pages.site.ranking import Ranking
 from bnnbench.reports.style.words import joined

@@ -5,7 +5,10 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
+from bnnbench.engine.run.guards import write_faults
+from bnnbench.engine.run.guards.data_guard import read_only
 from bnnbench.engine.run.guards.write_faults import MARK
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="marks are made on Linux only")
@@ -53,3 +56,14 @@ def test_another_crash_is_reported_without_a_mark():
     written = crash("ctypes.string_at(0)")
     assert "in crash" in written
     assert MARK not in written
+
+
+def test_the_addresses_of_a_copy_are_forgotten_with_it():
+    before = list(write_faults.RANGES)
+    copy = read_only(torch.ones(5))
+    view = copy[2:]
+    del copy
+    (new,) = set(write_faults.RANGES) - set(before)
+    assert new[0] < view.data_ptr() < new[1]
+    del view
+    assert before == write_faults.RANGES

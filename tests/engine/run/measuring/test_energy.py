@@ -12,7 +12,7 @@ import torch
 
 from bnnbench.engine.records.record_json import from_json, to_json
 from bnnbench.engine.run.devices import SHARE
-from bnnbench.engine.run.measuring import energy, stopwatch
+from bnnbench.engine.run.measuring import stopwatch
 from bnnbench.engine.store.store import Store
 from bnnbench.engine.store.tables import write_tables
 from bnnbench.reports.pages.report.content import content
@@ -61,11 +61,11 @@ def driver(monkeypatch):
         properties = SimpleNamespace(uuid="0123-45")
         monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: properties)
         monkeypatch.setattr(torch.cuda, "synchronize", lambda _: None)
-        energy._counter.cache_clear()
+        stopwatch._counter.cache_clear()
         return found
 
     yield install
-    energy._counter.cache_clear()
+    stopwatch._counter.cache_clear()
 
 
 def test_the_block_is_charged_what_the_counter_rose(driver):
@@ -87,17 +87,17 @@ def test_a_driver_that_does_not_count_leaves_it_unknown(driver, fails):
 def test_a_board_that_workers_share_counts_for_none_of_them(driver, monkeypatch):
     driver()
     monkeypatch.setenv(SHARE, "0.5")
-    assert energy.joules(GPU) is None
+    assert stopwatch.joules(GPU) is None
     monkeypatch.setenv(SHARE, "1.000000")
-    assert energy.joules(GPU) == 1007.0
+    assert stopwatch.joules(GPU) == 1007.0
 
 
 def test_without_the_package_and_on_a_cpu_it_is_unknown(driver, monkeypatch):
     driver()
-    assert energy.joules(CPU) is None
-    energy._counter.cache_clear()
+    assert stopwatch.joules(CPU) is None
+    stopwatch._counter.cache_clear()
     monkeypatch.setitem(sys.modules, "pynvml", None)
-    assert energy.joules(GPU) is None
+    assert stopwatch.joules(GPU) is None
 
 
 def test_the_package_has_what_is_asked_of_it():

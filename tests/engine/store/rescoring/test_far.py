@@ -8,11 +8,11 @@ from scipy import stats
 
 from bnnbench.commands.planning.plan import plan
 from bnnbench.datasets.conditions.clean import Clean
-from bnnbench.datasets.generated.sine import SineFar
+from bnnbench.datasets.generated.curves import SineFar
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Suite, TrueFunction
 from bnnbench.engine.run.execute import execute
-from bnnbench.engine.store.data_points.curves import keep_curves
+from bnnbench.engine.store.data_points import keep_curves
 from bnnbench.engine.store.inspection import inspect
 from bnnbench.engine.store.rescoring.distances import add_distances
 from bnnbench.engine.store.store import Store

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from bnnbench.reports.judge.over_sets.league import league
-from bnnbench.reports.judge.over_sets.shares import SetScores, Shares
+from bnnbench.reports.judge.over_sets.league import SetScores, Shares, league
 
 
 def with_shares(u, ranks, seconds=None):

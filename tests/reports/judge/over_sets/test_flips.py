@@ -8,7 +8,7 @@ from scipy import stats
 
 from bnnbench.reports.judge.over_sets.draws import bits, redraws, signs
 from bnnbench.reports.judge.over_sets.flips import adjusted
-from bnnbench.reports.judge.over_sets.shares import SetScores, shares
+from bnnbench.reports.judge.over_sets.league import SetScores, shares
 
 
 def brute_force(y):

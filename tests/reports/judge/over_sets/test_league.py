@@ -8,8 +8,7 @@ from scipy import stats
 
 from bnnbench.reports.judge.over_sets.entries import Entries, league_over
 from bnnbench.reports.judge.over_sets.grades import Evidence, grade, sentence, short
-from bnnbench.reports.judge.over_sets.league import league
-from bnnbench.reports.judge.over_sets.shares import SetScores, shares
+from bnnbench.reports.judge.over_sets.league import SetScores, league, shares
 from bnnbench.reports.judge.over_sets.verdict import verdict
 from tests.reports.judge.over_sets.leagues import on_one_scale, with_shares
 from tests.reports.judge.over_sets.test_flips import specified

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from bnnbench.reports.judge.over_sets.draws import redraws
-from bnnbench.reports.judge.over_sets.league import league
+from bnnbench.reports.judge.over_sets.league import SetScores, league
 from bnnbench.reports.judge.over_sets.policies import first_of, shortlist
 from bnnbench.reports.judge.over_sets.regret import interval, outcomes, regrets
 from bnnbench.reports.judge.over_sets.rule import nested_regrets, rules
-from bnnbench.reports.judge.over_sets.shares import SetScores
 from bnnbench.reports.judge.over_sets.worth import noise_floor
 from tests.reports.judge.over_sets.leagues import on_one_scale
 

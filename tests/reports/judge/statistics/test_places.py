@@ -12,7 +12,7 @@ from bnnbench.reports.judge.statistics.elimination import (
     limits_behind_best,
     worse_p,
 )
-from bnnbench.reports.judge.statistics.places import consequences, open_places, worse_pairs
+from bnnbench.reports.judge.statistics.shaffer import consequences, open_places, worse_pairs
 
 
 def errors_of(seed, methods=7, spread=1.0):

@@ -9,11 +9,11 @@ from scipy.special import ndtri
 
 from bnnbench.commands.report import main
 from bnnbench.datasets.conditions.clean import Clean
-from bnnbench.datasets.generated.sine import Sine, SineFar
+from bnnbench.datasets.generated.curves import Sine, SineFar
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.description import describe
 from bnnbench.engine.declare.grid import Evaluation, Suite
-from bnnbench.engine.store.data_points.curves import keep_curves
+from bnnbench.engine.store.data_points import keep_curves
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.metrics.credible import MASSES

@@ -8,12 +8,11 @@ import pytest
 from bnnbench.commands.report import main
 from bnnbench.commands.suite import command
 from bnnbench.datasets.conditions.clean import Clean
-from bnnbench.datasets.conditions.inside import Inside
-from bnnbench.datasets.generated.cubic import Cubic
-from bnnbench.datasets.generated.sine import Sine
+from bnnbench.datasets.conditions.parts import Inside
+from bnnbench.datasets.generated.curves import Cubic, Sine
 from bnnbench.engine.declare.case import Case, cases_of
 from bnnbench.engine.declare.grid import Evaluation, Suite
-from bnnbench.engine.store.data_points.curves import Curve
+from bnnbench.engine.store.data_points import Curve
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.reports.figures.bands import Band

@@ -18,7 +18,7 @@ from bnnbench.datasets.conditions.plane import Plane
 from bnnbench.datasets.generated.two_moons import TwoMoons
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Suite
-from bnnbench.engine.store.data_points.planes import PlanePoints, keep_planes, plane_points
+from bnnbench.engine.store.data_points import PlanePoints, keep_planes, plane_points
 from bnnbench.engine.store.inspection import inspect_curves
 from bnnbench.engine.store.store import Store
 from bnnbench.methods.marginal import Marginal

@@ -9,8 +9,7 @@ import torch
 from bnnbench.commands.truth import main
 from bnnbench.datasets.base import Gaussian
 from bnnbench.datasets.oracles.drawn import Drawn
-from bnnbench.datasets.oracles.errors import Refused
-from bnnbench.datasets.oracles.family import Family, home, names, read, write
+from bnnbench.datasets.oracles.family import Family, Refused, home, names, read, write
 from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.metrics.oracle import Law, excess_risk

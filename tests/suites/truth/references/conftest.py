@@ -14,8 +14,7 @@ from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.networks.priors import FixedPrecision
 from bnnbench.suites.truth.references.certifying import certified
-from bnnbench.suites.truth.references.model import FixedNoise, Model
-from bnnbench.suites.truth.references.recipe import Recipe
+from bnnbench.suites.truth.references.model import FixedNoise, Model, Recipe
 from bnnbench.suites.truth.references.sampling import Traces
 
 SOURCE = Limited(DiabetesAsUci(), train=40, test=6)

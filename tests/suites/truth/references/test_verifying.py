@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bnnbench.commands.truth import main
-from bnnbench.datasets.references.errors import Refused
+from bnnbench.datasets.references.certificate import Refused
 from bnnbench.datasets.references.reading import require_data
 from bnnbench.suites.truth.references.certifying import certified
 from bnnbench.suites.truth.references.verifying import verified

@@ -1,13 +1,14 @@
-"""Folds whose test rows lie in a gap between the training rows along one feature."""
+"""Other folds of a table: with a gap along one feature, or without duplicate rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
+from jaxtyping import Bool, Float
 
 from bnnbench.datasets.base import DataSource, Table, TableSource, check_fold
 from bnnbench.datasets.cuts.derived import Derived, require_table
-from bnnbench.datasets.origins import Part
+from bnnbench.datasets.origins import Origin, Part
 from bnnbench.datasets.reading import tables
 
 
@@ -59,3 +60,47 @@ class Gap(Derived):
 
 def _features(source: DataSource) -> int:
     return cast(TableSource, source).table(0).train_inputs.shape[1]
+
+
+@dataclass(frozen=True)
+class Deduplicated(Derived):
+    """The folds of a table without repeated feature rows.
+
+    Of equal rows in one part only the first stays. Rows in both parts stay only in the test part,
+    so that no method is scored on inputs that it was trained on.
+    """
+
+    def __post_init__(self) -> None:
+        require_table(self.source)
+
+    @property
+    def name(self) -> str:
+        """The source's name with "-deduplicated"."""
+        return f"{self.source.name}-deduplicated"
+
+    @property
+    def origin(self) -> Origin:
+        """The source's origin, or "subset" if the source is complete."""
+        return self._origin_of_subset
+
+    def table(self, fold: int) -> Table:
+        """Return the remaining rows of the fold."""
+        table = self._table_source.table(fold)
+        test = first_occurrences(table.test_inputs)
+        inputs = first_occurrences(np.concatenate([table.test_inputs, table.train_inputs]))
+        train = inputs[len(table.test_inputs) :]
+        return replace(
+            table,
+            train_inputs=table.train_inputs[train],
+            train_targets=table.train_targets[train],
+            test_inputs=table.test_inputs[test],
+            test_targets=table.test_targets[test],
+        )
+
+
+def first_occurrences(rows: Float[np.ndarray, "rows features"]) -> Bool[np.ndarray, " rows"]:
+    """Return a mask of the rows that equal no earlier row."""
+    _, first = np.unique(rows, axis=0, return_index=True)
+    is_first = np.zeros(len(rows), bool)
+    is_first[first] = True
+    return is_first

@@ -1,4 +1,4 @@
-"""The points of one-dimensional problems, stored once for all methods."""
+"""Data points for figures: kept once, read back, and refused if damaged."""
 
 from dataclasses import replace
 
@@ -7,10 +7,10 @@ import pytest
 
 from bnnbench.commands.suite import command
 from bnnbench.datasets.conditions.clean import Clean
-from bnnbench.datasets.generated.cubic import Cubic
+from bnnbench.datasets.generated.curves import Cubic
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Suite
-from bnnbench.engine.store.data_points.curves import curve, keep_curves
+from bnnbench.engine.store.data_points import curve, keep_curves
 from bnnbench.engine.store.store import CorruptRecord, Store
 from bnnbench.reports.read.predictions.points import points_of
 from tests.suites.fakes import Coins, Line, Mean

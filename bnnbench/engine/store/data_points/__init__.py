@@ -1,1 +1,0 @@
-"""Data points for figures, in addition to predictions: curves, planes, and their files."""
