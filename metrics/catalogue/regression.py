@@ -113,7 +113,7 @@ OF_NUMBERS = (
     *(
         lower(
             f"wcrps_{name}",
-            at("quantile_weighted:weighted_crps", left=left, right=2 - left),
+            at("quantiles:weighted_crps", left=left, right=2 - left),
             "target_units",
             TWO_PERCENT,
             limits=INFINITE,
