@@ -25,7 +25,7 @@ from bnnbench.methods.tuning.space import Choice, Space, compose
 class DeepKernel:
     """DKL with `inducing` points, or all training rows if fewer."""
 
-    card: ClassVar[Card] = Card("Gaussian processes", problems=("mlp regression",))
+    card: ClassVar[Card] = Card("variational", problems=("mlp regression",))
     prior_use: ClassVar[PriorUse] = "own"
 
     inducing: int = 128

@@ -34,7 +34,7 @@ class Sngp(Variants):
     For a trained network or images, use it on the last layer (`OnLastLayer`).
     """
 
-    card: ClassVar[Card] = Card("Gaussian processes", problems=("mlp classification",))
+    card: ClassVar[Card] = Card("Laplace", problems=("mlp classification",))
     prior_use: ClassVar[PriorUse] = "own"
     of_predictions: ClassVar = ("mean_field_factor", "draws")
     space: ClassVar[Space] = Space(

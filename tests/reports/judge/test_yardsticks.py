@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from bnnbench.commands.running.first_method import first_record
 from bnnbench.reports.judge.answers import answer
 from bnnbench.reports.judge.measures import judged
 from bnnbench.reports.read.benchmarks import benchmarks
+from bnnbench.reports.style.families import family_of, networks_among
 from tests.reports.synthetic import record
 
 TYPES = {
@@ -63,3 +65,11 @@ def test_without_a_network_all_methods_take_part():
 def test_a_yardstick_behind_is_not_called_better():
     told = answer(benchmarks(runs_of({"AdamW": 1.0, "MC dropout": 1.2, "GP": 1.5})))
     assert told.yardsticks == "GP is no network and shown for scale."
+
+
+@pytest.mark.parametrize("name", ["sngp", "deep_kernel"])
+def test_a_network_with_a_process_on_its_features_is_a_network(name):
+    assert networks_among({"Mine": family_of({"type": name}), "Mean": "other"}, ["Mean"]) == [
+        "Mine",
+        "Mean",
+    ]
