@@ -28,6 +28,8 @@ class Standing:
     asked: Asked
     cell: Cell
     count: int
+    advised: bool = False
+    """True if the answer to the question is to use this method."""
 
     def share(self, place: int) -> float:
         """Return the share of other methods behind a place."""
@@ -47,7 +49,8 @@ def standings_of(of: Overview, variants: Sequence[str], family: Family) -> list[
     for column in of.columns:
         state = of.states[column.ask.name][name]
         cell = shown(state.cells, variants)
-        standings.append(Standing(column, cell[1], state.count) if cell else None)
+        advised = bool(set(variants) & set(state.told.uses))
+        standings.append(Standing(column, cell[1], state.count, advised) if cell else None)
     return standings
 
 
@@ -108,15 +111,19 @@ def good_at(standings: Sequence[Standing | None]) -> list[str]:
 
 
 def _clauses(standings: Sequence[Standing]) -> Iterator[str]:
-    best, front, undecided = (
-        [one for one in standings if one.cell.kind == kind]
-        for kind in ("best", "front", "undecided")
+    best = [one for one in standings if one.cell.kind == "best"]
+    advised = [one for one in standings if one.advised and one not in best]
+    front, undecided = (
+        [one for one in standings if one.cell.kind == kind and not one.advised]
+        for kind in ("front", "undecided")
     )
     if best:
         yield f"best, all others worse: {_listed(best)}."
+    if advised:
+        yield f"the method to use, though not shown to be best: {_listed(advised)}."
     if front:
         yield f"in front, with none shown better and half or more shown worse: {_listed(front)}."
-    if standings and not best and not front:
+    if standings and not (best or front or advised):
         yield "in front on no question of the overview."
     if undecided:
         yield f"undecided, where no method is shown better: {_listed(undecided)}."

@@ -25,6 +25,8 @@ class Told:
     name: str
     sentence: str
     facts: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
+    """The labels of the methods to use."""
 
 
 NO_RUNS = Told("no runs", "not yet measured", "Nobody has run this, so nothing can be said.")
@@ -43,7 +45,8 @@ def told(answer: Answer) -> Told:
     )
     facts = (*_leave_out(named), *_next(answer), *_redraws(named, _replicates(answer)))
     facts = (*facts, *_below(answer), *_unconverged(answer), *_do(answer), *_cost(answer))
-    return Told(answer.grade, _name(answer), sentence(named), facts)
+    uses = answer.shortlist.members if answer.shortlist else (answer.use,)
+    return Told(answer.grade, _name(answer), sentence(named), facts, tuple(uses))
 
 
 def _replicates(answer: Answer) -> int:

@@ -1,6 +1,7 @@
 """Methods with their variants folded in, and their places over the overview's questions."""
 
 import re
+from dataclasses import replace
 
 from bnnbench.reports.pages.methods.groups import groups_of, kind_of_method
 from bnnbench.reports.pages.methods.method_pages import Site
@@ -110,5 +111,8 @@ def test_what_a_method_is_good_at_is_where_it_is_in_front():
     front, undecided = good_at(at)
     assert front.endswith("Digits, 320 (1–4 of 11).")
     assert undecided.endswith("Photographs, 320 (1–11 of 11).")
+    advised = replace(standing("undecided", 1, 11), advised=True)
+    (use,) = good_at([advised, at[2]])
+    assert use == "The method to use, though not shown to be best: Digits, 320 (1–11 of 11)."
     assert good_at(at[2:]) == ["In front on no question of the overview."]
     assert good_at([None]) == []
