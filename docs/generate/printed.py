@@ -48,7 +48,7 @@ def departures_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     found: dict[tuple[str, str, str], Counter[bool]] = {}
     for judgement in (n.judgement for n in numbers if n.judgement):
         published, profile = judgement.comparison.published, judgement.comparison.profile
-        for text in judgement.departures:
+        for text in judgement.departures.values():
             where = f"{published.paper}, {table_title(published.table)}", profile, text
             found.setdefault(where, Counter())[judgement.kind == "agrees"] += 1
     for where, counts in found.items():

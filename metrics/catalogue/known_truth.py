@@ -52,7 +52,7 @@ OF_PROBES = (
     lower("excess_risk", at("oracle:excess_risk"), "nats"),
     neither("claimed_variance", at("oracle:claimed_variance"), "epistemic_variance"),
     neither("earned_variance", at("oracle:earned_variance"), "epistemic_variance"),
-    neither("cdf_at_truth", at("far:cdf_at_each"), "fraction"),
+    neither("cdf_at_each", at("far:cdf_at_each"), "fraction"),
     neither("iterations", at("uncertainty:iterations"), "count"),
     lower("relative_train_time", at("times:relative_train_time"), "ratio_to_plain_training"),
     higher("epistemic_rank", at("oracle:epistemic_rank"), "correlation"),

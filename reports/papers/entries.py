@@ -67,10 +67,13 @@ def nearest_first(published: Published) -> tuple[str, ...]:
     return ()
 
 
-def departures(published: Published, profile: str) -> tuple[str, ...]:
-    """Return the declared departures of a profile from the protocol of a printed number."""
-    return tuple(
-        str(entry["text"])
+def departures(published: Published, profile: str) -> dict[str, str]:
+    """Return the declared departures of a profile from the protocol of a printed number.
+
+    A key is the departure as a suite lists it, with the rows that it is about.
+    """
+    return {
+        declarations.in_words(entry): str(entry["text"])
         for entry in declarations.departures()
         if profile in listed(entry, "profiles") and fits(entry, published)
-    )
+    }

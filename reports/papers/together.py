@@ -15,7 +15,7 @@ TOGETHER = (COVERAGE, CORRELATION)
 """Metrics over all networks of a data set; no single run has them as a score."""
 NETWORKS = 100
 """The number of networks on the paper's data set."""
-CDF = "cdf_at_truth"
+CDF, MEDIAN_OF = "cdf_at_each", "cdf_at_truth"
 SIDES = {"negative": -2 * OUTSIDE, "positive": 2 * OUTSIDE}
 """Side → a position on it."""
 CORRELATIONS = ("positive", "negative", "both")
@@ -56,7 +56,7 @@ def _cdf(run: Record, condition: str) -> Mapping[float, float]:
         if (position := position_of(name)) is not None and CDF in scores
     }
     scores = run.outcome.scores.get(condition, {})
-    medians = {far: scores.get(f"{CDF}_{side}") for side, far in SIDES.items()}
+    medians = {far: scores.get(f"{MEDIAN_OF}_{side}") for side, far in SIDES.items()}
     return measured or {far: value for far, value in medians.items() if value is not None}
 
 

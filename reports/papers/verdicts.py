@@ -62,8 +62,8 @@ class Judgement:
     """The reasons why they cannot be compared or met, or the reading of the printed spread."""
 
     @cached_property
-    def departures(self) -> tuple[str, ...]:
-        """Our declared departures from the protocol of the number; () if we follow it."""
+    def departures(self) -> dict[str, str]:
+        """Our departures from the protocol of the number, by the suite's text; empty for none."""
         return departures(self.comparison.published, self.comparison.profile)
 
     @property
@@ -71,7 +71,7 @@ class Judgement:
         """The reasons for an excused verdict; () for another."""
         if self.kind not in EXCUSED:
             return ()
-        return self.departures if self.kind == "departs" else self.reasons[:1]
+        return tuple(self.departures.values()) if self.kind == "departs" else self.reasons[:1]
 
     @property
     def precedence(self) -> tuple[bool, int, int, float]:

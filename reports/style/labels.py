@@ -54,7 +54,7 @@ METRICS = {
     "w2_relative": "W2 to the truth, relative",
     "sliced_w2": "W2 to the truth, sliced",
     "joint_kl_5": "KL of five points together",
-    "cdf_at_truth": "cdf at the true function",
+    "cdf_at_each": "cdf at the true function",
     "cdf_at_truth_negative": "cdf at the true function, x < −10",
     "cdf_at_truth_positive": "cdf at the true function, x > 10",
     "std_ratio": "Ratio of standard deviations",

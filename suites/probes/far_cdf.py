@@ -36,8 +36,8 @@ class FarCdf:
         position = dataset.scaling.invert(inputs.double())[:, 0]
         far = (position.abs() > OUTSIDE).nonzero()[:: self.every, 0]
         prediction = posterior.predict(inputs[far].to(rng.device), rng)
-        cdf = PROBED["cdf_at_truth"].score(prediction, truth[far].to(rng.device))
+        cdf = PROBED["cdf_at_each"].score(prediction, truth[far].to(rng.device))
         return {
-            condition_names.at(x): Measured({"cdf_at_truth": value}, Traits(f"x = {x:.2f}"))
+            condition_names.at(x): Measured({"cdf_at_each": value}, Traits(f"x = {x:.2f}"))
             for x, value in zip(position[far].tolist(), cdf.tolist(), strict=True)
         }

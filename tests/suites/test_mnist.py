@@ -30,7 +30,7 @@ def test_name_and_title_say_how_many_images_and_which_network(profile):
         _, size, network = case.name.split("-")
         assert case.source.train == int(size)
         assert case.title.startswith(f"MNIST, {case.source.train:,} images, ")
-        hidden = {"mlp": [200], "mlp2": [100, 100]}
+        hidden = {"mlp": [200], "mlp2": [100, 100], "wide": [2000, 2000]}
         named = {name: (Flatten(), *mlp(widths, 10, LEAKY)) for name, widths in hidden.items()}
         expected = {**named, "lenet": lenet_000()}[network]
         assert case.network == expected

@@ -187,11 +187,6 @@ def _computed(printed: Printed) -> list[str]:
     return [heading, published.method, "", *sentences]
 
 
-def _others(deviations: Sequence[str], judgement: Judgement) -> list[str]:
-    """Return the deviations that are no departures of the number itself."""
-    return [text for text in deviations if not text.endswith(judgement.departures)]
-
-
 def _explanation(printed: Printed, runs: RunPages) -> list[str]:
     """Return heading, method, page of its runs, and sentences on a number that was run."""
     judgement, published = printed.judgement, printed.published
@@ -208,9 +203,9 @@ def _explanation(printed: Printed, runs: RunPages) -> list[str]:
         f"Ours: {number(published, comparison.mean, 1)}{of_ours}, "
         f"{counted(comparison.runs, 'run')}, {counted(comparison.repeats, 'repeat')}.",
         _verdict(judgement),
-        *(f"The protocol departs: {text}." for text in judgement.departures),
+        *(f"The protocol departs: {text}." for text in judgement.departures.values()),
         *(f"{labels.sentence(reason)}." for reason in judgement.reasons),
-        *(f"Deviation: {text}." for text in _others(comparison.departures, judgement)),
+        *(f"Deviation: {t}." for t in comparison.departures if t not in judgement.departures),
     ]
     condition = f", {comparison.condition_title}" if comparison.condition_title else ""
     heading = (

@@ -122,7 +122,7 @@ def test_coverage_is_counted_at_each_position_before_the_median():
     runs = []
     for seed in range(NETWORKS):
         cdf = {f"at_{x:g}": 0.5 if seed < n else 0.001 for x, n in inside.items()}
-        scores = {name: {"cdf_at_truth": value} for name, value in cdf.items()}
+        scores = {name: {"cdf_at_each": value} for name, value in cdf.items()}
         runs.append(record("MP", "sine_far", 0, seed, {"clean": {"rmse": 1.0}} | scores, run=RUN))
     found = {
         side: together(printed("sec 5.1", x=side, interval="1sigma"), runs, "clean")[0]

@@ -32,7 +32,7 @@ def test_each_position_has_the_cdf_at_the_law_of_the_sines():
     assert len(x) == len(set(x)) > 50
     assert np.abs(x).min() > 10
     error = 0.2 * np.sin(2 * np.pi * x) + 0.3 * np.sin(4 * np.pi * x)
-    found = [one.scores["cdf_at_truth"] for one in measured.values()]
+    found = [one.scores["cdf_at_each"] for one in measured.values()]
     np.testing.assert_allclose(
         found, stats.norm.cdf(error / 0.3), atol=1e-4
     )  # a name has six digits
