@@ -96,8 +96,8 @@ def claim(of: Evidence) -> str:
 def short(of: Evidence, use: str) -> str:
     """Return the headline: what to do by the grade of the first.
 
-    `use` is the first, an equal method that costs less or, below the grade "leads", the cheapest of
-    those not shown to be worse.
+    `use` is the first, an equal method that costs less or, below the grade "leads", the cheapest
+    near the first of those not shown to be worse.
     """
     reached = grade(of)
     if reached == "best":
@@ -108,10 +108,10 @@ def short(of: Evidence, use: str) -> str:
     if reached == "not shown to be best":
         if use == of.first:
             return f"{use} is first, but not shown to be best."
-        return f"None is best: use {use}, the cheapest not shown to be worse."
+        return f"None is best: use {use}, the cheapest near the first."
     if use == of.first:
         return f"{use} has the best mean; nothing is decided."
-    return f"Nothing is decided: use {use}, the cheapest."
+    return f"Nothing is decided: use {use}, the cheapest near the first."
 
 
 def _over(place: str) -> str:
@@ -123,7 +123,8 @@ def _all(rivals: int) -> str:
 
 
 def _worse(of: Evidence) -> str:
-    return f"{of.worse or 'none'} of {of.rivals} {'is' if of.worse < 2 else 'are'} worse"
+    others = "other" if of.rivals == 1 else "others"
+    return f"{of.worse or 'none'} of {of.rivals} {others} {'is' if of.worse < 2 else 'are'} worse"
 
 
 def _however(of: Evidence) -> str:
@@ -142,5 +143,5 @@ def _without(of: Evidence) -> str:
     by_other: dict[str, list[str]] = {}
     for name, other in names:
         by_other.setdefault(other, []).append(name)
-    parts = [f"without {joined(of, last='or')} it is {quoted(m)}" for m, of in by_other.items()]
+    parts = [f"{quoted(m)} is first without {joined(of, last='or')}" for m, of in by_other.items()]
     return f"; {joined(parts)}"

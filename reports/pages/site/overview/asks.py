@@ -31,17 +31,17 @@ class Ask:
 
 
 ASKS = (
-    Ask("num", "Tables", "numbers", "Table of numbers", (
+    Ask("num", "Tables", "numeric target", "Table, numeric target", (
         (REGRESSION, "tables", "regression", "100 to 550 rows"),
         (REGRESSION, "uci", "league", "under 1,500 rows"),
         (REGRESSION, "uci", "tuned_quick", "under 1,000 rows"),
         (REGRESSION, "uci", "quick", "under 1,000 rows"),
     ), True),
-    Ask("big", "Tables", "10k rows", "Table of numbers", (
+    Ask("big", "Tables", "10k rows", "Table, numeric target", (
         (REGRESSION, "uci", "league_large", "7,000 to 11,000 rows"),
         (REGRESSION, "uci", "large", "3,000 to 57,000 rows"),
     )),
-    Ask("cls", "Tables", "classes", "Table of classes", (
+    Ask("cls", "Tables", "classes", "Table, classes", (
         (CLASSES, "tables", "classification", "230 to 830 rows"),
         (CLASSES, "uci_classification", "tuned_quick", "under 1,000 rows"),
         (CLASSES, "uci_classification", "quick", "under 1,000 rows"),
@@ -57,7 +57,7 @@ ASKS = (
         (CLASSES, "cifar10", "tuned_quick", "3,000"),
         (CLASSES, "mnist", "quick", "3,000, and digits"),
     ), True),
-    Ask("net", "Images", "trained net", "A trained network, new head", (
+    Ask("net", "Images", "new head", "A trained network, new head", (
         (NEW_HEAD, "features", "tuned_quick", "2,000 photographs"),
     ), True),
     Ask("rot", "Shift", "rotated digits", "Rotated digits", (
@@ -67,19 +67,19 @@ ASKS = (
     Ask("cor", "Shift", "corrupt photos", "Corrupted photographs", (
         (SHIFT, "cifar10_shift", "quick", "3,000"),
     )),
-    Ask("ood", "Strange inputs", "among digits", "Strange inputs among digits", (
+    Ask("ood", "Out of distribution", "among digits", "Out-of-distribution, digits", (
         (OUTSIDE, "mnist", "tuned_quick", "640 to 10,240"),
         (OUTSIDE, "mnist", "disjoint", "320 to 2,560"),
     )),
-    Ask("oop", "Strange inputs", "among photos", "Strange inputs among photographs", (
+    Ask("oop", "Out of distribution", "among photos", "Out-of-distribution, photographs", (
         (OUTSIDE, "cifar10", "disjoint", "3,000, five training sets"),
         (OUTSIDE, "cifar10", "tuned_quick", "3,000"),
         (OUTSIDE, "mnist", "quick", "3,000, and digits"),
     )),
-    Ask("oon", "Strange inputs", "trained net", "Strange inputs to a trained network", (
+    Ask("oon", "Out of distribution", "new head", "Out-of-distribution, trained network", (
         (OUTSIDE, "features", "tuned_quick", "2,000 photographs"),
     )),
-    Ask("act", "Other", "chosen rows", "Active learning", (
+    Ask("act", "Other", "active learning", "Active learning", (
         (ACTIVE, "active_learning", "quick", "20 rows, 9 more"),
     )),
 )  # fmt: skip

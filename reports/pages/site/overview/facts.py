@@ -14,7 +14,7 @@ from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import PLAIN
 from bnnbench.reports.style.numbers import duration, typographic
 from bnnbench.reports.style.variants import in_words
-from bnnbench.reports.style.words import counted, joined
+from bnnbench.reports.style.words import counted, joined, quoted
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,7 @@ def _name(answer: Answer) -> str:
     if answer.shortlist:
         return f"Run three: {joined([in_words(m) for m in answer.shortlist.members])}"
     use = in_words(answer.use)
-    if answer.grade in ("best", "leads"):
-        return use
-    if answer.use == answer.first:
-        return use if answer.grade == "not shown to be best" else f"No best. First by mean: {use}"
-    return f"No best. Cheapest: {use}"
+    return use if answer.grade in ("best", "leads") else f"Try {use}"
 
 
 def _leave_out(of: Evidence) -> Iterator[str]:
@@ -74,7 +70,7 @@ def _leave_out(of: Evidence) -> Iterator[str]:
         if len(others) > FEW_NAMES:
             yield f"Another is first without one of {len(others)} {of.part}s."
         else:
-            parts = [f"without {where} it is {other}" for where, other in others]
+            parts = [f"{quoted(other)} is first without {where}" for where, other in others]
             yield labels.sentence(f"{joined(parts)}.")
 
 
@@ -83,9 +79,10 @@ def _next(answer: Answer) -> Iterator[str]:
     if answer.verdict:
         if len(answer.verdict.places) > 1:
             place = answer.verdict.places[1]
-            verdict = f"p = {place.adjusted_p:.2g}" + " after correction" * place.worse
+            worse = f", worse with p = {place.adjusted_p:.2g} after correction" * place.worse
             yield (
-                f"Next: {in_words(place.method)}, {place.behind:.2f} of the gap behind, {verdict}."
+                f"Next: {in_words(place.method)}, {place.behind:.2f} behind on a scale from a "
+                f"constant prediction (0) to the best method (1){worse}."
             )
         return
     leaders = answer.ranking.standings.decision.leaders
@@ -102,7 +99,8 @@ def _next(answer: Answer) -> Iterator[str]:
 
 def _redraws(of: Evidence, replicates: int) -> Iterator[str]:
     if of.share is not None and grade(of) != "leads" and replicates >= FEWEST_REPLICATES:
-        yield f"In {100 * of.share:.0f} % of 2,000 {of.redrawn} it is first."
+        share = f"{100 * of.share:.0f} % of 2,000"
+        yield f"{quoted(of.first)} is first in {share} {of.redrawn}."
 
 
 def _below(answer: Answer) -> Iterator[str]:
@@ -119,7 +117,8 @@ def _unconverged(answer: Answer) -> Iterator[str]:
     for method in dict.fromkeys((answer.first, answer.use)):
         if method in counts:
             fits = counted(counts[method], "fit")
-            yield f"Counted by score, though not converged: {fits} of {in_words(method)}."
+            scores = "its score counts" if counts[method] == 1 else "their scores count"
+            yield f"{fits} of {in_words(method)} did not converge; {scores}."
 
 
 def _do(answer: Answer) -> Iterator[str]:
@@ -128,8 +127,8 @@ def _do(answer: Answer) -> Iterator[str]:
         yield "Keep the one that is best on held-out rows."
     elif answer.grade not in ("best", "leads") and answer.use != answer.first:
         yield (
-            f"{in_words(answer.use)} is the cheapest that is not shown to be worse and has a mean "
-            f"within {_margin(answer)} of the first."
+            f"{in_words(answer.use)} is the cheapest with a mean within {_margin(answer)} of the "
+            "first, and not shown to be worse."
         )
     elif answer.grade in ("best", "leads") and answer.use != answer.first:
         yield (

@@ -9,7 +9,7 @@ from bnnbench.reports.style import labels
 from bnnbench.reports.style.variants import in_words
 from bnnbench.reports.style.words import joined, quoted
 
-GENERAL = "Run three, keep the best on held-out rows."
+GENERAL = "Either fit three methods and keep the one with the best held-out score:"
 
 
 def shortlists(of: Overview) -> list[str]:
@@ -35,8 +35,9 @@ def _compared(name: str, worth: Worth) -> str:
     times = three.seconds / first.seconds
     regret = "{:.2f} ({:.2f} to {:.2f})".format(*three.regret)
     text = (
-        f"{name}: {names} fall short of the best by {regret} of the gap, {alone} alone by "
-        f"{first.regret.value:.2f}; {times:.1f} times its cost"
+        f"{name}: with {names}, {regret} of the way from a constant prediction to the best method "
+        f"are lost, with {alone} alone {first.regret.value:.2f}; three cost {times:.1f} times as "
+        "much"
     )
-    better = "better" if winner(worth.outcomes) else "not shown to be better"
-    return labels.sentence(f"{text}. {better.capitalize()}.")
+    shown = "" if winner(worth.outcomes) else " The difference is not shown to be more than chance."
+    return labels.sentence(f"{text}.{shown}")

@@ -101,10 +101,10 @@ function shortOf(evidence, use) {
     leads: `Use ${use} first: it leads on ${evidence.place}.`,
     "not shown to be best": use === evidence.first
       ? `${use} is first, but not shown to be best.`
-      : `None is best: use ${use}, the cheapest not shown to be worse.`,
+      : `None is best: use ${use}, the cheapest near the first.`,
     "not decided": use === evidence.first
       ? `${use} has the best mean; nothing is decided.`
-      : `Nothing is decided: use ${use}, the cheapest.`,
+      : `Nothing is decided: use ${use}, the cheapest near the first.`,
   }[gradeOf(evidence)];
 }
 

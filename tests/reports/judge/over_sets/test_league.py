@@ -165,10 +165,10 @@ def test_grades_by_their_conditions(changed, expected):
     ("changed", "words"),
     [
         ({}, "A is best over tables like these: all 4 others are worse."),
-        ({"worse": 3}, "A leads over tables like these: 3 of 4 are worse, the rest is open; first "
-         "whichever data set is left out, and in 90 % of redraws."),
+        ({"worse": 3}, "A leads over tables like these: 3 of 4 others are worse, the rest is open; "
+         "first whichever data set is left out, and in 90 % of redraws."),
         ({"worse": 1, "others_first": {"yacht": "B"}}, "A has the largest mean over tables like "
-         "these, but is not shown to be best: 1 of 4 is worse; without yacht it is B."),
+         "these, but is not shown to be best: 1 of 4 others is worse; B is first without yacht."),
         ({"worse": 0}, "A has the largest mean, but tables like these do not tell the methods "
          "apart."),
     ],
@@ -187,7 +187,9 @@ def test_headlines_claim_no_more_than_the_grade():
     assert short(replace(FACTS, worse=2), "A") == "Use A first: it leads over tables like these."
     assert short(replace(FACTS, worse=1), "A") == "A is first, but not shown to be best."
     assert short(replace(FACTS, worse=1), "B") == (
-        "None is best: use B, the cheapest not shown to be worse."
+        "None is best: use B, the cheapest near the first."
     )
-    assert short(replace(FACTS, worse=0), "B") == "Nothing is decided: use B, the cheapest."
+    assert short(replace(FACTS, worse=0), "B") == (
+        "Nothing is decided: use B, the cheapest near the first."
+    )
     assert short(replace(FACTS, worse=0), "A") == "A has the best mean; nothing is decided."
