@@ -31,17 +31,17 @@ class Ask:
 
 
 ASKS = (
-    Ask("num", "Tables", "numeric target", "Table, numeric target", (
+    Ask("num", "Tables", "numeric target", "Table regression", (
         (REGRESSION, "tables", "regression", "100 to 550 rows"),
         (REGRESSION, "uci", "league", "under 1,500 rows"),
         (REGRESSION, "uci", "tuned_quick", "under 1,000 rows"),
         (REGRESSION, "uci", "quick", "under 1,000 rows"),
     ), True),
-    Ask("big", "Tables", "10k rows", "Table, numeric target", (
+    Ask("big", "Tables", "10k rows", "Table regression", (
         (REGRESSION, "uci", "league_large", "7,000 to 11,000 rows"),
         (REGRESSION, "uci", "large", "3,000 to 57,000 rows"),
     )),
-    Ask("cls", "Tables", "classes", "Table, classes", (
+    Ask("cls", "Tables", "classes", "Table classification", (
         (CLASSES, "tables", "classification", "230 to 830 rows"),
         (CLASSES, "uci_classification", "tuned_quick", "under 1,000 rows"),
         (CLASSES, "uci_classification", "quick", "under 1,000 rows"),
