@@ -50,7 +50,7 @@ class HmcByLayer(Stacked):
     """
 
     card: ClassVar[Card] = Card(
-        "sampling", ("mlp regression", "mlp classification", "linear regression"), gradients=False
+        "sampling", ("mlp regression", "mlp classification"), gradients=False
     )
     prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()

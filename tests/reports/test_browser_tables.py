@@ -11,7 +11,7 @@ pytestmark = pytest.mark.long
 
 def column(page, index):
     return page.evaluate(
-        "i => [...document.querySelector('table').tBodies[0].rows]"
+        "i => [...document.querySelector('table.results').tBodies[0].rows]"
         ".map(r => r.children[i].dataset.value ?? '')",
         index,
     )

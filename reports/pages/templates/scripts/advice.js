@@ -177,7 +177,7 @@ function belowConstant({ task, scale, columns }, first) {
 function unconvergedFits({ task, columns, compared }) {
   const of = [...new Map(columns.map((c) => [c.fits, task.unconverged[c.id] ?? {}])).values()];
   const counts = compared
-    .map(({ method }) => [method, of.reduce((sum, counted) => sum + (counted[method] ?? 0), 0)])
+    .map(({ method }) => [method, of.reduce((sum, counted) => sum + (Object.hasOwn(counted, method) ? counted[method] : 0), 0)])
     .filter(([, count]) => count);
   if (!counts.length) return [];
   const named = counts.map(([method, count]) => `${count} ${plural("fit", count)} of ${method}`);
