@@ -1,5 +1,5 @@
 // Large data of a page are stored as compressed JSON, or bytes, in base64.
-const inflated = (text) => unpackedStream(text).json();
+const inflated = async (text) => unpackedStream(text).json();
 
 const inflatedBytes = async (text) => new Uint8Array(await unpackedStream(text).arrayBuffer());
 
