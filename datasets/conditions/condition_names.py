@@ -77,11 +77,6 @@ def at(position: float) -> str:
     return f"at_{round(position, 6):g}"
 
 
-def position_of(name: str) -> float | None:
-    """Return the position in a name such as "at_-12.5", None for another name."""
-    return float(name.removeprefix("at_")) if name.startswith("at_") else None
-
-
 def training_step(in_torch: bool) -> str:
     """Return a probe's name: "training_step", or "training_step_in_torch"."""
     return "training_step" + "_in_torch" * in_torch

@@ -52,6 +52,8 @@ class Traits:
     """Number of the output that a probe measured, counted from 0."""
     level: float | None = None
     """Level of the quantile of that output's samples; None for propagated moments."""
+    position: float | None = None
+    """Value of the single input at which a probe measured."""
 
     @property
     def order(self) -> tuple[float, str]:

@@ -9,24 +9,19 @@ a documentation for Matlab Toolbox MCMCstuff", and its `demo_2input`; Neal (1995
 Learning for Neural Networks".
 """
 
-import importlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import ClassVar, get_args
+from typing import ClassVar
 
 import torch
 
 from bnnbench.datasets.base import Categorical
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
 from bnnbench.methods.card import Card
-from bnnbench.methods.checkpoints import checkpoint
-from bnnbench.methods.compiled.first_rows import fit_first_rows
-from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.minibatches import require_unaugmented
 from bnnbench.methods.fitting.settings import (
-    require_between,
-    require_choice,
     require_count,
     require_positive,
 )
@@ -34,9 +29,16 @@ from bnnbench.methods.fitting.targets import require_output_per_target
 from bnnbench.methods.hmc.adaptation import Warmup
 from bnnbench.methods.hmc.layered_chains import LayeredChains, Start
 from bnnbench.methods.hmc.layers import Layers, of_layers, of_variance
-from bnnbench.methods.hmc.method import Backend, van_der_corput
-from bnnbench.methods.hmc.posterior import HmcPosterior, Traces
+from bnnbench.methods.hmc.method import compiled_class
+from bnnbench.methods.hmc.posterior import HmcPosterior
 from bnnbench.methods.hmc.precisions import GammaPrior
+from bnnbench.methods.hmc.sampling import (
+    Backend,
+    compile_trajectories,
+    iterations_of,
+    require_sampler,
+    sample,
+)
 from bnnbench.methods.hmc.scaled_perceptron import ScaledPerceptron
 from bnnbench.methods.tuning.space import Space
 
@@ -83,23 +85,14 @@ class HmcByLayer(Stacked):
     """`compiled` needs numba, and is for (leaky) ReLU, real targets and a CPU."""
 
     def __post_init__(self) -> None:
-        require_count(self, "draws", "thinning", "chains", "leapfrog_steps")
-        require_count(self, "warmup", "held", least=0)
-        require_positive(self, "trajectory_length", "degrees", "scale", "output_bias_std")
+        require_sampler(self)
+        require_count(self, "held", least=0)
+        require_positive(self, "degrees", "scale", "output_bias_std")
         require_positive(self, "noise_degrees", "noise_scale")
-        require_between(self, 0.0, 1.0, "target_acceptance")
-        require_choice(self, "backend", get_args(Backend))
-        if self.draws % self.chains:
-            raise ValueError(
-                "HmcByLayer needs draws to be a multiple of chains; got "
-                f"{self.draws} and {self.chains}"
-            )
 
     def warm_up(self, problem: Problem) -> None:
         """Compile the trajectories."""
-        if self.backend == "compiled":
-            shortest = {"draws": self.chains, "thinning": 1, "warmup": 0, "leapfrog_steps": 1}
-            fit_first_rows(replace(self, **shortest), problem)
+        compile_trajectories(self, problem)
 
     @torch.no_grad()
     def fit_stack(
@@ -111,24 +104,13 @@ class HmcByLayer(Stacked):
         require_output_per_target(first)
         network = _network(first, self.backend)
         priors = of_layers(network.layers, self.degrees, self.scale, self.output_bias_std)
-        iterations = self.warmup + self.draws // self.chains * self.thinning
+        iterations, noise = iterations_of(self), self._noise(first)
         start = Start(min(self.held, self.warmup))
         chains = LayeredChains(
-            network, problems, rngs, self.chains, iterations, priors, self._noise(first), start
+            network, problems, rngs, self.chains, iterations, priors, noise, start
         )
         warmup = Warmup(chains, network.groups, self.warmup, self.target_acceptance, "identity")
-        traces = Traces(chains)
-        changing = [chains.changing, *warmup.changing, *traces.changing, *rngs]
-        for iteration in checkpoint.epochs(iterations, *changing):
-            share = (1 + van_der_corput(iteration + 1)) / 2
-            longest = (self.trajectory_length / warmup.step_size).clamp(max=self.leapfrog_steps)
-            steps = (share * longest).ceil().clamp(min=1)
-            transition = chains.move(warmup.step_size, steps.long())
-            warmup.update(transition.acceptance)
-            if iteration >= self.warmup:
-                done = iteration + 1 - self.warmup
-                traces.follow(transition, keep=done % self.thinning == 0)
-            progress.report(iteration + 1, iterations, float(chains.losses.mean()))
+        traces = sample(self, chains, warmup, rngs, self.trajectory_length)
         plain = ScaledPerceptron(*network.arguments)
         outcomes = traces.outcomes(plain, first.likelihood, warmup.step_size)
         return [_without_shared_precision(one) for one in outcomes]
@@ -144,13 +126,9 @@ class HmcByLayer(Stacked):
 
 def _network(problem: Problem, backend: Backend) -> ScaledPerceptron:
     """Return the problem's perceptron; raises `Unsupported` for another architecture."""
-    real = not isinstance(problem.likelihood, Categorical)
-    if backend == "compiled" and real and problem.train.inputs.device.type == "cpu":
-        compiled = importlib.import_module("bnnbench.methods.hmc.compiled_layers").CompiledLayers
-        try:
-            return compiled.of(problem)
-        except Unsupported:
-            pass
+    if backend == "compiled" and problem.train.inputs.device.type == "cpu":
+        with suppress(Unsupported):
+            return compiled_class("compiled_layers", "CompiledLayers", "HmcByLayer").of(problem)
     return Layers.of(problem)
 
 

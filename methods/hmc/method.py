@@ -14,8 +14,8 @@ Sources: Neal (1995), "Bayesian Learning for Neural Networks"; Hernández-Lobato
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, get_args
+from dataclasses import dataclass, field
+from typing import ClassVar, get_args
 
 import torch
 
@@ -29,28 +29,27 @@ from bnnbench.methods.base import (
     Unsupported,
 )
 from bnnbench.methods.card import Card
-from bnnbench.methods.checkpoints import checkpoint
-from bnnbench.methods.compiled.first_rows import fit_first_rows
-from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.minibatches import require_unaugmented
 from bnnbench.methods.fitting.settings import (
     LATER,
-    require_between,
     require_choice,
-    require_count,
     require_positive,
 )
 from bnnbench.methods.fitting.targets import require_output_per_target
 from bnnbench.methods.hmc.adaptation import Mass, Warmup
 from bnnbench.methods.hmc.chains import Chains
-from bnnbench.methods.hmc.posterior import Traces
 from bnnbench.methods.hmc.precisions import GammaPrior
+from bnnbench.methods.hmc.sampling import (
+    Backend,
+    compile_trajectories,
+    iterations_of,
+    require_sampler,
+    sample,
+)
 from bnnbench.methods.hmc.scaled_networks import AnyScaledNetwork, ScaledNetwork
 from bnnbench.methods.hmc.scaled_perceptron import ScaledPerceptron
 from bnnbench.methods.tuning.space import Space
-
-Backend = Literal["compiled", "torch"]
 
 
 @dataclass(frozen=True)
@@ -94,25 +93,16 @@ class Hmc(Stacked):
     with the same random numbers, and differ only in the rounding of sums."""
 
     def __post_init__(self) -> None:
-        require_count(self, "draws", "thinning", "chains", "leapfrog_steps")
-        require_count(self, "warmup", least=0)
-        require_positive(self, "trajectory_length", "prior_shape", "prior_rate")
+        require_sampler(self)
+        require_positive(self, "prior_shape", "prior_rate")
         require_positive(self, "noise_shape", "noise_rate")
         fixed = [n for n in ("prior_precision", "noise_precision") if getattr(self, n) is not None]
         require_positive(self, *fixed)
-        require_between(self, 0.0, 1.0, "target_acceptance")
         require_choice(self, "mass", get_args(Mass))
-        require_choice(self, "backend", get_args(Backend))
-        if self.draws % self.chains:
-            raise ValueError(
-                f"Hmc needs draws to be a multiple of chains; got {self.draws} and {self.chains}"
-            )
 
     def warm_up(self, problem: Problem) -> None:
         """Compile the trajectories."""
-        if self.backend == "compiled":
-            shortest = {"draws": self.chains, "thinning": 1, "warmup": 0, "leapfrog_steps": 1}
-            fit_first_rows(replace(self, **shortest), problem)
+        compile_trajectories(self, problem)
 
     @torch.no_grad()
     def fit_stack(
@@ -123,22 +113,10 @@ class Hmc(Stacked):
         require_unaugmented(problems, self)
         network = scaled_network(first, self.backend)
         prior, noise = self._priors(first)
-        iterations = self.warmup + self.draws // self.chains * self.thinning
-        chains = Chains(network, problems, rngs, self.chains, iterations, prior, noise)
+        chains = Chains(network, problems, rngs, self.chains, iterations_of(self), prior, noise)
         warmup = Warmup(chains, network.groups, self.warmup, self.target_acceptance, self.mass)
-        traces = Traces(chains)
         length = self.trajectory_length * prior.mean**-0.5
-        changing = [chains.changing, *warmup.changing, *traces.changing, *rngs]
-        for iteration in checkpoint.epochs(iterations, *changing):
-            share = (1 + van_der_corput(iteration + 1)) / 2
-            longest = (length / warmup.step_size).clamp(max=self.leapfrog_steps)
-            steps = (share * longest).ceil().clamp(min=1)
-            transition = chains.move(warmup.step_size, steps.long())
-            warmup.update(transition.acceptance)
-            if iteration >= self.warmup:
-                kept_iterations = iteration + 1 - self.warmup
-                traces.follow(transition, keep=kept_iterations % self.thinning == 0)
-            progress.report(iteration + 1, iterations, float(chains.losses.mean()))
+        traces = sample(self, chains, warmup, rngs, length)
         return traces.outcomes(network, first.likelihood, warmup.step_size)
 
     def _priors(self, problem: Problem) -> tuple[GammaPrior, GammaPrior]:
@@ -164,7 +142,7 @@ def scaled_network(problem: Problem, backend: Backend = "compiled") -> ScaledNet
     require_output_per_target(problem)
     kinds = [ScaledPerceptron]
     if backend == "compiled" and problem.train.inputs.device.type == "cpu":
-        kinds.insert(0, _compiled_perceptron())
+        kinds.insert(0, compiled_class("compiled", "CompiledPerceptron", "Hmc"))
     for kind in kinds:
         try:
             return kind.of(problem)
@@ -173,17 +151,9 @@ def scaled_network(problem: Problem, backend: Backend = "compiled") -> ScaledNet
     return AnyScaledNetwork.of(problem)
 
 
-def _compiled_perceptron() -> type[ScaledPerceptron]:
+def compiled_class(module: str, name: str, method: str) -> type[ScaledPerceptron]:
+    """Return a class of a module of this room that needs numba; raises `PackageMissing`."""
     try:
-        return importlib.import_module("bnnbench.methods.hmc.compiled").CompiledPerceptron
+        return getattr(importlib.import_module(f"bnnbench.methods.hmc.{module}"), name)
     except PackageMissing as missing:
-        raise PackageMissing(f'{missing}; or use the slower Hmc(backend="torch")') from missing
-
-
-def van_der_corput(number: int) -> float:
-    """Return the number's binary digits mirrored at the point: values spread evenly in (0, 1).
-
-    Trajectories of such lengths avoid the resonances of a fixed length (Hoffman, Radul and
-    Sountsov, 2021, "An Adaptive-MCMC Scheme for Setting Trajectory Lengths").
-    """
-    return int(f"{number:b}"[::-1], 2) / 2 ** number.bit_length()
+        raise PackageMissing(f'{missing}; or use the slower {method}(backend="torch")') from missing

@@ -21,21 +21,23 @@ from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.card import Card
-from bnnbench.methods.checkpoints import checkpoint
-from bnnbench.methods.compiled.first_rows import fit_first_rows
-from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.minibatches import require_unaugmented
 from bnnbench.methods.fitting.randomness import spawn
 from bnnbench.methods.fitting.settings import (
-    require_between,
     require_choice,
     require_count,
     require_positive,
 )
 from bnnbench.methods.hmc.adaptation import Mass, Warmup
-from bnnbench.methods.hmc.method import Backend, van_der_corput
-from bnnbench.methods.hmc.posterior import HmcPosterior, Traces
+from bnnbench.methods.hmc.posterior import HmcPosterior
+from bnnbench.methods.hmc.sampling import (
+    Backend,
+    compile_trajectories,
+    iterations_of,
+    require_sampler,
+    sample,
+)
 from bnnbench.methods.mile.members import Training
 from bnnbench.methods.mile.model import Model
 from bnnbench.methods.mile.started_chains import StartedChains
@@ -81,26 +83,15 @@ class HeteroscedasticHmc(Stacked):
     """`compiled` needs numba, and is for perceptrons with (leaky) ReLU on a CPU."""
 
     def __post_init__(self) -> None:
-        require_count(self, "draws", "thinning", "chains", "leapfrog_steps", "epochs")
-        require_count(self, "warmup", least=0)
-        require_positive(self, "trajectory_length")
-        require_between(self, 0.0, 1.0, "target_acceptance")
+        require_sampler(self)
+        require_count(self, "epochs")
         require_choice(self, "mass", get_args(Mass))
-        require_choice(self, "backend", get_args(Backend))
         if self.prior_factor is not None:
             require_positive(self, "prior_factor")
-        if self.draws % self.chains:
-            raise ValueError(
-                "HeteroscedasticHmc needs draws to be a multiple of chains; got "
-                f"{self.draws} and {self.chains}"
-            )
 
     def warm_up(self, problem: Problem) -> None:
         """Compile the gradient."""
-        if self.backend == "compiled":
-            shortest = {"draws": self.chains, "thinning": 1, "warmup": 0, "leapfrog_steps": 1}
-            shortest["epochs"] = 1
-            fit_first_rows(replace(self, **shortest), problem)
+        compile_trajectories(self, problem, epochs=1)
 
     @torch.no_grad()
     def fit_stack(
@@ -111,22 +102,10 @@ class HeteroscedasticHmc(Stacked):
         require_unaugmented(problems, self)
         stds = model.prior_stds(problems[0], self.prior_factor)
         network = WhitenedNetwork(model, stds, self.backend)
-        iterations = self.warmup + self.draws // self.chains * self.thinning
         starts = self._starts(model, problems, rngs) / stds
-        chains = StartedChains(starts, network, problems, rngs, self.chains, iterations)
+        chains = StartedChains(starts, network, problems, rngs, self.chains, iterations_of(self))
         warmup = Warmup(chains, network.groups, self.warmup, self.target_acceptance, self.mass)
-        traces = Traces(chains)
-        changing = [chains.changing, *warmup.changing, *traces.changing, *rngs]
-        for iteration in checkpoint.epochs(iterations, *changing):
-            share = (1 + van_der_corput(iteration + 1)) / 2
-            longest = (self.trajectory_length / warmup.step_size).clamp(max=self.leapfrog_steps)
-            steps = (share * longest).ceil().clamp(min=1)
-            transition = chains.move(warmup.step_size, steps.long())
-            warmup.update(transition.acceptance)
-            if iteration >= self.warmup:
-                done = iteration + 1 - self.warmup
-                traces.follow(transition, keep=done % self.thinning == 0)
-            progress.report(iteration + 1, iterations, float(chains.losses.mean()))
+        traces = sample(self, chains, warmup, rngs, self.trajectory_length)
         outcomes = traces.outcomes(network, model.likelihood, warmup.step_size)
         return [_posterior(model, network, one) for one in outcomes]
 

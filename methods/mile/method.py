@@ -39,7 +39,7 @@ from bnnbench.methods.fitting.settings import (
     require_count,
     require_positive,
 )
-from bnnbench.methods.hmc.method import Backend
+from bnnbench.methods.hmc.sampling import Backend
 from bnnbench.methods.mile.fits import fit_together
 from bnnbench.methods.mile.members import Training
 from bnnbench.methods.tuning.space import Choice, Space

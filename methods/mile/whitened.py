@@ -6,7 +6,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Likelihood, Split
 from bnnbench.methods.fitting.network_posterior import outputs
-from bnnbench.methods.hmc.method import Backend
+from bnnbench.methods.hmc.sampling import Backend
 from bnnbench.methods.hmc.stepped_loss import SteppedLoss
 from bnnbench.methods.mile.losses import Loss, loss_of
 from bnnbench.methods.mile.model import Model

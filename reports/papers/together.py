@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bnnbench.datasets.conditions.condition_names import position_of
 from bnnbench.engine.records.record import Record
 from bnnbench.metrics.credible import OUTSIDE, SIGMAS, credible_coverage, sigma_coverage
 from bnnbench.reports.papers.published import Published
@@ -50,10 +49,11 @@ def together(
 
 def _cdf(run: Record, condition: str) -> Mapping[float, float]:
     """Return position → the cdf at the truth; a median over a side counts as one position."""
+    traits = run.circumstances.condition_traits
     measured = {
-        position: scores[CDF]
+        traits[name]["position"]: scores[CDF]
         for name, scores in run.outcome.scores.items()
-        if (position := position_of(name)) is not None and CDF in scores
+        if CDF in scores
     }
     scores = run.outcome.scores.get(condition, {})
     medians = {far: scores.get(f"{MEDIAN_OF}_{side}") for side, far in SIDES.items()}

@@ -38,6 +38,8 @@ class FarCdf:
         prediction = posterior.predict(inputs[far].to(rng.device), rng)
         cdf = PROBED["cdf_at_each"].score(prediction, truth[far].to(rng.device))
         return {
-            condition_names.at(x): Measured({"cdf_at_each": value}, Traits(f"x = {x:.2f}"))
+            condition_names.at(x): Measured(
+                {"cdf_at_each": value}, Traits(f"x = {x:.2f}", position=x)
+            )
             for x, value in zip(position[far].tolist(), cdf.tolist(), strict=True)
         }

@@ -8,8 +8,9 @@ import torch
 from bnnbench.datasets.base import Gaussian, Split
 from bnnbench.methods.base import Problem
 from bnnbench.methods.hmc.adaptation import DualAveraging, RunningVariance, pooled, window_ends
-from bnnbench.methods.hmc.method import Hmc, van_der_corput
+from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.hmc.precisions import GammaPrior, PrecisionDraws
+from bnnbench.methods.hmc.sampling import van_der_corput
 from bnnbench.methods.hmc.scaled_perceptron import ScaledPerceptron
 from bnnbench.methods.networks.architectures import Linear, Tanh
 from bnnbench.methods.networks.catalogue import mlp

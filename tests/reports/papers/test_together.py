@@ -121,9 +121,12 @@ def test_coverage_is_counted_at_each_position_before_the_median():
     inside = {-12.0: 50, -14.0: 33, -16.0: 10, 12.0: 100}
     runs = []
     for seed in range(NETWORKS):
-        cdf = {f"at_{x:g}": 0.5 if seed < n else 0.001 for x, n in inside.items()}
-        scores = {name: {"cdf_at_each": value} for name, value in cdf.items()}
-        runs.append(record("MP", "sine_far", 0, seed, {"clean": {"rmse": 1.0}} | scores, run=RUN))
+        scores = {
+            f"at_{x:g}": {"cdf_at_each": 0.5 if seed < n else 0.001} for x, n in inside.items()
+        }
+        traits = {f"at_{x:g}": {"title": f"x = {x:g}", "position": x} for x in inside}
+        given = {"clean": {"rmse": 1.0}} | scores
+        runs.append(record("MP", "sine_far", 0, seed, given, run=RUN, condition_traits=traits))
     found = {
         side: together(printed("sec 5.1", x=side, interval="1sigma"), runs, "clean")[0]
         for side in ("negative", "positive")

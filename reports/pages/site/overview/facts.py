@@ -6,6 +6,7 @@ from typing import Literal
 
 from bnnbench.reports.judge.given_sets import FEWEST_REPLICATES
 from bnnbench.reports.judge.over_sets.grades import Evidence, Grade, grade, sentence
+from bnnbench.reports.judge.over_sets.verdict import NEAR
 from bnnbench.reports.pages.site.advice import FEW_NAMES, unconverged_fits
 from bnnbench.reports.pages.site.answers import Answer
 from bnnbench.reports.pages.site.below import far_below
@@ -139,7 +140,7 @@ def _do(answer: Answer) -> Iterator[str]:
 
 def _margin(answer: Answer) -> str:
     if answer.verdict:
-        return "0.02 of the gap"
+        return f"{NEAR:g} of the gap"
     scale = answer.ranking.scale
     unit = scale.unit.replace(" an example", "")
     return "1 point" if (scale.margin, unit) == (1, "points") else f"{scale.margin:.2g} {unit}"
