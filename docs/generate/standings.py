@@ -7,7 +7,7 @@ import numpy as np
 
 from bnnbench.engine.records.record import Record
 from bnnbench.metrics import LISTED
-from bnnbench.reports.judge.decision import Standing
+from bnnbench.reports.judge.decision import STATES, Standing
 from bnnbench.reports.judge.measures import Judged, judged
 from bnnbench.reports.judge.sentences import margin_text
 from bnnbench.reports.judge.statistics.intervals import t_interval
@@ -76,16 +76,6 @@ def _has_folds(runs: Sequence[Record]) -> bool:
 def _mean_seconds(runs: Sequence[Record]) -> float:
     times = [r.cost.fit_cpu_seconds for r in runs if r.cost and r.cost.fit_cpu_seconds is not None]
     return float(np.mean(times)) if times else math.nan
-
-
-STATES = {
-    "best": "best",
-    "leads": "leads",
-    "equal": "practically equal",
-    "undecided": "undecided",
-    "worse": "worse",
-    "": "not tested",
-}
 
 
 def column_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:

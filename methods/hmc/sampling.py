@@ -25,19 +25,35 @@ Backend = Literal["compiled", "torch"]
 
 @runtime_checkable
 class Sampler(Protocol):
-    """A method with these settings: `draws` over all `chains`, one of every `thinning` moves."""
+    """A method that moves chains along leapfrog trajectories."""
 
-    draws: int
-    thinning: int
-    warmup: int
-    chains: int
-    leapfrog_steps: int
-    trajectory_length: float
-    target_acceptance: float
-    backend: Backend
+    @property
+    def draws(self) -> int:
+        """The number of recorded weight vectors, over all chains."""
+        ...
+
+    @property
+    def thinning(self) -> int:
+        """One of so many moves is recorded."""
+        ...
+
+    @property
+    def warmup(self) -> int:
+        """The number of moves before any is recorded."""
+        ...
+
+    @property
+    def chains(self) -> int:
+        """The number of chains."""
+        ...
+
+    @property
+    def leapfrog_steps(self) -> int:
+        """The maximum number of steps in a trajectory."""
+        ...
 
 
-def require_sampler(method: Sampler) -> None:
+def require_sampler(method: Any) -> None:
     """Raise ValueError or TypeError for common settings that make no sense."""
     require_count(method, "draws", "thinning", "chains", "leapfrog_steps")
     require_count(method, "warmup", least=0)

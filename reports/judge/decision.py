@@ -20,6 +20,15 @@ from bnnbench.reports.judge.summaries.planning import Plan, plan
 
 State = Literal["", "best", "leads", "equal", "worse", "undecided", "not eligible"]
 """A method's state in a column; "" if nothing was tested."""
+STATES: Mapping[State, str] = {
+    "best": "best",
+    "leads": "best mean",
+    "equal": "practically equal",
+    "worse": "worse",
+    "undecided": "undecided",
+    "": "not tested",
+}
+"""State → its words in tables. "leads" is none of them: that is a grade of answers."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from bnnbench.reports.judge.decision import STATES
 from bnnbench.reports.pages.drilldown.run_pages import RunPages
 from bnnbench.reports.pages.layout import LIMIT, PageTooLarge, page
 from bnnbench.reports.pages.site.answers import answer_to
@@ -55,6 +56,7 @@ def _board_page(
             most_bytes=most_bytes,
             answer=answer,
             failures=failures_by_task(tasks),
+            states=STATES,
         )
 
     try:

@@ -6,6 +6,7 @@ from typing import Any
 
 from bnnbench.engine.records.record import distance_from_official
 from bnnbench.reports.figures.forests import of_scores
+from bnnbench.reports.judge.decision import STATES
 from bnnbench.reports.judge.measures import Judged
 from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.pages.drilldown.run_pages import RunPages
@@ -17,15 +18,6 @@ from bnnbench.reports.read.facts import DataFacts, data_facts
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import decimals, number, typographic
 from bnnbench.reports.style.words import counted
-
-STATES = {
-    "best": "best",
-    "leads": "leads",
-    "equal": "practically equal",
-    "worse": "worse",
-    "undecided": "undecided",
-    "": "not tested",
-}
 
 
 @dataclass(frozen=True)
@@ -155,6 +147,6 @@ def _line(method: str, cell: Cell, places: int, scale: float) -> Line:
     if cell.half_width is not None:
         text += f" ± {number(cell.half_width * scale, places)}"
     excluded = cell.standing.excluded
-    state = f"not compared: {excluded.reason}" if excluded else STATES[str(cell.standing.state)]
+    state = f"not compared: {excluded.reason}" if excluded else STATES[cell.standing.state]
     kind = "apart" if excluded else str(cell.standing.state)
     return Line(method, typographic(text), state, kind)

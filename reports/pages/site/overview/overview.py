@@ -71,10 +71,11 @@ class Overview:
 
     @property
     def counted(self) -> str:
-        """The sentence on the number of methods, variants and questions."""
+        """The sentence on the number of methods and variants, and on the scores that rank them."""
         variants = sum(len(row.variants) for row in self.networks)
         return (
-            f"{len(self.networks)} methods in {variants} variants, {len(self.columns)} questions."
+            f"{len(self.networks)} methods in {variants} variants, by log likelihood on test rows; "
+            "out of distribution, by AUROC."
         )
 
     @property

@@ -42,6 +42,7 @@ def overview_page(
         places=places,
         variant_in_words=variant_in_words,
         families=sorted({row.family for row in of.networks}),
+        questions=evidence,
         links=dict(common["methodPages"]),
         evidence={
             name: "".join(takewhile("#".__ne__, address)) for name, address in evidence.items()

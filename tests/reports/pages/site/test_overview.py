@@ -20,6 +20,7 @@ from bnnbench.reports.pages.site.overview.states import EVERYONE, USUAL, State
 from bnnbench.reports.pages.site.questions import QUESTIONS
 from bnnbench.reports.pages.site.site import tasks_of
 from bnnbench.reports.read.benchmarks import benchmarks
+from bnnbench.reports.style.numbers import slug
 from bnnbench.reports.style.variants import in_words, method_of
 from docs.generate.picture import FOLDER, pictures
 from tests.reports.pages.site.stores import photographs, regressions
@@ -114,6 +115,11 @@ def test_the_page_is_small_and_has_every_cell_and_no_markup_of_names(tasks, of):
     common = {"methodPages": list(slugs(methods).items()), "search": []}
     text = overview_page(of, addresses_of(tasks), common, ["Run three."])
     assert len(text.encode()) < 150_000
+    links = re.findall(r'<a href="([^"]*)">Evidence</a>', text)
+    asked = [c.task.question for c in of.columns if c.task]
+    assert [link.partition("#rows=")[2].partition("&amp;")[0] for link in links] == [
+        slug(question.data) for question in asked
+    ]
     assert "<script>window.hit" not in text
     assert "https:" not in text
     for colours in (LIGHT, DARK):
