@@ -128,7 +128,8 @@ def _network(problem: Problem, backend: Backend) -> ScaledPerceptron:
     """Return the problem's perceptron; raises `Unsupported` for another architecture."""
     if backend == "compiled" and problem.train.inputs.device.type == "cpu":
         with suppress(Unsupported):
-            return compiled_class("compiled_layers", "CompiledLayers", "HmcByLayer").of(problem)
+            module = "bnnbench.methods.hmc.compiled_layers"
+            return compiled_class(module, "CompiledLayers", "HmcByLayer").of(problem)
     return Layers.of(problem)
 
 

@@ -142,7 +142,9 @@ def scaled_network(problem: Problem, backend: Backend = "compiled") -> ScaledNet
     require_output_per_target(problem)
     kinds = [ScaledPerceptron]
     if backend == "compiled" and problem.train.inputs.device.type == "cpu":
-        kinds.insert(0, compiled_class("compiled", "CompiledPerceptron", "Hmc"))
+        kinds.insert(
+            0, compiled_class("bnnbench.methods.hmc.compiled", "CompiledPerceptron", "Hmc")
+        )
     for kind in kinds:
         try:
             return kind.of(problem)
@@ -152,8 +154,11 @@ def scaled_network(problem: Problem, backend: Backend = "compiled") -> ScaledNet
 
 
 def compiled_class(module: str, name: str, method: str) -> type[ScaledPerceptron]:
-    """Return a class of a module of this room that needs numba; raises `PackageMissing`."""
+    """Return a class of a module that needs numba; raises `PackageMissing`.
+
+    Modules are named in full, so that code digests follow them.
+    """
     try:
-        return getattr(importlib.import_module(f"bnnbench.methods.hmc.{module}"), name)
+        return getattr(importlib.import_module(module), name)
     except PackageMissing as missing:
         raise PackageMissing(f'{missing}; or use the slower {method}(backend="torch")') from missing
