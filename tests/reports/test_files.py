@@ -132,7 +132,7 @@ def test_a_copied_run_is_named_and_counted_once(tmp_path, capsys):
 def test_runs_without_predictions_are_no_damage(tmp_path):
     keep(tmp_path / "cifar10", runs_of({"AdamW": [1.0, 2.0]}))
     assert main([str(tmp_path)]) == 0
-    assert "no predictions for 2 completed runs" in (tmp_path / "cifar10/report.html").read_text()
+    assert "No predictions of 2 completed runs" in (tmp_path / "cifar10/report.html").read_text()
 
 
 def test_damaged_predictions_are_named_and_the_scores_still_shown(tmp_path, capsys):

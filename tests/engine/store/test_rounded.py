@@ -119,7 +119,7 @@ def test_the_pages_of_a_bundle_show_them_and_say_that_they_are_rounded(made, tmp
     page = (tmp_path / "site" / "uci" / "report.html").read_text()
     examples = next((tmp_path / "site" / "examples").glob("*.html")).read_text()
     assert "Calibration of quantiles" in page
-    assert "holds no predictions" not in page
+    assert "No predictions of" not in page
     for text in (page, examples):
         assert "Predictions are rounded: every score computed from them keeps four digits." in text
 
