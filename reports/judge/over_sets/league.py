@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy import ndarray
 from scipy import stats
 
@@ -79,6 +79,14 @@ FEWEST_SETS = 8
 """With fewer data sets there is no decision over sets as random."""
 SAME = 1e-9
 """Sums that differ less are equal."""
+
+
+def first_largest(totals: Float[ndarray, "*_ candidates"]) -> Int[ndarray, "*_"]:
+    """Return the first candidate with the largest total, however sums of equal terms are rounded.
+
+    In which order a product of matrices adds depends on the processor.
+    """
+    return (totals >= totals.max(-1, keepdims=True) - SAME).argmax(-1)
 
 
 @dataclass(frozen=True)

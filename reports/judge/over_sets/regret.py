@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from bnnbench.metrics.statistics import holm
 from bnnbench.reports.judge.over_sets.draws import redraws
-from bnnbench.reports.judge.over_sets.league import League
+from bnnbench.reports.judge.over_sets.league import League, first_largest
 from bnnbench.reports.judge.over_sets.policies import (
     HeldOut,
     Policy,
@@ -116,7 +116,7 @@ def regrets(
         drawn = weights[part]
         sums = drawn @ select.T
         for g in range(sets):
-            chosen = (sums - np.outer(drawn[:, g], select[:, g])).argmax(1)
+            chosen = first_largest(sums - np.outer(drawn[:, g], select[:, g]))
             total[part] += drawn[:, g] * (best[g] - u[chosen, g]) / sets
     return total
 
@@ -141,10 +141,10 @@ def _outcome(
     gains = np.where(np.array(whole).T, mean_gains(of), -np.inf)
     left = policy.select.sum(1, keepdims=True) - policy.select
     rows = np.argsort([seconds_of(of, m) for m in policy.members], kind="stable")
-    chosen = rows[left[rows].argmax(0)]
+    chosen = rows[first_largest(left[rows].T)]
     members = {title: policy.members[c] for title, c in zip(of.titles, chosen, strict=True)}
     nats = gains.max(0) - policy.nats[chosen, np.arange(len(chosen))]
-    everywhere = rows[policy.select[rows].sum(1).argmax()]
+    everywhere = rows[int(first_largest(policy.select[rows].sum(1)))]
     return Outcome(
         policy.name,
         policy.members[everywhere],

@@ -7,6 +7,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
+from bnnbench.reports.judge.over_sets.league import SAME, first_largest
+
 FEWEST_OF_SIDE = 5
 """Data sets on each side of the rule's split."""
 FEWEST = 2 * FEWEST_OF_SIDE + 2
@@ -36,7 +38,7 @@ def rules(
     A side has at least five different sets; without such a split both sides have the method that is
     best over all.
     """
-    best = (drawn @ u.T).argmax(1)
+    best = first_largest(drawn @ u.T)
     best_rules = Rules(np.ones(drawn.shape, bool), best, best.copy())
     largest = np.full(len(drawn), -np.inf)
     rows = np.arange(len(drawn))
@@ -47,14 +49,14 @@ def rules(
         total = np.where(
             _allowed(values[order], drawn[:, order]), low.max(2) + high.max(2), -np.inf
         )
-        place = total.argmax(1)
-        better = total[rows, place] > largest
+        place = first_largest(total)
+        better = total[rows, place] > largest + SAME
         largest = np.where(better, total[rows, place], largest)
         split = values <= values[order[place]][:, None]
         best_rules = Rules(
             np.where(better[:, None], split, best_rules.at_most),
-            np.where(better, low[rows, place].argmax(1), best_rules.low),
-            np.where(better, high[rows, place].argmax(1), best_rules.high),
+            np.where(better, first_largest(low[rows, place]), best_rules.low),
+            np.where(better, first_largest(high[rows, place]), best_rules.high),
         )
     return best_rules
 
@@ -71,7 +73,7 @@ def nested_regrets(
     for g in range(u.shape[1]):
         seen = _without(drawn, g)
         is_used = _beats_constant(u, facts, seen)
-        rule, constant = rules(u, facts, seen).recommended(g), (seen @ u.T).argmax(1)
+        rule, constant = rules(u, facts, seen).recommended(g), first_largest(seen @ u.T)
         chosen = np.where(is_used, rule, constant)
         regret += drawn[:, g] * (u[:, g].max() - u[chosen, g])
         used += drawn[:, g] * is_used
@@ -95,7 +97,7 @@ def _beats_constant(u: ndarray, facts: Mapping[str, ndarray], seen: Weights) -> 
     gains = []
     for h in range(u.shape[1]):
         left = _without(seen, h)
-        gains.append(u[rules(u, facts, left).recommended(h), h] - u[(left @ u.T).argmax(1), h])
+        gains.append(u[rules(u, facts, left).recommended(h), h] - u[first_largest(left @ u.T), h])
     d, n = np.array(gains).T, seen.sum(1)
     mean = (seen * d).sum(1) / n
     squares = (seen * (d - mean[:, None]) ** 2).sum(1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bnnbench.reports.judge.over_sets.draws import redraws
-from bnnbench.reports.judge.over_sets.league import SetScores, league
+from bnnbench.reports.judge.over_sets.league import SetScores, first_largest, league
 from bnnbench.reports.judge.over_sets.policies import first_of, shortlist
 from bnnbench.reports.judge.over_sets.regret import interval, outcomes, regrets
 from bnnbench.reports.judge.over_sets.rule import nested_regrets, rules
@@ -155,3 +155,12 @@ def test_intervals_with_the_selection_redone_cover_the_regret_of_advice_on_new_s
     assert covered >= 0.9
     t = [abs(one.value - truth) for one in found]
     assert np.mean(t) < 0.05
+
+
+def test_sums_that_only_rounding_tells_apart_are_a_tie_for_the_first():
+    """Else the processor, by the order in which it adds, would choose among equal advice."""
+    thirds = np.array([0.1, 0.2, 0.3])
+    one, other = (thirds[0] + thirds[1]) + thirds[2], thirds[0] + (thirds[1] + thirds[2])
+    assert one != other
+    assert first_largest(np.array([[one, other], [other, one], [0.0, one]])).tolist() == [0, 0, 1]
+    assert first_largest(np.full((1, 2), -np.inf)).tolist() == [0]
