@@ -268,6 +268,7 @@ def test_the_command_prints_a_page_and_exits_by_what_it_found(capsys, arguments,
     assert ("FAILED" in output.out) == (code == 3)
 
 
+@pytest.mark.long
 def test_epochs_are_few_unless_they_are_to_stay(capsys):
     command.main(["tests.suites.fakes:Slow(seconds=0.001)"])
     assert "Slow (seconds=0.001; epochs=2)" in capsys.readouterr().out

@@ -139,6 +139,7 @@ def test_mistakes_are_usage_errors(folder, capsys):
     assert not (folder / "results").exists()
 
 
+@pytest.mark.long
 def test_a_folder_of_images_becomes_a_report(folder, capsys):
     digits: Any = load_digits()
     for row in np.flatnonzero(digits.target < 2):

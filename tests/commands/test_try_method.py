@@ -48,6 +48,7 @@ def test_it_fits_that_method_alone_and_says_where_it_stands(bundle, tmp_path, ca
     assert "Ensemble" in page
 
 
+@pytest.mark.long
 def test_earlier_tries_are_in_the_report_and_not_in_the_standing(bundle, tmp_path, capsys):
     assert attempt(bundle, tmp_path, "sgd(epochs=2)") == 0
     assert attempt(bundle, tmp_path, "sgd(epochs=1)") == 0

@@ -87,6 +87,7 @@ def test_a_bare_import_says_what_to_import_instead(folder):
     assert f"the package {folder} is imported as bnnbench.{folder}" in done.stderr
 
 
+@pytest.mark.long
 def test_the_working_directory_is_not_searched_by_the_command(tmp_path):
     (tmp_path / "datasets.py").write_text("raise SystemExit('taken from where you stand')\n")
     code = (

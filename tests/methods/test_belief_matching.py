@@ -38,6 +38,7 @@ def test_the_divergence_agrees_with_torch():
     torch.testing.assert_close(twice - with_it, expected)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("weight", "prior"), [(0.25, 1.0), (1.0, 0.5)])
 def test_at_the_optimum_the_belief_is_the_prior_plus_counts(weight, prior):
     """Rows that differ only in their class: the exact posterior of 1/λ of them."""

@@ -54,6 +54,7 @@ def test_out_leaves_the_results_untouched(tmp_path):
     assert sorted(tmp_path.glob("results/**/*")) == before
 
 
+@pytest.mark.long
 def test_the_same_results_give_the_same_bytes(tmp_path):
     rng = np.random.default_rng(0)
     runs = runs_of({"AdamW": [1.0, 2.0, 3.0], "SGD": [1.5, 2.0, 2.5]})

@@ -85,6 +85,7 @@ def test_random_weights_agree_with_all_convolutions():
 LABELS = ("Class frequency", "MAP fVI")
 
 
+@pytest.mark.long
 def test_a_small_run_is_scored_under_every_corruption_and_attack(tmp_path):
     quick = SUITES["quick"]
     kept = [c.name for c in ALL_19 if c.severity in (1, 5)] + [

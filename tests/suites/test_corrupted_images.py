@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+import pytest
 import torch
 
 from bnnbench.datasets.conditions.clean import Clean
@@ -41,6 +42,7 @@ class Guess:
         return CategoricalPredictive(logits.log_softmax(-1))
 
 
+@pytest.mark.long
 def test_all_corruptions_are_scored_one_at_a_time(tmp_path, monkeypatch):
     monkeypatch.setenv("BNNBENCH_DATA", str(tmp_path))
     monkeypatch.setenv("BNNBENCH_OFFLINE", "1")

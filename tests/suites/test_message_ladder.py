@@ -70,6 +70,7 @@ def test_known_errors_are_measured(exact_rung):
     assert by_group == pytest.approx([2, 1, 3, 0.5], rel=0.02)
 
 
+@pytest.mark.long
 def test_the_truth_does_not_depend_on_what_was_measured_before(exact_rung):
     rung = RowMessages().fit(PROBLEM, stream(1))
     alone = PROBE.measure(rung, DATA, stream(5))

@@ -83,6 +83,7 @@ def test_real_images_are_not_asked_of_digits(folder, tmp_path):
     assert "--data stand-in" in answer.errors
 
 
+@pytest.mark.long
 def test_with_stand_ins_every_method_is_scored_on_both(tmp_path):
     suite = replace(QUICK, seeds=1)
     answer = call(tmp_path, "--data", "stand-in", "--limit", "30", "--no-report", suite=suite)

@@ -66,6 +66,7 @@ def test_coverage_is_of_a_hundred_networks_in_the_paper_and_fewer_in_the_quick_o
         assert {entry.table for entry in suite.reproduces} == {"sec 5.1", "App C"}
 
 
+@pytest.mark.long
 def test_the_depths_run_and_stand_side_by_side(tmp_path):
     suite = replace(SUITES["depth"], reference=None)
     flags = ("--datasets", "sine-2,sine-3", "--methods", "Training mean,PBP")

@@ -118,6 +118,7 @@ def test_so_is_one_inside_a_search(own_file, tmp_path):
     assert max(errors(tmp_path)) > max(before)
 
 
+@pytest.mark.long
 def test_so_is_one_whose_neighbour_is_edited_but_not_for_a_comment(own_file, tmp_path):
     fitted(own_file, tmp_path)
     own_file("helper_beside.py", '"""Shifts."""\n\n# The first that I tried.\nSHIFT = 1.0\n')

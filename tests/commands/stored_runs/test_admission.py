@@ -73,6 +73,7 @@ def admitted(file: Path, bundle: Path, *flags: str) -> int:
     return admit.main([str(file), "--bundle", str(bundle), *flags])
 
 
+@pytest.mark.long
 def test_submitted_runs_are_checked_repeated_and_added_with_their_code(
     work, file, tmp_path, capsys
 ):

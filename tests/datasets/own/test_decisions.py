@@ -137,6 +137,7 @@ def test_marks_beside_declared_classes_are_no_class(tmp_path):
         assert (source.labels, len(source.rows())) == (("0", "1"), 20)
 
 
+@pytest.mark.long
 def test_lines_are_short_and_not_many(tmp_path):
     columns = {f"{'long ' * 200}{k}": ["?", *range(29)] for k in range(70)}
     frame = pd.DataFrame(columns).assign(y=np.random.default_rng(0).random(30))

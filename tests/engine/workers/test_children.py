@@ -93,6 +93,7 @@ def test_an_error_or_a_signal_is_the_exit_code(way):
         send_signal(waiting, signal.SIGTERM)  # it has ended
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux")
 def test_a_server_that_is_killed_gives_way_to_another():
     ours, theirs = socket.socketpair()

@@ -24,6 +24,7 @@ STOPPING = Descent(
 SHORT = Descent(0.02, 0.9, 1e-3, epochs=4, batch_size=8, schedule=Constant())
 
 
+@pytest.mark.long
 def test_descents_that_stop_early_are_equal_side_by_side_and_alone():
     problems, seeds = [regression(n, 41) for n in range(6)], range(3, 9)
     rows = [set_aside(p, 1 / 9, rng)[1] for p, rng in zip(problems, streams(*seeds), strict=True)]

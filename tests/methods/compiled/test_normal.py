@@ -46,6 +46,7 @@ def test_a_block_is_box_and_muller_of_xoshiro_in_every_lane():
     assert [[int(word) for word in state[:, lane]] for lane in range(LANES)] == lanes
 
 
+@pytest.mark.long
 def test_the_sample_is_standard_normal(sample):
     assert stats.kstest(sample, "norm").pvalue > 1e-3
     for power, moment in ((1, 0), (2, 1), (3, 0), (4, 3), (6, 15)):

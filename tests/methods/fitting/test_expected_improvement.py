@@ -101,6 +101,7 @@ def test_equal_losses_give_no_direction_and_no_error():
     assert len(search(lambda settings: 1.0, trials=12)) == 12
 
 
+@pytest.mark.long
 def test_a_search_gains_from_its_model_whatever_the_number_of_settings():
     ranges = {str(k): Range(0, 1) for k in range(4)}
     middle = np.array([0.2, 0.5, 0.8, 0.35])

@@ -89,6 +89,7 @@ def test_evidence_and_predictions_agree_with_regression_on_the_waves():
     assert posterior.diagnostics["log_marginal_likelihood_per_row"] == pytest.approx(evidence)
 
 
+@pytest.mark.long
 def test_many_waves_come_near_the_exact_process_of_the_same_kernel():
     problem, new = curve(rows=150), curve(rows=50, seed=9).train.inputs
     inputs, targets = problem.train.inputs, problem.train.targets[:, 0].double()
@@ -105,6 +106,7 @@ def test_many_waves_come_near_the_exact_process_of_the_same_kernel():
     assert float(evidence) == pytest.approx(process.log_marginal_likelihood_value_, abs=5)
 
 
+@pytest.mark.long
 def test_lengths_and_noise_are_found_and_a_known_noise_is_kept():
     posterior = fitted(curve(rows=400), frequencies=64)
     used, *unused = posterior.kernel.log_lengths.exp()
@@ -115,6 +117,7 @@ def test_lengths_and_noise_are_found_and_a_known_noise_is_kept():
     assert len(known.kernel.log_lengths) == 3
 
 
+@pytest.mark.long
 def test_intervals_hold_their_share_of_new_targets():
     inside = []
     for seed in range(10):

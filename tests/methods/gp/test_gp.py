@@ -131,6 +131,7 @@ def least_loss(inducing: int, mean_inducing: int) -> float:
         return float(model.loss(problem.train.inputs, problem.train.targets[:, 0], None, ROWS))
 
 
+@pytest.mark.long
 @needs_gpytorch
 def test_losses_bound_the_evidence_and_reach_it_with_all_rows():
     from bnnbench.methods.gp import models

@@ -29,6 +29,7 @@ def uci_problem(name: str, fold: int = 0, hidden=(50,), rows: int | None = None)
     return Problem(train, data.likelihood, mlp(list(hidden), outputs=1)), data
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("data_folder")
 @pytest.mark.parametrize(("name", "hidden"), [("boston", (50,)), ("yacht", (20, 10))])
 def test_both_filters_agree_over_forty_epochs_of_real_rows(name, hidden):

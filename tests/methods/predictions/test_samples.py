@@ -48,6 +48,7 @@ def test_the_crps_is_half_the_squared_energy_distance_to_the_target():
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
+@pytest.mark.long
 def test_the_crps_is_the_integral_of_the_squared_error_of_the_cdf():
     found = METRICS["crps"].score(PREDICTION, torch.from_numpy(TARGET))
     integrated = crps_by_integration(PREDICTION, torch.from_numpy(TARGET))

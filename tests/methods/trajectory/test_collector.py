@@ -233,6 +233,7 @@ def test_a_lowest_loss_that_was_too_old_before_two_thirds_ends_nothing():
     assert after.index(True) == 5
 
 
+@pytest.mark.long
 def test_an_early_stop_ends_the_same_descent_sooner():
     problems = [regression(seed) for seed in range(3)]
     patient = replace(DESCENT, learning_rate=0.02, epochs=90, schedule=Plateau(0.99, 2))

@@ -20,6 +20,7 @@ def linear():
     return regression(noise_std=NOISE, architecture=(Linear(1),), dtype=torch.float64)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("temperature", [1.0, 0.3])
 def test_the_chain_has_the_moments_of_its_stationary_law(temperature):
     problem, members = linear(), 150

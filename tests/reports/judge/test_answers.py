@@ -51,6 +51,7 @@ def test_a_planted_tie_is_left_open():
     assert re.search(r"(IVON|AdamW), the nearest, would take (about|more than) ", found.best)
 
 
+@pytest.mark.long
 def test_how_often_a_tie_is_told_as_a_difference():
     """Six tied methods, 150 suites: the sentence calls one of them worse in at most 6 %."""
     rng, claims = np.random.default_rng(0), 0

@@ -86,6 +86,7 @@ def test_methods_of_equal_scores_everywhere_are_one_candidate():
     assert found.decision.candidates == (("m0", "m2"), ("m1",))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("methods", "wild"), [(15, False), (15, True), (8, False)])
 def test_a_best_method_is_seldom_called_worse(methods, wild):
     """Equal methods, three sets of five splits; the level is 5 %, or 2 % for 6 to 11 methods."""
@@ -138,6 +139,7 @@ def test_sources_are_independent_of_each_other():
     assert found.freedom[1, 0] == pytest.approx(freedom, rel=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("source", "most"), [("one file", 0.08), (None, 1.0)])
 def test_a_best_method_is_seldom_called_worse_where_sets_share_their_rows(source, most):
     """Four sets with the same noise; taken as independent, far more than 5 % are errors."""

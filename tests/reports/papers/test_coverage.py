@@ -24,6 +24,7 @@ def tables():
     return coverage(suites())
 
 
+@pytest.mark.long
 def test_each_line_of_the_published_files_is_counted_once(tables):
     lines = Counter()
     for path in FOLDER.glob("*.csv"):
@@ -36,6 +37,7 @@ def test_each_line_of_the_published_files_is_counted_once(tables):
     assert counted == lines
 
 
+@pytest.mark.long
 def test_a_number_has_a_verdict_or_a_listed_reason(tables):
     for table in tables:
         for printed in table.numbers:
@@ -51,6 +53,7 @@ def test_without_runs_every_number_has_a_reason():
             assert printed.closed_form or reason(printed.published) == printed.reason
 
 
+@pytest.mark.long
 def test_finished_runs_have_a_place_in_the_order_of_profiles(tables):
     compared = [n.judgement.comparison for table in tables for n in table.numbers if n.judgement]
     assert len(compared) > 1000
@@ -58,6 +61,7 @@ def test_finished_runs_have_a_place_in_the_order_of_profiles(tables):
         assert comparison.profile in nearest_first(comparison.published), comparison.profile
 
 
+@pytest.mark.long
 def test_a_difference_under_a_departure_is_none_under_the_protocol(tables):
     numbers = [n for table in tables for n in table.numbers if n.judgement]
     for number in numbers:
@@ -68,6 +72,7 @@ def test_a_difference_under_a_departure_is_none_under_the_protocol(tables):
     assert {"departs", "cannot be met"} <= {number.kind for number in numbers}
 
 
+@pytest.mark.long
 def test_six_errors_of_a_mean_are_below_the_error_of_their_samples(tables):
     """Printed as 0.01: the first activations with dropout, of both networks of paper 001."""
     unmet = [n.published for table in tables for n in table.numbers if n.kind == "cannot be met"]
@@ -75,6 +80,7 @@ def test_six_errors_of_a_mean_are_below_the_error_of_their_samples(tables):
     assert Counter(p.table for p in unmet) == {"2": 3, "3": 3}
 
 
+@pytest.mark.long
 def test_numbers_whose_runs_all_diverged_say_so(tables):
     """CIBER on keggdirected, by the bundle's records: no other run of theirs ended like this."""
     why = {
@@ -96,6 +102,7 @@ def test_a_declared_reason_is_one_of_the_list_and_fits_some_number(entry):
     assert any(fits(entry, published) for published in every())
 
 
+@pytest.mark.long
 def test_rows_and_columns_hold_all_numbers_of_a_table_in_one_cell_each(tables):
     for table in tables:
         found = arranged(table)
@@ -105,6 +112,7 @@ def test_rows_and_columns_hold_all_numbers_of_a_table_in_one_cell_each(tables):
         assert {id(printed) for printed in cells} == numbers
 
 
+@pytest.mark.long
 def test_a_page_shows_each_verdict_of_the_judge(tables):
     of_paper = [table for table in tables if table.paper == "003"]
     text = paper_page("003", "papers/003.html", of_paper, {}, COMMON)
@@ -127,6 +135,7 @@ def test_a_page_shows_each_verdict_of_the_judge(tables):
     assert verbs == Counter(n.kind for n in run if n.kind in ("agrees", "differs"))
 
 
+@pytest.mark.long
 def test_the_list_of_papers_adds_up(tables):
     papers: dict[str, list[PrintedTable]] = {}
     for table in tables:
@@ -154,6 +163,7 @@ def data_of(text):
     return data
 
 
+@pytest.mark.long
 def test_layers_of_a_network_are_the_columns_and_divergences_stand_in_the_methods_first_row(tables):
     (table,) = (table for table in tables if (table.paper, table.number) == ("001", "2"))
     found = arranged(table)

@@ -191,6 +191,7 @@ def test_the_same_session_twice_has_no_change(tmp_path):
     assert "None of 7 common timings became slower" in page
 
 
+@pytest.mark.long
 def test_a_site_links_the_timings_that_lie_among_its_results(tmp_path):
     results, site = tmp_path / "results", tmp_path / "site"
     keep(results / "cifar10", [record()])
@@ -206,6 +207,7 @@ def test_a_site_links_the_timings_that_lie_among_its_results(tmp_path):
     assert "different machines" in (site / "timing.html").read_text()
 
 
+@pytest.mark.long
 def test_two_stores_have_a_page_of_timings_each(tmp_path):
     for name in "ab":
         keep(tmp_path / name / "cifar10", [record(seed=ord(name))])

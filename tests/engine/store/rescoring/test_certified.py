@@ -34,6 +34,8 @@ from tests.suites.truth.references.conftest import MODEL, SOURCE, keep_reference
 
 __all__ = ["references"]
 
+pytestmark = pytest.mark.long
+
 POINT = AdamW(epochs=2)
 SUITE = Suite(
     name="near",

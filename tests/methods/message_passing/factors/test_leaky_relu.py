@@ -324,6 +324,7 @@ def test_a_uniform_message_from_above_is_no_event(dtype):
     torch.testing.assert_close(down.rho, torch.full_like(down.rho, 1e-8))
 
 
+@pytest.mark.long
 @given(
     z=st.lists(extreme, min_size=1, max_size=8),
     a=st.lists(extreme, min_size=8, max_size=8),

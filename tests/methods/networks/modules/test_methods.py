@@ -107,6 +107,7 @@ def test_a_residual_network_learns_under(name):
     assert torch.equal(prediction.log_probs, again.log_probs)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["AdamW", "Ensemble", "MFVI", "IVON", "SWAG"])
 def test_fits_together_equal_separate_fits_bit_for_bit(name):
     problems = [pictures(0), pictures(1)]
@@ -216,6 +217,7 @@ def test_what_a_method_cannot_do_with_a_module_is_said_by_name(name):
         method.fit(problem, stream(0))
 
 
+@pytest.mark.long
 def test_hamiltonian_monte_carlo_of_a_small_module_agrees_with_our_network():
     settings = Hmc(draws=150, thinning=1, warmup=100, chains=1, prior_precision=1.0)
     module = TorchModule("torch.nn:Linear", 1, arguments={"in_features": 4, "out_features": 1})

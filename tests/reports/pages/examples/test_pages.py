@@ -197,6 +197,7 @@ def built(arguments, out):
     return out
 
 
+@pytest.mark.long
 def test_a_bundle_has_pages_of_examples_with_its_predictions_alone(tmp_path, capsys):
     of_digits(tmp_path / "results" / "digits")
     made = [str(tmp_path / "results"), "--out", str(tmp_path / "bundle"), "--predictions"]

@@ -250,6 +250,7 @@ def test_a_page_that_is_too_large_gives_chapters_to_others(tmp_path, rng, monkey
         assert sum(text.count(kind) for text in files.values()) == whole.count(kind), kind
 
 
+@pytest.mark.long
 def test_pages_of_a_site_are_as_small_as_others_there(tmp_path, rng):
     metrics = {f"metric_{k}": 1.0 for k in range(40)}
     names = [f"Method {k}" for k in range(60)]

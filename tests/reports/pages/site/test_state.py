@@ -48,6 +48,7 @@ def test_another_run_builds_it_again(build, tmp_path):
     assert not build()
 
 
+@pytest.mark.long
 def test_another_margin_builds_it_again(build):
     assert build("--margin", "nll=0.1")
     assert not build("--margin", "nll=0.1")
@@ -95,6 +96,7 @@ def test_a_site_of_damaged_runs_names_the_damage_every_time(build, tmp_path, cap
         assert "damaged" in capsys.readouterr().err
 
 
+@pytest.mark.long
 class TestReports:
     @pytest.fixture
     def built(self, build, tmp_path, monkeypatch):

@@ -38,6 +38,7 @@ def source(family, tmp_path) -> Drawn:
     return Drawn(DiabetesAsUci(), "small", str(tmp_path))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_a_family_of_this_project_is_sound(name):
     family = read(name, home())

@@ -152,6 +152,7 @@ def test_a_model_is_rebuilt_from_its_description(name):
     require_sampler(RECIPES[name].sampler, model)
 
 
+@pytest.mark.long
 def test_a_sampler_that_is_told_a_wrong_noise_is_caught_by_the_loss():
     sampler = Hmc(
         draws=60, thinning=4, warmup=100, chains=2, leapfrog_steps=100, prior_precision=1.0
