@@ -29,27 +29,27 @@ class Sampler(Protocol):
 
     @property
     def draws(self) -> int:
-        """The number of recorded weight vectors, over all chains."""
+        """Number of weight vectors recorded over all chains."""
         ...
 
     @property
     def thinning(self) -> int:
-        """One of so many moves is recorded."""
+        """Moves of a chain per recorded weight vector."""
         ...
 
     @property
     def warmup(self) -> int:
-        """The number of moves before any is recorded."""
+        """Moves of a chain before the first that may be recorded."""
         ...
 
     @property
     def chains(self) -> int:
-        """The number of chains."""
+        """Number of chains."""
         ...
 
     @property
     def leapfrog_steps(self) -> int:
-        """The maximum number of steps in a trajectory."""
+        """Maximum number of steps in a trajectory."""
         ...
 
 

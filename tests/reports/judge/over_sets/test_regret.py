@@ -11,7 +11,7 @@ from bnnbench.reports.judge.over_sets.policies import first_of, shortlist
 from bnnbench.reports.judge.over_sets.regret import interval, outcomes, regrets
 from bnnbench.reports.judge.over_sets.rule import nested_regrets, rules
 from bnnbench.reports.judge.over_sets.worth import noise_floor
-from tests.reports.judge.over_sets.leagues import on_one_scale
+from tests.reports.judge.over_sets.leagues import on_one_scale, with_shares
 
 
 def random_league(seed=0, methods=5, sets=9, splits=3):
@@ -155,6 +155,19 @@ def test_intervals_with_the_selection_redone_cover_the_regret_of_advice_on_new_s
     assert covered >= 0.9
     t = [abs(one.value - truth) for one in found]
     assert np.mean(t) < 0.05
+
+
+def test_of_methods_whose_sums_only_rounding_tells_apart_the_cheaper_is_advised():
+    """Counted in tenths, which are exact; as sums of floating point numbers one is larger."""
+    tenths = np.array([[1, 5, 1, 3, 1, 6, 8, 3, 0], [3, 5, 6, 1, 1, 8, 1, 3, 10]])
+    of = with_shares(tenths / 10, tenths / 10, {"m0": 1.0, "m1": 2.0})
+    assert tenths[0, :8].sum() == tenths[1, :8].sum()
+    expected = 0
+    for g in range(9):
+        left = np.delete(tenths, g, axis=1).sum(1)
+        expected += tenths[:, g].max() - tenths[int(left[1] > left[0]), g]
+    found = regrets(of, first_of(of), np.ones((1, 9), int))[-1]
+    assert found == pytest.approx(expected / 90)
 
 
 def test_sums_that_only_rounding_tells_apart_are_a_tie_for_the_first():
