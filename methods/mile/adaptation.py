@@ -150,7 +150,6 @@ class Sampling:
         if keep:
             self._states.append(states.clone())
 
-    @property
-    def states(self) -> Float[Tensor, "members draws parameters"]:
-        """The kept states of each chain."""
-        return torch.stack(self._states, 1)
+    def states_of(self, members: slice) -> Float[Tensor, "members draws parameters"]:
+        """Return a copy of the kept states of some chains: a view would keep those of all."""
+        return torch.stack([states[members] for states in self._states], 1)

@@ -30,7 +30,7 @@ def outcome(
     sampling: Sampling,
 ) -> Posterior | InferenceDiverged:
     """Return the posterior of one fit, whose chains are `members`, or its failure."""
-    states = sampling.states[members]
+    states = sampling.states_of(members)
     failures = sampling.failures[members]
     sound = chains.log_density[members].isfinite().all() and states.isfinite().all()
     if not sound or (failures == sampling.steps).any():

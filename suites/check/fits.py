@@ -15,7 +15,7 @@ from bnnbench.engine.run.guards.validation import ANSWERS
 from bnnbench.engine.run.packing import vars_of
 from bnnbench.methods.base import InferenceDiverged, Method, PackageMissing, Problem
 from bnnbench.methods.predictions.base import Predictive
-from bnnbench.suites.check.problems import stream
+from bnnbench.suites.check.problems import stream, streams
 
 Arrays = Mapping[str, Tensor]
 
@@ -80,6 +80,14 @@ class Fits:
         if seed not in self._alone:
             self._alone[seed] = self.method.fit(self.make(seed), stream(10 + seed))
         return self._alone[seed]
+
+    @cached_property
+    def together(self) -> list[Any]:
+        """The results of `fit_many` for seeds 0, 1 and 2, with the streams of `alone`."""
+        problems = [self.make(seed) for seed in range(3)]
+        results = self.method.fit_many(problems, streams(10, 11, 12))
+        require(len(results) == 3, f"fit_many returned {len(results)} results for 3 problems")
+        return results
 
 
 def global_generators() -> dict[str, object]:

@@ -98,11 +98,9 @@ ALONE = "a problem fitted together with others must equal a single fit, to the l
 
 def equals_fits_alone(fits: Fits) -> None:
     """Fitting together equals fitting separately, bit for bit."""
-    problems = [fits.make(seed) for seed in range(3)]
-    together = fits.method.fit_many(problems, streams(10, 11, 12))
-    require(len(together) == 3, f"fit_many returned {len(together)} results for 3 problems")
-    for number, (problem, posterior) in enumerate(zip(problems, together, strict=True)):
-        require_identical(posterior, fits.alone(number), problem.train.inputs, ALONE)
+    for number, posterior in enumerate(fits.together):
+        inputs = fits.make(number).train.inputs
+        require_identical(posterior, fits.alone(number), inputs, ALONE)
 
 
 def equals_fits_alone_in_float64(fits: Fits) -> None:

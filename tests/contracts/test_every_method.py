@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib.util
+import io
 import pickle
 from collections.abc import Mapping
 from functools import cache
@@ -35,7 +36,7 @@ from bnnbench.methods.message_passing.informed import InformedPrior
 from bnnbench.methods.message_passing.method import MessagePassing
 from bnnbench.methods.tuning.method import Tuned
 from bnnbench.suites.check.contract import OF_FITS, OF_MANY, OF_METHODS, Check
-from bnnbench.suites.check.fits import Fits, require_identical
+from bnnbench.suites.check.fits import Fits, require, require_identical
 from bnnbench.suites.check.problems import PROBLEMS, problems_of, regression, stream
 from bnnbench.suites.check.small import small
 from bnnbench.suites.check.soundness import require_sound
@@ -127,8 +128,29 @@ def travels_to_other_processes(fits: Fits) -> None:
     require_identical(fits.posterior, copy, fits.inputs)
 
 
+def takes_no_more_memory_together(fits: Fits) -> None:
+    """Posteriors of problems fitted together hold no more memory than those of single fits."""
+    alone = [fits.alone(seed) for seed in range(3)]
+    require(held_bytes(fits.together) <= held_bytes(alone), "copies of a stack are kept")
+
+
+def held_bytes(posteriors: list[Any]) -> int:
+    """Return the bytes of all memory that tensors of posteriors keep from being freed."""
+    storages: dict[int, int] = {}
+
+    class Tensors(pickle.Pickler):
+        def persistent_id(self, value: object) -> str | None:
+            if not isinstance(value, torch.Tensor):
+                return None
+            storages[value.untyped_storage().data_ptr()] = value.untyped_storage().nbytes()
+            return "tensor"
+
+    Tensors(io.BytesIO()).dump(posteriors)
+    return sum(storages.values())
+
+
 ALONE = (*OF_FITS, Check(travels_to_other_processes))
-CHECKS = (*ALONE, *OF_MANY)
+CHECKS = (*ALONE, *OF_MANY, Check(takes_no_more_memory_together))
 
 
 def is_long(name: str, kind: str) -> bool:
