@@ -95,6 +95,7 @@ def records():
     return by_label
 
 
+@pytest.mark.long
 def test_the_given_networks_row_is_torchs_own_and_rows_are_marked(folder, capfd):
     labels = "Given network,Temperature,Conformal,Laplace last layer,Laplace last layer (evidence)"
     assert posthoc("--methods", labels, "--ood", "upside_down.npz") == 0

@@ -34,6 +34,7 @@ def attempt(bundle, out, method, *flags):
     return try_method.main([method, *places, *flags, *FLAGS])
 
 
+@pytest.mark.long
 def test_it_fits_that_method_alone_and_says_where_it_stands(bundle, tmp_path, capsys):
     assert attempt(bundle, tmp_path, "sgd(epochs=2)") == 0
     *_, place, first = capsys.readouterr().out.strip().splitlines()

@@ -153,10 +153,17 @@ ALONE = (*OF_FITS, Check(travels_to_other_processes))
 CHECKS = (*ALONE, *OF_MANY, Check(takes_no_more_memory_together))
 
 
+RELATED = {
+    *("ciber_by_grid", "ciber_of_hmc", "hmc_by_layer", "hmc_heteroscedastic", "fastfood"),
+    *("message_passing_crossed", "laplace_diagonal"),
+}
+"""Dear methods that share most of their code with another one of the default run."""
+
+
 def is_long(name: str, kind: str) -> bool:
     """Return whether a case belongs to the long run: variants, and all but two kinds of each."""
     by_target = [k for k in covered(name) if k.split()[-1] == kind.split()[-1]]
-    return name in VARIANTS or kind != by_target[0]
+    return name in VARIANTS or name in RELATED or kind != by_target[0]
 
 
 @pytest.mark.parametrize("name", NAMES)

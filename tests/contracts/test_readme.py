@@ -33,6 +33,7 @@ def test_the_recipe_is_a_method(recipe):
     assert isinstance(NearestNeighbours(), Method)
 
 
+@pytest.mark.long
 def test_the_recipe_takes_part_in_a_suite_and_shows_in_its_report(recipe):
     label, *_ = re.findall(r"--methods adamw,(\S+)", PAGE)
     command = python("-m", "bnnbench", "cifar10", "--data", "stand-in", "--limit", "150")

@@ -44,6 +44,7 @@ def run(folder, *arguments):
     return finished.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", SUITES)
 def test_a_recipe_keeps_the_contract_and_learns(folder, method):
     path = method.replace(":", ".py:")

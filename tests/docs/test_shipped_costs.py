@@ -15,6 +15,7 @@ def test_shipped_costs_agree_with_the_bundle():
     assert TABLE.read_text(encoding="utf-8") == table(), "run python -m docs.generate.shipped_costs"
 
 
+@pytest.mark.long
 def test_a_dry_run_of_a_new_user_knows_its_time(tmp_path):
     command = python("-m", "bnnbench", "uci_classification", "--dry-run")
     asked = [*command, "--datasets", "haberman", "--out", str(tmp_path)]

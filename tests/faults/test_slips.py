@@ -117,7 +117,14 @@ def test_a_slip_without_consequence_is_scored(tmp_path, undisturbed, name):
     assert stored(tmp_path) == undisturbed
 
 
-@pytest.mark.parametrize("name", [*DIVERGED, *RAISED, *REFUSED])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if number else ())
+        for endings in (DIVERGED, RAISED, REFUSED)
+        for number, name in enumerate(endings)
+    ],
+)
 def test_a_slip_is_the_failure_of_its_own_run(tmp_path, undisturbed, name):
     answer = call(tmp_path, suite=around(Slip(name)))
     assert answer.code == (0 if name in DIVERGED else 3)
@@ -164,6 +171,7 @@ def test_a_page_says_where_a_method_failed(tmp_path):
     assert "return self.centre / " in pages
 
 
+@pytest.mark.long
 def test_the_same_error_everywhere_is_tried_three_times_in_each_command(tmp_path):
     suite = around(Slip("broken variance"), folds=4, seeds=2)
     for _ in range(2):

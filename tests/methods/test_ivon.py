@@ -96,6 +96,7 @@ def test_the_exact_curvature_of_a_quadratic_is_a_fixed_point_of_the_hessian():
     torch.testing.assert_close(ascent.hessian, curvature, rtol=1e-8, atol=0)
 
 
+@pytest.mark.long
 def test_the_hessian_of_a_correlated_quadratic_settles_at_its_diagonal():
     curvature = torch.tensor([[2.0, 0.9, 0.0], [0.9, 1.0, -0.3], [0.0, -0.3, 0.5]]).double()
     optimum = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)

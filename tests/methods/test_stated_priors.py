@@ -114,7 +114,7 @@ def test_laplace_without_a_stated_prior_takes_its_own(linear):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.long if name == "cyclical_sgld" else ())
+        pytest.param(name, marks=pytest.mark.long if name.endswith("sgld") else ())
         for name in AIMING
         if name not in ("pbp", *POINTS)
     ],

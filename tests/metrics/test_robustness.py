@@ -74,6 +74,7 @@ def test_it_is_the_median_of_the_cdf_over_the_positions_of_a_side():
     assert positive == pytest.approx(np.median(stats.norm.cdf(ERRORS[6:])), abs=1e-9)
 
 
+@pytest.mark.long
 def test_it_lies_in_an_interval_as_often_as_draws_of_the_truth_do():
     """Networks that know the distribution of the truth cover it at their nominal level."""
     rng = np.random.default_rng(0)

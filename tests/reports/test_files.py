@@ -46,6 +46,7 @@ def test_a_place_that_cannot_hold_the_report_is_named(tmp_path, capsys):
     assert str(tmp_path / "file") in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_out_leaves_the_results_untouched(tmp_path):
     keep(tmp_path / "results" / "cifar10", [record()])
     before = sorted(tmp_path.glob("results/**/*"))
@@ -312,6 +313,7 @@ def test_a_site_inside_a_bundle_is_refused(tmp_path, capsys):
     assert len([*tmp_path.rglob("*")]) == 3
 
 
+@pytest.mark.long
 def test_a_site_beside_the_stores_is_no_store(tmp_path):
     keep(tmp_path / "cifar10", [record()])
     assert main([str(tmp_path), "--out", str(tmp_path / "site")]) == 0

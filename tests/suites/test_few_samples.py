@@ -119,6 +119,7 @@ def test_the_paper_prints_what_the_suite_claims_to_follow():
     assert (claim.paper, claim.table) == ("002", "sec 4.3")
 
 
+@pytest.mark.long
 def test_a_small_run_measures_every_count_and_shows_it(tmp_path):
     suite = replace(QUICK, probes=(FewSamples((5, 10, 20, 40)),))
     answer = call(tmp_path, "--folds", "2", "--datasets", "linear_correlation_0", suite=suite)

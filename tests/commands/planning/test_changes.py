@@ -140,6 +140,7 @@ class Csv(Line):
         return Table(rows[:8, :2], rows[:8, 2], rows[8:, :2], rows[8:, 2])
 
 
+@pytest.mark.long
 def test_edited_data_is_fitted_again_at_once(tmp_path):
     path = tmp_path / "heights.csv"
 

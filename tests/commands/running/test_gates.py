@@ -139,6 +139,7 @@ PASSING, FAILING = "def test_it(): pass", "def test_it(): assert 0, 'unequal bit
 SKIPPED = "import pytest\ndef test_it(): pytest.skip('no CuPy')"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "passed", "words"),
     [

@@ -94,6 +94,7 @@ def test_submitted_runs_are_checked_repeated_and_added_with_their_code(
     assert again.out == ""  # refused before any fit was repeated
 
 
+@pytest.mark.long
 def test_equal_runs_give_equal_files_and_checking_alone_adds_nothing(work, file, tmp_path):
     again = tmp_path / "again"
     again.mkdir()
@@ -177,6 +178,7 @@ def other_data(altered, first, store):
     altered.write(record, store.packed(first.key))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -214,6 +216,7 @@ def test_a_file_with_anything_else_is_refused(tmp_path, name):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 def test_links_and_cut_files_are_refused(file, tmp_path, capsys):
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
@@ -229,6 +232,7 @@ def test_links_and_cut_files_are_refused(file, tmp_path, capsys):
     assert "error: " in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_usage_errors_of_submit_are_reported(work, tmp_path, capsys):
     assert submit.main(["adamw", str(work / "two_moons")]) == 2
     assert "no runs of adamw" in capsys.readouterr().err
@@ -236,6 +240,7 @@ def test_usage_errors_of_submit_are_reported(work, tmp_path, capsys):
     assert "has no results" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_part_of_a_profile_is_told_and_not_admitted(work, tmp_path, capsys):
     forget()
     file = work / "admitted_neighbours.py"

@@ -93,6 +93,7 @@ def cifar10(data_folder, monkeypatch, tmp_path):
     return tmp_path
 
 
+@pytest.mark.long
 def test_all_real_images_blurred_are_original_and_fogged_are_generated(cifar10):
     data = replace(Limited(Cifar10(), train=10).load(0), origin="original")
     assert Corrupted("gaussian_blur", 1).origin(data) == "original"

@@ -309,6 +309,7 @@ for number in range(int(sys.argv[3])):
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("exchange", [True, False])
 def test_of_two_that_write_one_run_again_and_again_one_is_always_there_whole(
     tmp_path, project, exchange

@@ -267,6 +267,7 @@ for number in range(10**6):
 """
 
 
+@pytest.mark.long
 def test_a_reader_beside_a_writer_that_is_killed_sees_whole_runs_only(tmp_path, project):
     store = Store(tmp_path)
     writer = subprocess.Popen(

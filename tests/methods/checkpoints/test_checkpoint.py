@@ -29,8 +29,16 @@ network is read again."""
 
 ON_TRAINED = {"on_last_layer": OnLastLayer(AdamW())}
 
+DEFAULT = ("adamw", "ensemble", "hmc", "message_passing", "mile", "pbp", "sgld", "tuned")
+"""Methods of the default run, with a checkpoint of each form; the long run has all."""
 
-@pytest.fixture(params=[*KEPT, *VARIANTS, *ON_TRAINED])
+
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=() if name in DEFAULT else pytest.mark.long)
+        for name in (*KEPT, *VARIANTS, *ON_TRAINED)
+    ]
+)
 def case(request, monkeypatch) -> tuple[Method, Problem]:
     """A method, and a problem of few rows that it covers."""
     longer = {"epochs": 4, "iterations": (1, 1, 2, 2), "warmup": 30}

@@ -56,7 +56,13 @@ def twins_of(case: str, schedule=twins.PUBLISHED_SCHEDULE, accuracy=twins.PUBLIS
     return slow, ours, rng
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(name, marks=() if name in ("classifier", "max-pooling") else pytest.mark.long)
+        for name in CASES
+    ],
+)
 def test_the_published_schedule_equals_the_oracle_after_epochs_of_several_iterations(case):
     slow, ours, rng = twins_of(case)
     for number, iterations in enumerate((1, 2, 3), 1):

@@ -57,6 +57,7 @@ def test_whole_batches_at_once_learn_in_twenty_steps():
     assert accuracy > 0.95
 
 
+@pytest.mark.long
 def test_convolutions_learn_in_groups_of_32():
     accuracy, loss = scores(CONVOLUTIONAL, schedule=Coupled(32), iterations=(1, 1))  # .983
     assert accuracy > 0.95

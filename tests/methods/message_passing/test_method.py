@@ -76,6 +76,7 @@ def test_a_later_convolution_refuses_to_mirror_its_borders():
         QUICK.fit(problem, stream(0))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shortcut", [(), (Linear(32),)])
 def test_residual_networks_learn_digits(shortcut):
     train, test = (as_split(*part) for part in digits(np.random.default_rng(0)))

@@ -278,6 +278,7 @@ def test_what_a_batch_said_is_divided_out_before_it_speaks_again():
     assert precision[False][-1] > 1.15 * precision[False][1]
 
 
+@pytest.mark.long
 def test_a_network_of_convolutions_learns_images():
     rng = np.random.default_rng(0)
     train, (inputs, labels) = digits(rng, slice(256))

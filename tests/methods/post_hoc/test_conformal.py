@@ -52,6 +52,7 @@ def classes(rng, rows):
     return Split(inputs, torch.multinomial(inputs.softmax(1), 1, generator=rng)[:, 0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("level", [0.8, 0.95])
 @pytest.mark.parametrize("score", scores.INTERVAL_SCORES)
 def test_intervals_hold_the_stated_share_of_new_targets(score, level):
@@ -65,6 +66,7 @@ def test_intervals_hold_the_stated_share_of_new_targets(score, level):
     assert_share(held, level, calibration_rows=ROWS // 5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("level", [0.8, 0.95])
 @pytest.mark.parametrize("score", scores.CLASS_SCORES)
 def test_sets_hold_the_stated_share_of_new_targets(score, level):

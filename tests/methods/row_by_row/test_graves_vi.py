@@ -100,6 +100,7 @@ def test_steps_in_the_precisions_follow_squared_gradients_and_the_prior(expectat
     assert_equal_means(growths - 1 / PRIOR_VARIANCE, gradients[:, rows.order] ** 2)
 
 
+@pytest.mark.long
 def test_steps_in_the_means_are_finite_differences_of_the_bound(expectations):
     """Both terms of a difference use the same draws."""
     rows, mean, std, shifts, _, _, draws = expectations

@@ -52,6 +52,7 @@ def test_kernels_in_other_languages_count():
     assert {"units.c", "units.cuh", "weights.cu", "reference.py", "method.py"} <= names
 
 
+@pytest.mark.long
 def test_code_that_fits_and_predicts_nothing_is_behind_no_method(project):
     """A new table in a report leaves the code state of finished runs unchanged."""
     for path in METHODS.values():

@@ -40,6 +40,7 @@ def test_the_chain_has_the_moments_of_its_stationary_law(temperature):
     assert covariance.abs().max() < 5 * math.sqrt(2 / len(white))
 
 
+@pytest.mark.long
 def test_the_method_draws_from_the_posterior_with_minibatches_and_small_steps():
     problem = linear()
     mean, precision = exact_posterior(problem, NOISE, PRIOR**-2)

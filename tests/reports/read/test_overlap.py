@@ -36,6 +36,7 @@ def test_what_shares_nothing_has_no_overlap_and_unknown_rows_have_none():
     assert overlap_of([]) is None
 
 
+@pytest.mark.long
 def test_intervals_over_repeats_out_of_a_pool_hold_the_truth_as_often_as_they_say():
     """The mean of the labelled rows is compared with 0, by squared error at the test rows."""
     rng = np.random.default_rng(0)

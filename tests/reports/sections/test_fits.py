@@ -50,6 +50,7 @@ def drawn(store: Store):
     return panels(store, benchmark, styles(benchmark.runs), "p0-0", "cubic")
 
 
+@pytest.mark.long
 def test_each_completed_method_has_a_panel_the_reference_first(tmp_path):
     found = drawn(carried_out(tmp_path))
     assert [d.heading for d in found.drawings] == ["Truth", "Mean"]
@@ -82,6 +83,7 @@ def test_the_panels_say_what_the_records_say(tmp_path):
     assert f"Mean standard deviation {std:.3g}, of the reference" in str(other.svg)
 
 
+@pytest.mark.long
 def test_a_run_that_is_not_converged_is_marked(tmp_path):
     store = carried_out(tmp_path)
     for record in store.current():
@@ -103,6 +105,7 @@ def test_several_inputs_have_no_panels(tmp_path):
     assert drawn(carried_out(tmp_path, replace(SUITE, cases=(Case(Line(), ()),)))) is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", ["curves/*.npz", "runs/*/predictions.npz"])
 def test_damaged_files_cost_the_figure_and_not_the_page(tmp_path, file):
     store = carried_out(tmp_path)

@@ -84,6 +84,7 @@ def test_there_are_fifteen():
     assert len(ODD) == 15
 
 
+@pytest.mark.long
 def test_a_fault_violates_the_contract_and_is_named_on_the_page():
     method = broken(fit=fit_with_a_spread)
     results = checked(method)

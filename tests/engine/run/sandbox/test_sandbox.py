@@ -143,6 +143,7 @@ def test_a_confined_process_does_only_what_a_method_needs(tmp_path):
     assert (tmp_path / "results" / "run.txt").read_text() == "content"
 
 
+@pytest.mark.long
 def test_without_a_sandbox_all_of_it_is_possible(tmp_path):
     seen = outcomes(tmp_path, "free")
     assert [name for name, what in seen.items() if what in REFUSED] == []

@@ -85,6 +85,7 @@ def test_scores_are_the_distances_of_the_kept_predictions_in_target_units(tmp_pa
             )
 
 
+@pytest.mark.long
 def test_the_reference_run_alone_has_no_distance(tmp_path):
     store = Store(tmp_path)
     carried_out(replace(SUITE, seeds=2), store)
@@ -113,6 +114,7 @@ def test_methods_chosen_without_the_reference_are_compared_with_its_kept_run(tmp
     assert of(store, "One").outcome.scores["clean"].keys() == {"rmse", *DISTANCES}
 
 
+@pytest.mark.long
 def test_every_run_that_gets_distances_is_told(tmp_path):
     store, lines = Store(tmp_path), []
     for task in plan(SUITE, store, "cpu", "missing").tasks:
@@ -139,6 +141,7 @@ def test_what_has_its_distances_is_left_alone(tmp_path, monkeypatch):
     assert before == {path: path.stat().st_mtime_ns for path in before}
 
 
+@pytest.mark.long
 def test_another_reference_replaces_the_distances(tmp_path):
     store, fresh = Store(tmp_path), Store(tmp_path / "fresh")
     changed = replace(SUITE, methods=dict(SUITE.methods) | {"Truth": Mean(shake=3.0)})
@@ -160,6 +163,7 @@ def test_a_reference_that_fails_takes_the_distances_away_and_says_why(tmp_path):
     assert of(store, "One").reference is None
 
 
+@pytest.mark.long
 def test_a_reference_that_is_not_converged_is_named(tmp_path):
     store = Store(tmp_path)
     carried_out(SUITE, store)
@@ -178,6 +182,7 @@ def test_a_method_that_failed_has_no_distance(tmp_path):
     assert of(store, "Broken").outcome.scores == {}
 
 
+@pytest.mark.long
 def test_a_record_names_the_predictions_that_its_distances_are_to(tmp_path):
     store = Store(tmp_path)
     carried_out(SUITE, store)
@@ -195,6 +200,7 @@ def test_missing_predictions_of_the_reference_are_named_with_the_cure(tmp_path):
         add_distances(SUITE, store)
 
 
+@pytest.mark.long
 def test_what_cannot_be_compared_is_asked_once_and_a_later_answer_leaves_no_reason(
     tmp_path, monkeypatch
 ):
@@ -231,6 +237,7 @@ def test_a_suite_without_reference_says_and_scores_nothing(tmp_path):
     assert of(store, "One").outcome.scores["clean"].keys() == {"rmse"}
 
 
+@pytest.mark.long
 def test_the_command_prints_distances_and_says_why_there_are_none(tmp_path, capsys):
     arguments = ["--out", str(tmp_path), "--no-report", "--executor", "serial", "--in-process"]
     assert command({"quick": SUITE}, [*arguments, "--methods", "one"]) == 0

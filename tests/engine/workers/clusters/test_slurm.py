@@ -217,6 +217,7 @@ def test_detached_jobs_write_to_the_store_and_are_submitted_once(slurm, suite):
     assert not (suite.out / "miniature" / ".submitted").exists()
 
 
+@pytest.mark.long
 def test_what_a_lost_job_leaves_is_submitted_once_more_and_then_has_failed(slurm, suite):
     flags = ("--detach", "--methods", "mean", "--folds", "1")
     (slurm / "hold").touch()

@@ -70,6 +70,7 @@ def test_mean_ranks_agree_with_the_means():
     )
 
 
+@pytest.mark.long
 def test_intervals_hold_the_true_mean_rank():
     """Two methods on ten sets: one is better on a set with chance 0.7, and folds show which."""
     rng, covered, runs = np.random.default_rng(0), 0, 200
@@ -83,6 +84,7 @@ def test_intervals_hold_the_true_mean_rank():
     assert covered / runs >= 0.95 - 4 * math.sqrt(0.05 * 0.95 / runs)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sets", [4, 10])
 def test_intervals_hold_the_true_standardised_difference(sets):
     """Methods differ by 0.5 on average, with a separate difference on every set."""

@@ -104,6 +104,7 @@ def test_a_run_of_two_stores_counts_once_and_says_where_it_is_from(tmp_path):
     assert "Where the runs come from" in (out / "suites.html").read_text()
 
 
+@pytest.mark.long
 def test_of_copies_the_completed_one_is_taken_and_disagreement_is_told(tmp_path):
     lost = record(seed=0, scores={}, status="failed", error="out of memory")
     whole = record(seed=0, scores={"clean": {"nll": 2.0}})
@@ -234,6 +235,7 @@ def test_a_page_has_the_runs_of_its_own_tables_only(tmp_path):
     assert set(data["benchmarks"][1]["methods"]["AdamW"]["scores"]) == {"clean"}
 
 
+@pytest.mark.long
 def test_a_page_that_is_too_large_gives_chapters_to_others(tmp_path, rng, monkeypatch):
     noisy = {f"corrupted_{k}": {"nll": 1.0 + k} for k in range(1, 6)}
     runs = [record(m, scores={"clean": {"nll": 1.0}, **noisy}) for m in ("AdamW", "SGD")]

@@ -6,6 +6,8 @@ from bnnbench.commands.report import main
 from tests.reports.browsing import settled
 from tests.reports.synthetic import keep, runs_of
 
+pytestmark = pytest.mark.long
+
 SCORES = {"AdamW": [1.0, 1.1, 1.2], "SGD": [2.0, 2.1, 2.2]}
 
 

@@ -79,6 +79,7 @@ def test_a_site_that_is_not_whole_is_built_again(build, tmp_path, harm):
     assert index.read_bytes() == whole
 
 
+@pytest.mark.long
 def test_a_site_whose_building_failed_is_built_again(build, tmp_path, monkeypatch):
     keep(tmp_path / "results" / "cifar10", [record("AdamW", seed=7)])
     with monkeypatch.context() as patched:
@@ -88,6 +89,7 @@ def test_a_site_whose_building_failed_is_built_again(build, tmp_path, monkeypatc
     assert build()
 
 
+@pytest.mark.long
 def test_a_site_of_damaged_runs_names_the_damage_every_time(build, tmp_path, capsys):
     (tmp_path / "results" / "cifar10" / "runs" / RUNS[0].key / "record.json").write_text("{}")
     for _ in range(2):
@@ -201,6 +203,7 @@ def test_a_file_that_cannot_be_read_stops_nothing(tmp_path, monkeypatch):
     assert state.inputs([tmp_path], []).digest != readable.digest
 
 
+@pytest.mark.long
 def test_data_that_arrive_build_it_again(build, tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "cifar.tar").write_bytes(b"images")

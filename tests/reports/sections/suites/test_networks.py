@@ -95,6 +95,7 @@ def test_a_run_that_is_not_converged_is_marked(store):
     assert drawing.svg.count("not converged") == 2  # shown once, stated once
 
 
+@pytest.mark.long
 def test_the_page_shows_the_family_once_and_other_data_as_before(tmp_path, store):
     assert main([str(tmp_path)]) in (0, 3)
     page = (tmp_path / "toy" / "report.html").read_text()
