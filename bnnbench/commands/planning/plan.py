@@ -14,10 +14,9 @@ from bnnbench.engine.declare.grid import Evaluation, Run, Suite, after_each_fit,
 from bnnbench.engine.records.record import Record, newest
 from bnnbench.engine.records.round_trip import NotReadable
 from bnnbench.engine.run.checkpoints import FOLDER, discard
-from bnnbench.engine.run.measuring.provenance import code_of
 from bnnbench.engine.run.outcomes import check_planned
 from bnnbench.engine.run.sandbox.sandbox import Sandbox
-from bnnbench.engine.run.task import Task
+from bnnbench.engine.run.task import Task, codes_of
 from bnnbench.engine.store.rescoring.rescore import rescore
 from bnnbench.engine.store.store import CorruptRecord, Store
 
@@ -100,8 +99,7 @@ def plan(
     unfinished = (run for key, run in runs.items() if key not in finished)
     remaining = grouped(unfinished, suite.fitted_together)
     tasks = [
-        Task(together, *settings, code_of(together[0].method), suite.shortened)
-        for together in remaining
+        Task(together, *settings, codes_of(together), suite.shortened) for together in remaining
     ]
     repeated = records.keys() & runs.keys() - finished.keys()
     before = {key: records[key].circumstances.provenance.get("finished") for key in repeated}

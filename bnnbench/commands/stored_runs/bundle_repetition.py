@@ -96,7 +96,9 @@ def repeat_bundle(bundle: Path, choice: Choice, workers: int, console: Console) 
 
 def _require_committed(plan: Plan, choice: Choice) -> None:
     """Raise `CodeNotCommitted` for changed code, and next to the runs also for code without git."""
-    if plan.task.code.dirty or (choice.out is None and plan.task.code.dirty is None):
+    (run,) = plan.task.runs
+    dirty = plan.task.code(run).dirty
+    if dirty or (choice.out is None and dirty is None):
         raise CodeNotCommitted(
             f"the code of {plan.record.method} has uncommitted changes; commit, so that the "
             "recorded outcome names the code that made it"

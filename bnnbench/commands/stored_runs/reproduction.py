@@ -12,9 +12,9 @@ from torch import Tensor
 from bnnbench.engine.records.record import Record
 from bnnbench.engine.run.devices import AUTO, gpus_here
 from bnnbench.engine.run.execute import execute
-from bnnbench.engine.run.measuring.provenance import UNKNOWN, code_of
+from bnnbench.engine.run.measuring.provenance import UNKNOWN
 from bnnbench.engine.run.packing import Stored, stored_arrays
-from bnnbench.engine.run.task import RunResult, Task
+from bnnbench.engine.run.task import RunResult, Task, codes_of
 from bnnbench.engine.store.rebuilding import NotRepeatable, rebuilt_evaluations, rebuilt_run
 from bnnbench.metrics import CERTIFIED, DISTANCES, FAR
 
@@ -91,8 +91,8 @@ def task_of(record: Record, packages: Sequence[str] = ()) -> Task:
     Raises `NotRepeatable` if it cannot be rebuilt or its device is missing.
     """
     run = rebuilt_run(record, packages)
-    code = code_of(run.method)
-    return Task((run,), rebuilt_evaluations(record, packages), device_of(record), code=code)
+    codes = codes_of([run])
+    return Task((run,), rebuilt_evaluations(record, packages), device_of(record), codes=codes)
 
 
 def absent_source(task: Task) -> str:

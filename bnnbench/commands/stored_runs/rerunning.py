@@ -66,12 +66,13 @@ def _reruns(submitted: Submitted, record: Record) -> Iterator[RunResult]:
 
 
 def _task(submitted: Submitted, record: Record) -> Task:
+    run = submitted.runs[record.key]
     return Task(
-        (submitted.runs[record.key],),
+        (run,),
         submitted.evaluations(record),
         device_of(record),
         submitted.suite.reproduces,
-        code=Code(record.circumstances.code_sha256, False),
+        codes=((run.label, Code(record.circumstances.code_sha256, False)),),
         sandbox=submitted.sandbox,
     )
 

@@ -145,7 +145,7 @@ def _with_data(record: Record, task: Task, run: Run, data: _Rounds) -> Record:
         condition_data=digests,
         data_sha256=fingerprint_of_data(first),
         fitted_sha256=given.fitted_sha256 and fingerprint(data.last.train),
-        code_sha256=task.code.sha256,
+        code_sha256=task.code(run).sha256,
     )
 
 

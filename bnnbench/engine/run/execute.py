@@ -72,5 +72,6 @@ def run_task(task: Task, device: torch.device, listener: Listener, rows: Rows) -
 
 
 def sources_sha256(task: Task) -> str:
-    """Return the digest of the code that runs a task: the engine's and the method's."""
-    return digest_of(Class(__name__, execute.__name__), *classes_of(task.runs[0].method))
+    """Return the digest of the code that runs a task: the engine's and the methods'."""
+    methods = {run.label: run.method for run in task.runs}
+    return digest_of(Class(__name__, execute.__name__), *classes_of(methods))

@@ -81,7 +81,7 @@ def _record(state: State, task: Task, device: torch.device, scored: bool) -> Rec
         origin=data.origin,
         facts={**data.facts, **of_source(run.source)},
         provenance={
-            **provenance(device, run.method, task.code),
+            **provenance(device, run.method, task.code(run)),
             **(of_modules(run, data.train) if completed else {}),
             **({"in_process": True} if task.in_process else {}),
             **({"sandbox": True} if task.sandbox else {}),
@@ -95,7 +95,7 @@ def _record(state: State, task: Task, device: torch.device, scored: bool) -> Rec
         condition_data=_parts(conditions, "data_sha256"),
         data_sha256=fingerprint_of_data(data),
         fitted_sha256=fits.train_sha256,
-        code_sha256=task.code.sha256,
+        code_sha256=task.code(run).sha256,
     )
     cost = _cost(fits, results.cost, task)
     return Record(**identity(run, task), outcome=outcome, cost=cost, circumstances=circumstances)
@@ -154,7 +154,7 @@ def _bare(run: Run, task: Task, outcome: Outcome, device: torch.device | None) -
     circumstances = Circumstances(
         origin=run.source.origin,
         facts={},
-        provenance=provenance(device, run.method, task.code),
+        provenance=provenance(device, run.method, task.code(run)),
         condition_origins={},
     )
     return Record(**identity(run, task), outcome=outcome, cost=None, circumstances=circumstances)

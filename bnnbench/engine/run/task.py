@@ -1,7 +1,7 @@
 """Tasks and their outcomes."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -9,7 +9,7 @@ import torch
 from bnnbench.engine.declare.grid import Evaluation, Reproduces, Run, after_each_fit
 from bnnbench.engine.declare.third_party import has_third_party_code
 from bnnbench.engine.records.record import Record
-from bnnbench.engine.run.measuring.provenance import Code
+from bnnbench.engine.run.measuring.provenance import Code, code_of
 from bnnbench.engine.run.rows import Rows
 from bnnbench.engine.run.sandbox.sandbox import Sandbox
 from bnnbench.engine.run.states import State
@@ -27,13 +27,18 @@ class Task:
     reproduces: tuple[Reproduces, ...] = ()
     checkpoints: Path | None = None
     """Checkpoint folder; may be absent on this machine."""
-    code: Code = field(default_factory=Code)
+    codes: tuple[tuple[str, Code], ...] = ()
+    """The label of each method, and the state of its sources."""
     shortened: str = ""
     """A sentence that names the parts cut from the suite to keep a time limit, for the records."""
     in_process: bool = False
     """True if third-party methods share the process, which the records then say."""
     sandbox: Sandbox | None = None
     """Confinement of processes that run third-party code, which the records then say."""
+
+    def code(self, run: Run) -> Code:
+        """Return the state of the sources of a run's method."""
+        return dict(self.codes).get(run.label, Code())
 
     @property
     def rounds(self) -> list[tuple[Evaluation, ...]]:
@@ -48,9 +53,20 @@ class Task:
         labels = " and ".join(dict.fromkeys(run.label for run in self.runs))
         return f"{labels} on {first.case.name} ({runs})"
 
+    @property
+    def has_third_party_code(self) -> bool:
+        """Whether a method, or a module of a network, is third-party."""
+        return any(map(has_third_party_code, self.runs))
+
     def confined(self, sandbox: Sandbox | None) -> "Task":
         """Return a task with third-party code in a sandbox, if there is one; any other as it is."""
-        return replace(self, sandbox=sandbox) if has_third_party_code(self.runs[0]) else self
+        return replace(self, sandbox=sandbox) if self.has_third_party_code else self
+
+
+def codes_of(runs: Iterable[Run]) -> tuple[tuple[str, Code], ...]:
+    """Return the label of each method of some runs, and the state of its sources."""
+    methods = {run.label: run.method for run in runs}
+    return tuple((label, code_of(method)) for label, method in methods.items())
 
 
 @dataclass(frozen=True)

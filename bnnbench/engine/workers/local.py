@@ -8,7 +8,6 @@ from multiprocessing.connection import wait
 
 from torch import AcceleratorError
 
-from bnnbench.engine.declare.third_party import has_third_party_code
 from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.guards import canary
 from bnnbench.engine.run.task import Task
@@ -61,7 +60,7 @@ class Serial:
     def _termination(self, attempt: Attempt, worker: Worker, watcher: Watcher) -> Termination:
         """Run a task in the right process, and return its termination."""
         listener = functools.partial(watcher.progressed, attempt.task)
-        isolated = self.settings.isolate and has_third_party_code(attempt.task.runs[0])
+        isolated = self.settings.isolate and attempt.task.has_third_party_code
         if not (isolated or canary.has_process_changed() or attempt.number > 1):
             try:
                 task = replace(attempt.task, in_process=not self.settings.isolate)

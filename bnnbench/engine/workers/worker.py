@@ -8,7 +8,6 @@ from dataclasses import replace
 from multiprocessing.connection import wait
 from typing import Any
 
-from bnnbench.engine.declare.third_party import has_third_party_code
 from bnnbench.engine.run.drafts import ToScore
 from bnnbench.engine.run.measuring import memory
 from bnnbench.engine.run.sandbox.sandbox import Sandbox
@@ -77,7 +76,7 @@ class Worker:
         # Confined, a process cannot write to the folder of checkpoints.
         sent = replace(task, checkpoints=None) if task.sandbox else task
         content = pickled_task(sent, or_else=IN_THIS_PROCESS)
-        if self._isolate and has_third_party_code(task.runs[0]):
+        if self._isolate and task.has_third_party_code:
             self._current = Process(self._gpu, self._data_socket(task), _sandbox_of(task))
             self._send(pickled(Apart(task.device, content)))
         else:

@@ -17,6 +17,7 @@ from bnnbench.datasets.stand_ins import DigitsAsMnist
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.description import digest
 from bnnbench.engine.declare.grid import Evaluation, Run
+from bnnbench.engine.run import task
 from bnnbench.engine.run.execute import execute
 from bnnbench.engine.run.measuring.provenance import Code
 from bnnbench.engine.run.task import Task
@@ -46,7 +47,7 @@ def records():
 
 @pytest.fixture(autouse=True)
 def _committed(monkeypatch):
-    monkeypatch.setattr(reproduction, "code_of", lambda method: Code("0" * 64, dirty=False))
+    monkeypatch.setattr(task, "code_of", lambda method: Code("0" * 64, dirty=False))
 
 
 def cheaper(record, seconds):
@@ -124,7 +125,7 @@ def test_long_runs_are_passed_over(records, tmp_path, capsys):
 
 
 def test_code_that_is_not_committed_is_refused(records, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(reproduction, "code_of", lambda method: Code("0" * 64, dirty=True))
+    monkeypatch.setattr(task, "code_of", lambda method: Code("0" * 64, dirty=True))
     bundles.write(tmp_path, records)
     code, told = call(tmp_path, capsys)
     assert (code, "uncommitted" in told) == (3, True)
@@ -137,7 +138,7 @@ def test_outcomes_for_installed_runs_go_to_a_folder_of_the_user(
     bundles.write(tmp_path / "installed" / "made", records)
     monkeypatch.setattr(finished_runs, "CHECKOUT", tmp_path / "no checkout")
     monkeypatch.setattr(finished_runs, "_installed", lambda: tmp_path / "installed")
-    monkeypatch.setattr(reproduction, "code_of", lambda method: Code("0" * 64, dirty=None))
+    monkeypatch.setattr(task, "code_of", lambda method: Code("0" * 64, dirty=None))
     monkeypatch.chdir(tmp_path)
     assert repeat.main(["--workers", "1"]) == 0
     assert "outcomes: reproduced" in capsys.readouterr().out

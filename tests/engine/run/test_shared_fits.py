@@ -6,6 +6,7 @@ from typing import ClassVar
 import pytest
 import torch
 
+from bnnbench.commands.planning.plan import plan
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run, grouped
@@ -16,8 +17,10 @@ from bnnbench.engine.store.store import Store
 from bnnbench.methods import METHODS, method_type
 from bnnbench.methods.ivon import Ivon
 from bnnbench.methods.networks.architectures import Linear, ReLU
+from bnnbench.methods.source_code import method_digest
 from bnnbench.reports.pages.report.content import content
 from bnnbench.reports.read.load import read
+from bnnbench.suites import uci
 from bnnbench.suites.check.small import small
 from tests.contracts.test_every_method import MISSING, PROBLEMS, covered
 from tests.methods.problems import stream
@@ -176,3 +179,12 @@ def test_a_report_names_all_methods_of_a_shared_fit_in_one_sentence(tmp_path):
     assert part.shared_fits == [
         "IVON@mean and IVON, two draws predict with the fits of IVON, whose cost counts for each."
     ]
+
+
+def test_each_of_them_has_the_digest_of_its_own_code(tmp_path):
+    suite = uci.SUITES["paper_002_quoted"]
+    tasks = plan(replace(suite, folds=1), Store(tmp_path), "cpu").tasks
+    task = max(tasks, key=lambda task: len({run.label for run in task.runs}))
+    digests = {run.label: task.code(run).sha256 for run in task.runs}
+    assert digests == {run.label: method_digest(run.method) for run in task.runs}
+    assert len(set(digests.values())) > 1

@@ -83,7 +83,6 @@ def test_the_panels_say_what_the_records_say(tmp_path):
     assert f"Mean standard deviation {std:.3g}, of the reference" in str(other.svg)
 
 
-@pytest.mark.long
 def test_a_run_that_is_not_converged_is_marked(tmp_path):
     store = carried_out(tmp_path)
     for record in store.current():

@@ -13,7 +13,6 @@ import torch
 from torch.nn import functional
 
 from bnnbench.datasets.base import Gaussian, Split
-from bnnbench.engine.declare.third_party import has_third_party_code
 from bnnbench.engine.run.guards.global_state import restored
 from bnnbench.engine.run.rows import Rows
 from bnnbench.engine.run.score import score
@@ -46,7 +45,7 @@ def with_canary(carry_out: CarryOut) -> CarryOut:
     """
 
     def guarded(task: Task, device: torch.device, listener: Listener, rows: Rows) -> list[Packed]:
-        third_party = has_third_party_code(task.runs[0])
+        third_party = task.has_third_party_code
         if third_party:
             expected()  # before any third-party module is imported
         packed = carry_out(task, device, listener, rows)

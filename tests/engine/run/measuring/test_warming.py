@@ -15,7 +15,6 @@ from bnnbench.engine.declare.case import Case
 from bnnbench.engine.declare.grid import Evaluation, Run
 from bnnbench.engine.run import fitting
 from bnnbench.engine.run.execute import execute
-from bnnbench.engine.run.guards import canary
 from bnnbench.engine.run.measuring import fits, warming
 from bnnbench.engine.run.task import Task
 from bnnbench.methods.adamw import AdamW
@@ -118,7 +117,7 @@ class Counted(AdamW):
 @pytest.fixture
 def ours(monkeypatch):
     monkeypatch.setattr(warming, "is_third_party", lambda method: False)
-    monkeypatch.setattr(canary, "has_third_party_code", lambda run: False)
+    monkeypatch.setattr(Task, "has_third_party_code", False)
 
 
 NETWORK = (Linear(5), ReLU(), Linear(1))

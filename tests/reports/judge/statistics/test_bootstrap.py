@@ -70,6 +70,17 @@ def test_mean_ranks_agree_with_the_means():
     )
 
 
+def test_differences_that_are_equal_in_all_folds_have_students_interval_over_the_sets():
+    folds, shifts = np.random.default_rng(0).normal(size=(1, 6, 1)), np.array([0.3, 1.0, 2.4])
+    found = standardised_difference_intervals(
+        [nested(np.concatenate([folds, folds + shift])) for shift in shifts], 0, draws=100_000
+    )
+    differences = shifts / folds.std(ddof=1)
+    reach = stats.t.isf(0.025, 2) * stats.sem(differences)
+    assert found.mean[1] == pytest.approx(differences.mean())
+    assert found.high[1] - found.mean[1] == pytest.approx(reach, rel=0.02)
+
+
 @pytest.mark.long
 def test_intervals_hold_the_true_mean_rank():
     """Two methods on ten sets: one is better on a set with chance 0.7, and folds show which."""
