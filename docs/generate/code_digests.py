@@ -1,7 +1,8 @@
 """`python -m docs.generate.code_digests`: digests of meaning of the code behind recorded runs.
 
-Older records contain digests of files. The corresponding digests of meaning are computed from the
-commit that each record names, found in the history, and stored in `docs/bundle/code_digests.csv`.
+Older records contain digests of files, and those of methods that shared a fit the digest of the
+first of these methods. The digests of meaning are computed from the commit that each record names,
+found in the history, and stored in `docs/bundle/code_digests.csv`.
 """
 
 import ast
@@ -26,8 +27,9 @@ ROOMS = ("bnnbench", "datasets", "methods", "metrics", "suites")
 
 
 def main() -> None:
-    """Write the table of all bundled records whose digest has the earlier scheme."""
+    """Write the table of all bundled records whose digest is not that of their classes."""
     wanted: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    classes_by_digest: dict[str, set[str]] = defaultdict(set)
     for folder in bundles.folders(BUNDLES):
         for record in bundles.read(folder):
             commit, old = (
@@ -35,15 +37,25 @@ def main() -> None:
                 record.circumstances.code_sha256,
             )
             clean = record.circumstances.provenance.get("dirty") is False
-            if clean and commit and old and not old.startswith(SCHEME):
+            if clean and commit and old:
                 wanted[str(commit)].add((old, class_names(record)))
+                classes_by_digest[old].add(class_names(record))
     lines: set[CodeDigest] = set()
+    for pairs in wanted.values():
+        pairs -= {
+            (old, classes)
+            for old, classes in pairs
+            if old.startswith(SCHEME) and len(classes_by_digest[old]) == 1
+        }
     for commit, pairs in wanted.items():
         with TemporaryDirectory() as folder:
             if not _restored(commit, Path(folder)):
                 print(f"{commit} is not in the history: {len(pairs)} digests stay unknown")
                 continue
             lines |= set(_digests(Path(folder), pairs))
+    lines = {line for line in lines if line.old != line.new}
+    if len({line[:2] for line in lines}) < len(lines):
+        raise ValueError("one recorded digest stands for several versions of a method's code")
     text = io.StringIO(newline="")
     table = csv.writer(text, lineterminator="\n")
     table.writerow(CodeDigest._fields)

@@ -13,7 +13,7 @@ from bnnbench.methods.source_code import CONTRACT, Class, digest_of
 CodeState = Literal["current", "earlier", "unknown"]
 
 Digests = Mapping[tuple[str, str], str]
-"""(Digest of files, classes) → digest of meaning, of records that have the former."""
+"""(Recorded digest, classes) → digest of meaning, where the former is another one."""
 
 
 def code_state(record: Record, known: Digests) -> CodeState:

@@ -1,4 +1,7 @@
-"""Table next to bundles: code digests (of meaning) for runs recorded with digests of files."""
+"""Table next to bundles: code digests (of meaning) for runs recorded with others.
+
+These are digests of files, and, for methods that shared a fit, the digest of the first of them.
+"""
 
 import csv
 import os
@@ -14,7 +17,7 @@ FILE = "code_digests.csv"
 
 
 class CodeDigest(NamedTuple):
-    """A digest of files, the classes of the method in these files, and their digest of meaning."""
+    """A recorded digest, the classes of the method of the record, and their digest of meaning."""
 
     old: str
     classes: str
@@ -22,7 +25,7 @@ class CodeDigest(NamedTuple):
 
 
 def read(bundles: Path) -> Mapping[tuple[str, str], str]:
-    """Return (digest of files, classes) → digest of meaning, from the table of a folder of bundles.
+    """Return (recorded digest, classes) → digest of meaning, from the table of a folder of bundles.
 
     It is empty if neither the folder nor the one around it has a table.
     """
@@ -39,9 +42,9 @@ def meaning_of(record: Record, classes: str, known: Mapping[tuple[str, str], str
     `classes` are its `class_names`.
     """
     digest = record.circumstances.code_sha256
-    if digest is None or digest.startswith(SCHEME):
-        return digest
-    return known.get((digest, classes))
+    if digest is None:
+        return None
+    return known.get((digest, classes), digest if digest.startswith(SCHEME) else None)
 
 
 def class_names(record: Record) -> str:

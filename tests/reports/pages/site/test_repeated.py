@@ -73,10 +73,12 @@ def test_pages_say_which_runs_have_code_that_means_the_same_today():
         record("Theirs", code_sha256=today, run={"method": {"type": "theirs:Theirs"}}),
     ]
     known = {("of files", "adamw"): today}
+    of_the_first = {(f"m1:{0:064}", "adamw"): today, (f"m1:{0:064}", "sgd"): f"m1:{1:064}"}
     suites = {"uci": benchmarks(runs)}
     for digests, current, words in (
         (known, 2, "2 of 3 current, 1 of 3 earlier"),
         ({}, 1, "1 of 3"),
+        (known | of_the_first, 3, "current"),
     ):
         pages = site.pages_of(suites, front=lambda: Front(()), code_digests=digests)
         assert words in pages["methods/adamw.html"]
