@@ -276,6 +276,7 @@ def test_epochs_are_few_unless_they_are_to_stay(capsys):
     assert "Slow (seconds=0.001)\n" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_the_method_of_the_readme_keeps_the_contract(tmp_path):
     code, *_ = (ROOT / "docs" / "adding_a_method.md").read_text().split("```python\n")[1:]
     (tmp_path / "nearest.py").write_text(code.partition("```")[0])

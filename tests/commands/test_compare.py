@@ -110,6 +110,7 @@ def check_usage(saved, rmse_of_mean):
     assert names["model"].posterior.trials == {}
 
 
+@pytest.mark.long
 def test_arrays_of_classes_become_a_report_with_scores_of_rare_classes(folder):
     inputs, labels = load_wine(return_X_y=True)
     np.savez("wines.npz", inputs=inputs, targets=np.array(["a", "b", "c"])[labels])

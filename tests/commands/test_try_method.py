@@ -61,6 +61,7 @@ def test_earlier_tries_are_in_the_report_and_not_in_the_standing(bundle, tmp_pat
     assert "sgd (epochs=1)" in (tmp_path / "two_moons" / "report.html").read_text()
 
 
+@pytest.mark.long
 def test_the_checks_in_a_sandbox_hide_data_results_and_the_bundle(tmp_path, monkeypatch, bundle):
     sandboxes = []
 

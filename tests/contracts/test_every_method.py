@@ -157,7 +157,7 @@ RELATED = {
     *("ciber_by_grid", "ciber_of_hmc", "hmc_by_layer", "hmc_heteroscedastic", "fastfood"),
     *("message_passing_crossed", "laplace_diagonal"),
 }
-"""Dear methods that share most of their code with another one of the default run."""
+"""Slow methods that share most of their code with one of the default run."""
 
 
 def is_long(name: str, kind: str) -> bool:

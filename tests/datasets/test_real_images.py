@@ -26,6 +26,7 @@ def here(source, *part):
     return source
 
 
+@pytest.mark.long
 def test_cifar10_is_standardised_with_the_known_mean_and_std():
     data = here(Cifar10()).load(0)
     mean, std = data.scaling.mean.flatten().tolist(), data.scaling.std.flatten().tolist()

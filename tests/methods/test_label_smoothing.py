@@ -16,6 +16,7 @@ from bnnbench.methods.sgd import Sgd
 from tests.methods.problems import classification, regression, stream
 
 
+@pytest.mark.long
 def test_at_the_optimum_probabilities_are_the_smoothed_labels():
     """Rows that differ only in their class: the outputs of a linear layer are unconstrained."""
     inputs = torch.eye(3, dtype=torch.float64).repeat_interleave(4, 0)

@@ -7,8 +7,9 @@ import pytest
 from bnnbench.reports.pages.layout import LIMIT
 from tests.reports.browsing import CONTRAST, HOSTILE, SUITES
 
+pytestmark = pytest.mark.long
 
-@pytest.mark.long
+
 @pytest.mark.parametrize("suite", SUITES)
 @pytest.mark.parametrize("width", [390, 820, 1400])
 def test_the_page_never_scrolls_sideways(visit, suite, width):
@@ -17,7 +18,6 @@ def test_the_page_never_scrolls_sideways(visit, suite, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("width", [390, 820, 1400])
 def test_the_list_of_suites_fits_and_its_links_lead_to_suites(visit, width):
     page = visit("suites.html", width)

@@ -6,8 +6,6 @@ from tests.reports.browsing import folders, reported
 from tests.reports.pages.report.test_twins import CUT, PLAIN, _runs
 from tests.reports.synthetic import keep
 
-pytestmark = pytest.mark.long
-
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):

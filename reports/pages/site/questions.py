@@ -129,7 +129,7 @@ class Question:
 
 QUESTIONS = (
     Question(
-        *(REGRESSION, "tables of 100 to 550 rows", "searched", OF_NUMBERS),
+        *(REGRESSION, "tables of 100 to 650 rows", "searched", OF_NUMBERS),
         (Place("tables", REGRESSION, clean),),
     ),
     Question(
@@ -153,7 +153,7 @@ QUESTIONS = (
         (Place("uci", "large", clean),),
     ),
     Question(
-        *(CLASSES, "tables of 230 to 830 rows", "searched", OF_RARE_CLASSES),
+        *(CLASSES, "tables of 230 to 850 rows", "searched", OF_RARE_CLASSES),
         (Place("tables", CLASSES, clean),),
     ),
     Question(

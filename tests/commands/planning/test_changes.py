@@ -160,6 +160,7 @@ def test_edited_data_is_fitted_again_at_once(tmp_path):
     assert min(errors(tmp_path)) > 10 * max(before)
 
 
+@pytest.mark.long
 def test_changed_project_code_marks_runs_and_repeats_them_when_asked(tmp_path):
     suite = replace(FAST, methods={"Marginal": Marginal()})
     assert call(tmp_path, suite=suite).code == 0

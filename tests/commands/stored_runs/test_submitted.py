@@ -272,6 +272,7 @@ def imports(name):
     return importlib.import_module(name).VALUE
 
 
+@pytest.mark.long
 def test_a_function_is_called_in_a_process_of_its_own(tmp_path):
     (tmp_path / "only_there.py").write_text("VALUE = 3\n")
     given = answer(told, [1, "two"], folder=str(tmp_path), seconds=60.0)

@@ -191,6 +191,7 @@ def test_a_report_says_not_scored_and_why(results):
     assert table.unanswered == ("Own by CRPS: Halves has no cdf",)
 
 
+@pytest.mark.long
 def test_a_report_of_a_class_that_cannot_be_imported_keeps_its_scores(results, tmp_path):
     store, _ = results
     here = sys.modules.pop(__name__)

@@ -183,7 +183,7 @@ def test_a_report_names_all_methods_of_a_shared_fit_in_one_sentence(tmp_path):
 
 def test_each_of_them_has_the_digest_of_its_own_code(tmp_path):
     suite = uci.SUITES["paper_002_quoted"]
-    tasks = plan(replace(suite, folds=1), Store(tmp_path), "cpu").tasks
+    tasks = plan(replace(suite, cases=suite.cases[:1], folds=1), Store(tmp_path), "cpu").tasks
     task = max(tasks, key=lambda task: len({run.label for run in task.runs}))
     digests = {run.label: task.code(run).sha256 for run in task.runs}
     assert digests == {run.label: method_digest(run.method) for run in task.runs}

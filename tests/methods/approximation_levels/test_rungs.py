@@ -109,6 +109,7 @@ def test_a_rung_agrees_with_another_program(known, rung):
         np.testing.assert_allclose(approximation.stds, WEIGHT_STDS[rung], rtol=0, atol=0.0015)
 
 
+@pytest.mark.long
 def test_the_exact_posterior_agrees_with_another_program(known):
     draw, model, found = known
     _, variance = Drawn(found).function(model, TEST, stream(0))

@@ -45,6 +45,7 @@ def scores(architecture, **settings) -> tuple[float, float]:
     return float(accurate), -float(prediction.log_prob(test.targets).mean())
 
 
+@pytest.mark.long
 def test_six_epochs_reach_the_prototypes_accuracy_and_log_loss():
     # Eight seeds: .9765 ± .0013, .080 ± .003; this one .973, .076.
     accuracy, loss = scores(MLP, schedule=Coupled(64))

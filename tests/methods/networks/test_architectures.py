@@ -81,6 +81,7 @@ def test_a_field_out_of_range_is_refused_with_what_came(make, message):
         make()
 
 
+@pytest.mark.long
 def test_a_field_of_the_wrong_type_is_refused_without_a_type_checker(project):
     script = """
 from bnnbench.methods.networks.architectures import *

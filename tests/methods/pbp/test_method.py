@@ -244,6 +244,7 @@ def test_settings_without_meaning_are_refused(settings):
         Pbp(**settings)
 
 
+@pytest.mark.long
 def test_without_numba_the_message_names_both_cures_and_the_second_works(project):
     program = """
 import sys

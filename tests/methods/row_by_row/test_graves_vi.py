@@ -118,6 +118,7 @@ def test_steps_in_the_means_are_finite_differences_of_the_bound(expectations):
     assert_equal_means(shifts, torch.stack(differences, dim=1).numpy()[:, rows.order])
 
 
+@pytest.mark.long
 def test_plain_steps_are_finite_differences_of_the_bound_in_log_deviations(expectations):
     rows, mean, std, _, _, _, draws = expectations
     variance = 1.0 if rows.categorical else NOISE

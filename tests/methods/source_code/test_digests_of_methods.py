@@ -83,6 +83,7 @@ def test_no_module_of_the_project_is_named_by_a_formatted_string(project):
 MUTATED = ["pbp.method:Pbp", "adamw:AdamW"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", MUTATED)
 def test_random_mutations_of_the_code_that_a_method_reaches_are_noticed(path):
     """Change a constant, operator or comparison in a definition that the method reaches."""

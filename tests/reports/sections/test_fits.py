@@ -58,6 +58,7 @@ def test_each_completed_method_has_a_panel_the_reference_first(tmp_path):
     assert "Truth" in found.explanation
 
 
+@pytest.mark.long
 def test_distances_stand_first_of_what_is_shown_for_all_data_sets(tmp_path):
     store = carried_out(tmp_path, replace(SUITE, cases=cases_of((Cubic(), CubicGap()), ())))
     distances, *_ = content(read(store.folder)).parts[0].tables

@@ -32,7 +32,7 @@ class Ask:
 
 ASKS = (
     Ask("num", "Tables", "numeric target", "Table regression", (
-        (REGRESSION, "tables", "regression", "100 to 550 rows"),
+        (REGRESSION, "tables", "regression", "100 to 650 rows"),
         (REGRESSION, "uci", "league", "under 1,500 rows"),
         (REGRESSION, "uci", "tuned_quick", "under 1,000 rows"),
         (REGRESSION, "uci", "quick", "under 1,000 rows"),
@@ -42,7 +42,7 @@ ASKS = (
         (REGRESSION, "uci", "large", "3,000 to 57,000 rows"),
     )),
     Ask("cls", "Tables", "classes", "Table classification", (
-        (CLASSES, "tables", "classification", "230 to 830 rows"),
+        (CLASSES, "tables", "classification", "230 to 850 rows"),
         (CLASSES, "uci_classification", "tuned_quick", "under 1,000 rows"),
         (CLASSES, "uci_classification", "quick", "under 1,000 rows"),
     ), True),

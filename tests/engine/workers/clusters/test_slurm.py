@@ -143,6 +143,7 @@ def test_a_job_has_a_process_for_each_gpu_else_for_each_processor():
     assert on_this_machine(settings, "cpu", lambda: 2).workers == 8
 
 
+@pytest.mark.long
 def test_a_job_that_is_put_into_the_queue_again_keeps_its_results():
     first, second = task(Mean()), task(Mean(), folds=(1, 2))
     job = Job(Settings(), [Parcel.of(first), Parcel.of(second)])
