@@ -109,8 +109,11 @@ def ranked(
 
 
 def mean_seconds(task: Task, columns: Sequence[Column]) -> dict[str, float]:
-    """Return method → mean fit seconds over columns, for methods that have all of them."""
-    by_column = [task.seconds[c.name] for c in columns]
+    """Return method → mean fit seconds, for methods timed on all columns that have times.
+
+    Columns that were run on another processor than most have none.
+    """
+    by_column = [timed for c in columns if (timed := task.seconds[c.name])]
     return {
         m: sum(of[m] for of in by_column) / len(by_column)
         for m in task.families

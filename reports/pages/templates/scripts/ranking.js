@@ -15,7 +15,7 @@ const countOf = (runs, byFold) =>
 
 function meanSeconds(task, columns) {
   const seconds = new Map();
-  const byColumn = columns.map((column) => entriesOf(task.seconds[column.id]));
+  const byColumn = columns.map((column) => entriesOf(task.seconds[column.id])).filter((of) => of.size);
   for (const method of task.methods)
     if (byColumn.length && byColumn.every((of) => of.has(method)))
       seconds.set(method, mean(byColumn.map((of) => of.get(method))));

@@ -68,6 +68,22 @@ def test_the_suite_of_tables_is_answered_over_data_sets(task):
     assert answer.on_these.headline.startswith("Use Ensemble")
 
 
+def test_tables_timed_on_another_processor_than_most_leave_the_costs_as_they_are(task):
+    moved = [
+        replace(r, cost=Cost(99.0, 0.1, 1.0, fit_cpu_seconds=99.0)).with_circumstances(
+            provenance={**r.circumstances.provenance, "cpu": "another"}
+        )
+        if r.dataset == "table8"
+        else r
+        for r in runs()
+    ]
+    answer = answer_to(task_of(moved), "likelihood")
+    assert firsts_by_cost(answer) == firsts_by_cost(answer_to(task, "likelihood"))
+    assert {p.method: p.seconds for p in answer.verdict.places} == {
+        name: SECONDS[name] for name in SECONDS if name != "Training mean"
+    }
+
+
 def test_the_first_within_each_cost_is_the_first_that_is_affordable(task):
     firsts = firsts_by_cost(answer_to(task, "likelihood"))
     assert firsts == {1: "AdamW", 3: "PBP", 10: "Ensemble", 30: "Ensemble"}
