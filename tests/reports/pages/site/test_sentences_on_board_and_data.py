@@ -59,7 +59,9 @@ def named(text, methods):
             before = re.split(clause, sentence)
             if len(before) > 1:
                 counted = re.search(rf"{WORD} others?(?: are)? ?$", before[0])
-                exact = [m for m in re.split(r", | and ", before[0].strip()) if m in methods]
+                exact = [
+                    m for m in re.split(r", (?![^(]*\))| and ", before[0].strip()) if m in methods
+                ]
                 total += count_of(counted[1]) if counted else len(exact)
     return total
 
