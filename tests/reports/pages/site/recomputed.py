@@ -1,6 +1,7 @@
 """Means, intervals and times from records by pandas and SciPy, to compare with reports."""
 
 import re
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -76,6 +77,16 @@ def seconds(benchmark: Benchmark) -> pd.Series:
     found = pd.DataFrame(rows, columns=["method", "cpu", "value"])
     usual = found.cpu.value_counts().index[0]
     return found[found.cpu == usual].groupby("method").value.mean()
+
+
+def mean_seconds(benchmarks: Iterable[Benchmark], method: str) -> float:
+    """Return a method's mean over the data sets that were run on the most frequent processor."""
+    models = {
+        id(b): [r.circumstances.provenance.get("cpu_model") for r in b.records] for b in benchmarks
+    }
+    usual = pd.Series([model for of in models.values() for model in of]).value_counts()
+    there = [b for b in benchmarks if not len(usual) or models[id(b)][0] in (usual.index[0], None)]
+    return float(np.mean([seconds(b)[method] for b in there]))
 
 
 def duration_in_seconds(text: str) -> tuple[float, float]:

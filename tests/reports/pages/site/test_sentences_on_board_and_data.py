@@ -18,8 +18,8 @@ from tests.reports.pages.site.recomputed import (
     count_of,
     duration_in_seconds,
     is_rounded,
+    mean_seconds,
     means,
-    seconds,
     table,
 )
 
@@ -108,14 +108,14 @@ def require_an_answer_by_the_records(task, scale):
     if instead:
         used = method_of(advice(ranking).headline)
         for method, printed in ((used, instead[2]), (instead[1], instead[3])):
-            expected = sum(seconds(b)[method] for b in at.values()) / len(at)
+            expected = mean_seconds(at.values(), method)
             shown, unit = duration_in_seconds(printed)
             assert abs(shown - expected) <= unit, (method, text)
         text = text.replace(instead[0], "")
     alone = re.search(r"(?<=\. )([^.;]+) takes ([\d.]+ (?:s|min|h)) a fit\.", text)
     if alone:
         used = method_of(advice(ranking).headline)
-        expected = sum(seconds(b)[used] for b in at.values()) / len(at)
+        expected = mean_seconds(at.values(), used)
         shown, unit = duration_in_seconds(alone[2])
         assert alone[1] == used
         assert abs(shown - expected) <= unit
@@ -125,7 +125,7 @@ def require_an_answer_by_the_records(task, scale):
     )
     for cheapest, use, printed in times:
         method = (cheapest or use).strip()
-        expected = sum(seconds(b)[method] for b in at.values()) / len(at)
+        expected = mean_seconds(at.values(), method)
         shown, unit = duration_in_seconds(printed)
         assert abs(shown - expected) <= unit, (method, text)
     assert len(times) == len(re.findall(r"[\d.]+ (?:s|min|h)\b", text))
