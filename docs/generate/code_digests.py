@@ -28,7 +28,7 @@ ROOMS = ("bnnbench", "datasets", "methods", "metrics", "suites")
 
 def main() -> None:
     """Write the table of all bundled records whose digest is not that of their classes."""
-    wanted: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    recorded: set[tuple[str, str, str]] = set()
     classes_by_digest: dict[str, set[str]] = defaultdict(set)
     for folder in bundles.folders(BUNDLES):
         for record in bundles.read(folder):
@@ -38,15 +38,13 @@ def main() -> None:
             )
             clean = record.circumstances.provenance.get("dirty") is False
             if clean and commit and old:
-                wanted[str(commit)].add((old, class_names(record)))
+                recorded.add((str(commit), old, class_names(record)))
                 classes_by_digest[old].add(class_names(record))
+    wanted: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for commit, old, classes in recorded:
+        if not old.startswith(SCHEME) or len(classes_by_digest[old]) > 1:
+            wanted[commit].add((old, classes))
     lines: set[CodeDigest] = set()
-    for pairs in wanted.values():
-        pairs -= {
-            (old, classes)
-            for old, classes in pairs
-            if old.startswith(SCHEME) and len(classes_by_digest[old]) == 1
-        }
     for commit, pairs in wanted.items():
         with TemporaryDirectory() as folder:
             if not _restored(commit, Path(folder)):

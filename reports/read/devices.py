@@ -73,6 +73,13 @@ def has_processor_seconds(records: Iterable[Record]) -> bool:
     return all(r.cost and r.cost.fit_cpu_seconds is not None and not gpu(r) for r in timed)
 
 
+def comparable_times(records: Iterable[Record]) -> tuple[bool, Mapping[str, str]]:
+    """Return the last two arguments of `mean_fit_seconds`, for costs that are compared."""
+    records = list(records)
+    apart = timed_elsewhere(records)
+    return has_processor_seconds(r for r in records if r.key not in apart), apart
+
+
 def mean_fit_seconds(
     runs: Iterable[Record], of_processors: bool, apart: Container[str]
 ) -> float | None:

@@ -14,7 +14,7 @@ from bnnbench.engine.run.outcomes import outcome_of, packed_state
 from bnnbench.engine.run.rows import LocalRows, Rows
 from bnnbench.engine.run.scoring import probe, score_all, score_trials
 from bnnbench.engine.run.states import State, each
-from bnnbench.engine.run.task import Draft, Packed, RunResult, Task
+from bnnbench.engine.run.task import Draft, Packed, RunResult, Task, one_of_each_method
 from bnnbench.methods.fitting.progress import Listener, listening, part_of
 from bnnbench.methods.source_code import Class, classes_of, digest_of
 
@@ -73,5 +73,5 @@ def run_task(task: Task, device: torch.device, listener: Listener, rows: Rows) -
 
 def sources_sha256(task: Task) -> str:
     """Return the digest of the code that runs a task: the engine's and the methods'."""
-    methods = {run.label: run.method for run in task.runs}
+    methods = [run.method for run in one_of_each_method(task.runs)]
     return digest_of(Class(__name__, execute.__name__), *classes_of(methods))

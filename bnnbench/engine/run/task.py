@@ -55,8 +55,8 @@ class Task:
 
     @property
     def has_third_party_code(self) -> bool:
-        """Whether a method, or a module of a network, is third-party."""
-        return any(map(has_third_party_code, self.runs))
+        """True if a method, or a module of a network, is third-party."""
+        return any(map(has_third_party_code, one_of_each_method(self.runs)))
 
     def confined(self, sandbox: Sandbox | None) -> "Task":
         """Return a task with third-party code in a sandbox, if there is one; any other as it is."""
@@ -65,8 +65,12 @@ class Task:
 
 def codes_of(runs: Iterable[Run]) -> tuple[tuple[str, Code], ...]:
     """Return the label of each method of some runs, and the state of its sources."""
-    methods = {run.label: run.method for run in runs}
-    return tuple((label, code_of(method)) for label, method in methods.items())
+    return tuple((run.label, code_of(run.method)) for run in one_of_each_method(runs))
+
+
+def one_of_each_method(runs: Iterable[Run]) -> list[Run]:
+    """Return one of the runs of each method."""
+    return list({run.label: run for run in runs}.values())
 
 
 @dataclass(frozen=True)

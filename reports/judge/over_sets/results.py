@@ -16,7 +16,7 @@ from bnnbench.reports.judge.over_sets.verdict import Verdict, verdict
 from bnnbench.reports.judge.over_sets.worth import Worth, worth_of_league
 from bnnbench.reports.judge.summaries.before_fits import held_out_scores, table_facts
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.devices import has_processor_seconds, mean_fit_seconds, timed_elsewhere
+from bnnbench.reports.read.devices import comparable_times, mean_fit_seconds
 from bnnbench.reports.read.exclusions import is_constant
 
 NATS, BY_RATIO = 0.05, ("rmse", "crps")
@@ -98,9 +98,7 @@ def _are_apart(results: Sequence[Judged]) -> bool:
 
 
 def _seconds(benchmarks: Sequence[Benchmark], methods: Sequence[str]) -> dict[str, float]:
-    records = [r for b in benchmarks for r in b.records]
-    apart = timed_elsewhere(records)
-    of_processors = has_processor_seconds(r for r in records if r.key not in apart)
+    of_processors, apart = comparable_times(r for b in benchmarks for r in b.records)
     by_method = {
         m: [mean_fit_seconds(b.runs.get(m, ()), of_processors, apart) for b in benchmarks]
         for m in methods

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.devices import (
-    has_processor_seconds,
+    comparable_times,
     mean_fit_seconds,
-    timed_elsewhere,
 )
 from bnnbench.reports.read.exclusions import is_constant
 from bnnbench.reports.style.numbers import duration
@@ -54,9 +53,7 @@ def costs(benchmarks: Sequence[Benchmark]) -> Costs | None:
 
     Fits on a GPU are left out if others ran on processors.
     """
-    records = [r for b in benchmarks for r in b.records]
-    apart = timed_elsewhere(records)
-    of_processors = has_processor_seconds(r for r in records if r.key not in apart)
+    of_processors, apart = comparable_times(r for b in benchmarks for r in b.records)
     by_set = [_fit_seconds(b, of_processors, apart) for b in benchmarks]
     methods = list(dict.fromkeys(m for seconds in by_set for m in seconds))
     if not methods:

@@ -25,9 +25,8 @@ from bnnbench.reports.papers.coverage import PrintedTable
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.code_states import CodeState, in_words
 from bnnbench.reports.read.devices import (
-    has_processor_seconds,
+    comparable_times,
     mean_fit_seconds,
-    timed_elsewhere,
 )
 from bnnbench.reports.style import formulas, labels
 from bnnbench.reports.style.descriptions import call
@@ -197,8 +196,8 @@ def uses_of(method: str, slug: str, site: Site) -> list[Use]:
 
 def _time_of(runs: Sequence[Record]) -> str:
     """Return the mean fit time: processor time, or wall time, which is then stated."""
-    of_processors = has_processor_seconds(runs)
-    seconds = mean_fit_seconds(runs, of_processors, timed_elsewhere(runs))
+    of_processors, apart = comparable_times(runs)
+    seconds = mean_fit_seconds(runs, of_processors, apart)
     return f"{duration(seconds)}{'' if of_processors else ' (wall time)'}" if seconds else ""
 
 

@@ -15,7 +15,7 @@ from bnnbench.reports.judge.participants import Exclusion, Run
 from bnnbench.reports.judge.summaries.before_fits import held_out_scores, table_facts
 from bnnbench.reports.pages.site.questions import BESIDE, ERROR, Criterion, Place, Question
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.devices import has_processor_seconds, mean_fit_seconds, timed_elsewhere
+from bnnbench.reports.read.devices import comparable_times, mean_fit_seconds
 from bnnbench.reports.read.exclusions import unconverged
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import family_of
@@ -151,8 +151,7 @@ def task_of(question: Question, benchmarks: Mapping[str, Sequence[Benchmark]]) -
     beside = [scale for c in extra if (scale := _scale(c, entries))]
     methods = {m: runs for _, b, _ in entries for m, runs in b.runs.items()}
     records = [r for _, b, _ in entries for r in b.records]
-    apart = timed_elsewhere(records)
-    of_processors = has_processor_seconds(r for r in records if r.key not in apart)
+    of_processors, apart = comparable_times(records)
     columns = tuple(column for column, _, _ in entries)
     scores = {
         scale.name: {

@@ -111,6 +111,12 @@ def test_a_network_from_elsewhere_has_a_process_of_its_own():
     assert not has_third_party_code(run_of(Linear(1)))
 
 
+def test_so_have_all_runs_of_a_task_of_which_one_has_such_a_network():
+    ours = replace(run_of(Linear(1)), label="ours")
+    assert Task((ours, run_of(LAYER)), ()).has_third_party_code
+    assert not Task((ours, ours), ()).has_third_party_code
+
+
 @pytest.mark.long
 def test_workers_give_what_one_process_gives(tmp_path):
     (tmp_path / "nets.py").write_text(

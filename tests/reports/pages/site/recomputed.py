@@ -1,7 +1,7 @@
 """Means, intervals and times from records by pandas and SciPy, to compare with reports."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 
 import numpy as np
 import pandas as pd
@@ -79,7 +79,7 @@ def seconds(benchmark: Benchmark) -> pd.Series:
     return found[found.cpu == usual].groupby("method").value.mean()
 
 
-def mean_seconds(benchmarks: Iterable[Benchmark], method: str) -> float:
+def mean_seconds(benchmarks: Collection[Benchmark], method: str) -> float:
     """Return a method's mean over the data sets that were run on the most frequent processor."""
     models = {
         id(b): [r.circumstances.provenance.get("cpu_model") for r in b.records] for b in benchmarks
