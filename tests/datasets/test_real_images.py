@@ -40,6 +40,7 @@ def test_cifar10_is_standardised_with_the_known_mean_and_std():
     assert data.facts["class_counts_test"] == [1000] * 10
 
 
+@pytest.mark.long
 def test_cifar10_pixels_come_back_through_the_scaling():
     data, (raw, labels) = here(Cifar10()).load(0), Cifar10().images("test")
     back = data.scaling.invert(data.test.inputs[:50].double()) * 255

@@ -45,6 +45,7 @@ class Shifted(Drawn):
         return super().stds * torch.tensor([2.0, 2, 1, 1, 3, 3, 0.5], dtype=torch.float64)
 
 
+@pytest.mark.long
 def test_the_exact_posterior_is_right_by_every_score(exact_rung):
     measured = PROBE.measure(exact_rung, DATA, stream(2))
     for place in (FUNCTION, FUNCTION_INSIDE):

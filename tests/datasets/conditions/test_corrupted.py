@@ -102,6 +102,7 @@ def test_all_real_images_blurred_are_original_and_fogged_are_generated(cifar10):
     assert Corrupted("frost", 1).origin(data) == "generated"
 
 
+@pytest.mark.long
 def test_some_real_images_are_a_subset_whatever_is_done_to_them(cifar10):
     data = Limited(Cifar10(), train=10, test=50).load(0)
     for name in ("gaussian_blur", "fog"):

@@ -142,6 +142,7 @@ def test_every_corruption_is_expected_to_do_something():
     assert EXPECTED.keys() == CORRUPTIONS.keys()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", EXPECTED)
 def test_real_images_are_taken_as_far_as_they_should_be(name, cifar10, request):
     if name == "frost":

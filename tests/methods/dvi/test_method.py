@@ -55,6 +55,7 @@ def test_one_hidden_layer_has_the_mean_and_covariance_of_sampled_weights():
     assert (covariance[:, 0, 1].abs() / scale).max() > 0.1
 
 
+@pytest.mark.long
 def test_of_two_hidden_layers_covariances_are_worth_their_work():
     expected, covariance = sampled(TWO)
     variance = covariance.diagonal(dim1=1, dim2=2)

@@ -69,7 +69,9 @@ def test_one_example_gives_the_exact_posterior_of_linear_regression():
     assert_allclose(posterior(trainer)[1], np.diag(covariance), rtol=1e-12)
 
 
-@pytest.mark.parametrize(("points", "features"), [(40, 5), (60, 20)])
+@pytest.mark.parametrize(
+    ("points", "features"), [(40, 5), pytest.param(60, 20, marks=pytest.mark.long)]
+)
 def test_many_examples_converge_to_the_exact_posterior_mean_in_any_order(points, features):
     rng = np.random.default_rng(1)
     inputs, targets, design = regression(rng, points, features, 0.3)

@@ -52,6 +52,7 @@ def test_digests_of_an_earlier_scheme_tell_nothing():
     assert not any(is_other_code(value, "m1:cd") for value in ("m1:cd", "ab", None))
 
 
+@pytest.mark.long
 def test_every_name_that_the_project_imports_from_itself_is_found(project):
     """Otherwise a digest would ignore it."""
     sources = Sources(ours)

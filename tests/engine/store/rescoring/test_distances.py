@@ -94,6 +94,7 @@ def test_the_reference_run_alone_has_no_distance(tmp_path):
         assert of(store, method, seed=seed).outcome.scores["clean"].keys() == {"rmse", *DISTANCES}
 
 
+@pytest.mark.long
 def test_a_reference_that_comes_later_gives_finished_runs_their_distances(tmp_path):
     store = Store(tmp_path)
     others = {label: m for label, m in SUITE.methods.items() if label != "Truth"}
@@ -266,6 +267,7 @@ def test_equal_predictions_are_at_no_distance(tmp_path, seed):
     assert scores["kl_from_reference"] == pytest.approx(0, abs=1e-12)
 
 
+@pytest.mark.long
 def test_every_case_has_a_reference_of_its_own(tmp_path):
     cases = Case(Line(), (), "plain"), Case(Line(), (Linear(1),), "deep")
     store = Store(tmp_path)

@@ -59,8 +59,7 @@ def test_another_margin_builds_it_again(build):
     "harm",
     [
         "altered",
-        *(pytest.param(h, marks=pytest.mark.long) for h in ("removed", "no state")),
-        "torn",
+        *(pytest.param(h, marks=pytest.mark.long) for h in ("removed", "no state", "torn")),
     ],
 )
 def test_a_site_that_is_not_whole_is_built_again(build, tmp_path, harm):
