@@ -44,7 +44,7 @@ def packages_behind(module: str) -> Mapping[str, str]:
     names = {name.partition(".")[0] for name in _imports(file, module)} if file else set()
     distributions = _distributions()
     return {
-        distribution: importlib.metadata.version(distribution)
+        distribution: _version(distribution)
         for name in sorted(names - {PROJECT})
         for distribution in sorted(set(distributions.get(name, ())))
     }
@@ -142,6 +142,11 @@ def origin_of(node: ast.ImportFrom, package: str) -> str:
     """Return the module named in a `from ... import`, resolving relative imports."""
     parents = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
     return ".".join([*parents, *([node.module] if node.module else [])])
+
+
+@functools.cache
+def _version(distribution: str) -> str:
+    return importlib.metadata.version(distribution)
 
 
 @functools.cache

@@ -1,6 +1,7 @@
 """Digests of a site's inputs and files, so that only changed reports are built again."""
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -62,7 +63,7 @@ def inputs(sources: Iterable[Path], options: Iterable[str]) -> Inputs:
     show; references and problems with known posteriors; the code of this project; and the versions
     of the installed packages.
     """
-    parts = [*options, *sorted({f"{one.name} {one.version}" for one in distributions()})]
+    parts = [*options, *_installed()]
     for room in ROOMS:
         code = (file for file in _files(Path(room.__path__[0])) if file.suffix in SUFFIXES)
         parts += (f"{file} {_sha256(file)}" for file in code)
@@ -71,6 +72,11 @@ def inputs(sources: Iterable[Path], options: Iterable[str]) -> Inputs:
         parts += (f"{file} {_sha256(file)}" for file in _files(folder))
     contents = {file: _sha256(file) for one in sources for file in _files(one.absolute())}
     return Inputs(contents, _digest(parts))
+
+
+@functools.cache
+def _installed() -> list[str]:
+    return sorted({f"{one.name} {one.version}" for one in distributions()})
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,8 @@ class Code:
 def code_of(method: object) -> Code:
     """Return the state of a method's sources."""
     classes = classes_of(method)
-    took_part = bool(_changed_files() & _files_that_take_part(classes))
+    changed = _changed_files()
+    took_part = bool(changed and changed & _files_that_take_part(classes))
     return Code(method_digest(method), took_part if _git("rev-parse", "HEAD") else None)
 
 
