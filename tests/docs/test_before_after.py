@@ -20,7 +20,7 @@ def rows():
     ("question", "folders", "metric", "sign"),
     [
         (
-            "regression: tables of 100 to 650 rows",
+            "regression: tables of 100 to 3,000 rows",
             ("tables", "tables_more"),
             "log_likelihood",
             1,

@@ -129,7 +129,7 @@ class Question:
 
 QUESTIONS = (
     Question(
-        *(REGRESSION, "tables of 100 to 650 rows", "searched", OF_NUMBERS),
+        *(REGRESSION, "tables of 100 to 3,000 rows", "searched", OF_NUMBERS),
         (Place("tables", REGRESSION, clean),),
     ),
     Question(

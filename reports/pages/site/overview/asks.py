@@ -32,7 +32,7 @@ class Ask:
 
 ASKS = (
     Ask("num", "Tables", "numeric target", "Table regression", (
-        (REGRESSION, "tables", "regression", "100 to 650 rows"),
+        (REGRESSION, "tables", "regression", "100 to 3,000 rows"),
         (REGRESSION, "uci", "league", "under 1,500 rows"),
         (REGRESSION, "uci", "tuned_quick", "under 1,000 rows"),
         (REGRESSION, "uci", "quick", "under 1,000 rows"),
