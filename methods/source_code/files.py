@@ -19,6 +19,8 @@ KERNELS = (".c", ".h", ".cu", ".cuh")
 MODULE_IN_TEXT = re.compile(rf"{PROJECT}(\.\w+)+")
 """A string that names a module of this project, as passed to `importlib.import_module`."""
 
+_version = functools.cache(importlib.metadata.version)
+
 
 def own_sources(module: str) -> frozenset[Path]:
     """Return the files of a third-party module and of all that it imports, directly or indirectly.
@@ -142,11 +144,6 @@ def origin_of(node: ast.ImportFrom, package: str) -> str:
     """Return the module named in a `from ... import`, resolving relative imports."""
     parents = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
     return ".".join([*parents, *([node.module] if node.module else [])])
-
-
-@functools.cache
-def _version(distribution: str) -> str:
-    return importlib.metadata.version(distribution)
 
 
 @functools.cache

@@ -124,6 +124,7 @@ def test_predictions_of_any_shape_are_compared_by_their_points():
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
 def test_each_way_to_break_it_is_found(method, names):
+    assert len(titles(*names)) == len(names)
     assert titles(*names) <= failed(method, *names)
 
 

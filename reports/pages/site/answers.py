@@ -58,7 +58,16 @@ class Answer:
                 f"It is within {NEAR:g} of the gap of {first.method}, for {times[0]} a fit instead "
                 f"of {times[1]}."
             )
-        return " ".join([*told, *sentences(self.verdict), *self._apart])
+        return " ".join([*told, *sentences(self.verdict), *self._untimed, *self._apart])
+
+    @property
+    def _untimed(self) -> list[str]:
+        """The data sets whose times do not count, if others' do."""
+        columns, seconds = self.ranking.columns, self.ranking.task.seconds
+        untimed = [column.title for column in columns if not seconds[column.name]]
+        if not 0 < len(untimed) < len(columns):
+            return []
+        return [f"Times are without {joined(untimed)}, timed on another device than most."]
 
     @property
     def _apart(self) -> list[str]:

@@ -82,6 +82,9 @@ def test_tables_timed_on_another_processor_than_most_leave_the_costs_as_they_are
     assert {p.method: p.seconds for p in answer.verdict.places} == {
         name: SECONDS[name] for name in SECONDS if name != "Training mean"
     }
+    told = "Times are without table8, timed on another device than most."
+    assert told in answer.text
+    assert "Times are without" not in answer_to(task, "likelihood").text
 
 
 def test_the_first_within_each_cost_is_the_first_that_is_affordable(task):
