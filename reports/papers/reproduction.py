@@ -198,13 +198,15 @@ def _compared(
     claimed = [r for r in runs if _follows(r, printed)]
     followers = [r for r in claimed if r.outcome.status == "completed"]
     for condition in sorted({name for r in followers for name in r.outcome.scores}):
+        if not _is(condition, printed, followers[0]):
+            continue
         samples, of_networks = _samples(printed, condition, followers)
         origins = {
             o
             for r in followers
             for o in (r.circumstances.origin, r.circumstances.condition_origins.get(condition))
         }
-        if not samples or not _is(condition, printed, followers[0]) or "stand-in" in origins:
+        if not samples or "stand-in" in origins:
             continue
         values = replicates(samples, by_fold=len({fold for fold, _ in samples}) > 1)
         differs = (

@@ -6,6 +6,7 @@ import pytest
 from bnnbench.datasets.generated.curves import SineFar
 from bnnbench.engine.declare.description import describe
 from bnnbench.methods.networks.catalogue import LEAKY, mlp
+from bnnbench.reports.papers import reproduction
 from bnnbench.reports.papers.coverage import coverage
 from bnnbench.reports.papers.published import table
 from bnnbench.reports.papers.reproduction import reproductions
@@ -17,6 +18,7 @@ from tests.reports.synthetic import record
 CLAIMS = tuple({"paper": "000", "table": name, "whole": True} for name in ("sec 5.1", "App C"))
 FACTS = {"train_rows": 200, "test_rows": 820}
 RUN = {"source": describe(SineFar()), "architecture": describe(mlp([32, 32], 1, LEAKY))}
+POSITIONS = (-14.0, -12.0, 12.0, 14.0)
 # Calibrated networks: of 100, the number in an interval equals its nominal mass.
 RIGHT = (np.arange(NETWORKS) + 0.5) / NETWORKS
 
@@ -132,3 +134,17 @@ def test_coverage_is_counted_at_each_position_before_the_median():
         for side in ("negative", "positive")
     }
     assert found == {"negative": {0: 0.33}, "positive": {0: 1.0}}
+
+
+def test_a_printed_number_is_computed_once_however_many_positions_are_tested(monkeypatch):
+    computed = []
+    monkeypatch.setattr(
+        reproduction, "together", lambda *args: computed.append(args) or together(*args)
+    )
+    places = {f"at_{x:g}": {"cdf_at_each": 0.5} for x in POSITIONS}
+    traits = {f"at_{x:g}": {"title": f"x = {x:g}", "position": x} for x in POSITIONS}
+    given = {"clean": {"rmse": 1.0}} | places
+    changes = {"reproduces": CLAIMS, "run": RUN, "condition_traits": traits}
+    runs = [record("MP", "sine_far", 0, seed, given, **changes) for seed in range(3)]
+    list(reproduction.comparisons(*benchmarks(runs)))
+    assert len(computed) == 9
