@@ -6,7 +6,7 @@ from typing import Any
 
 from bnnbench.reports.judge.decision import STATES
 from bnnbench.reports.pages.drilldown.run_pages import RunPages
-from bnnbench.reports.pages.layout import LIMIT, PageTooLarge, page
+from bnnbench.reports.pages.layout import LIMIT, PageTooLarge, packed, page
 from bnnbench.reports.pages.site.answers import answer_to
 from bnnbench.reports.pages.site.data import board_data
 from bnnbench.reports.pages.site.failures import failures_by_task
@@ -46,7 +46,7 @@ def _board_page(
     common: dict[str, Any],
 ) -> str:
     task = usual(tasks)
-    answer, leagues = answer_to(task, task.scales[0].name), leagues_data(tasks)
+    answer, leagues = answer_to(task, task.scales[0].name), packed(leagues_data(tasks))
 
     def written(keyed: bool, most_bytes: float) -> str:
         data = {"kinds": list(kinds.items()), "leagues": leagues}

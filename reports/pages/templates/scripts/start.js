@@ -17,7 +17,7 @@ function unpack(task, keys, data) {
 
 async function pageData() {
   const data = JSON.parse(byId("page-data").textContent);
-  if (data.settings) data.settings = await inflated(data.settings);
+  for (const name of ["settings", "leagues"]) if (data[name]) data[name] = await inflated(data[name]);
   if (data.tasks) {
     const { tasks, keys } = await inflated(data.tasks);
     if (data.scores) unpackScores(tasks, await inflatedBytes(data.scores));
