@@ -1,6 +1,7 @@
 """All pages of a site except the suites': the board, methods, data sets, and comparisons."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from bnnbench.engine.store.repetitions import Rerun
@@ -54,32 +55,18 @@ def pages_of(
     """
     tasks = tasks_of(suites)
     runs = run_addresses(suites)
-    of_methods = slugs(list(dict.fromkeys(m for bs in suites.values() for b in bs for m in b.runs)))
+    of_methods = method_names(suites)
     by_set: dict[str, dict[str, list[Benchmark]]] = {}
     for suite, benchmarks in suites.items():
         for benchmark in benchmarks:
             by_set.setdefault(benchmark.dataset, {}).setdefault(suite, []).append(benchmark)
     of_sets = slugs(list(by_set))
-    titles = {name: next(iter(by_suite.values()))[0].title for name, by_suite in by_set.items()}
     papers: dict[str, list[PrintedTable]] = {}
     printed = coverage(suites)
     for table in printed:
         papers.setdefault(table.paper, []).append(table)
 
-    def common(address: str) -> dict[str, Any]:
-        root = "../" * address.count("/")
-        return {
-            "methodPages": list(of_methods.items()),
-            "search": [
-                *(
-                    ["data set", titles[n], f"{root}data/{slug}.html"]
-                    for n, slug in of_sets.items()
-                ),
-                *(["suite", labels.suite(s), f"{root}{s}/report.html"] for s in suites),
-                *(["paper", labels.paper(p), f"{root}papers/{p}.html"] for p in papers),
-            ],
-        }
-
+    common = names_for_search(suites, papers)
     files: dict[str, str] = {}
     examples: dict[Place, str] = {}
     for suite, store in stores.items():
@@ -144,6 +131,33 @@ def pages_of(
     for address in ("suites.html",) if tasks else ("suites.html", "index.html"):
         files[address] = suites_page(address, listed_suites, common(address), shown)
     return files
+
+
+def method_names(suites: Suites) -> dict[str, str]:
+    """Return method → the name of its page."""
+    return slugs(list(dict.fromkeys(m for bs in suites.values() for b in bs for m in b.runs)))
+
+
+def names_for_search(suites: Suites, papers: Iterable[str] = ()) -> Callable[[str], dict[str, Any]]:
+    """Return the function from a page's address to the names and addresses that its search has."""
+    methods = list(method_names(suites).items())
+    titles: dict[str, str] = {}
+    for benchmark in chain.from_iterable(suites.values()):
+        titles.setdefault(benchmark.dataset, benchmark.title)
+    sets = slugs(list(titles))
+
+    def names(address: str) -> dict[str, Any]:
+        root = "../" * address.count("/")
+        return {
+            "methodPages": methods,
+            "search": [
+                *(["data set", titles[n], f"{root}data/{s}.html"] for n, s in sets.items()),
+                *(["suite", labels.suite(s), f"{root}{s}/report.html"] for s in suites),
+                *(["paper", labels.paper(p), f"{root}papers/{p}.html"] for p in papers),
+            ],
+        }
+
+    return names
 
 
 def tasks_of(suites: Suites) -> list[Task]:

@@ -9,13 +9,13 @@ import pytest
 
 from bnnbench.commands.report import main
 from bnnbench.reports.pages.drilldown.run_pages import run_pages
-from bnnbench.reports.pages.layout import LIMIT, slugs
+from bnnbench.reports.pages.layout import LIMIT
 from bnnbench.reports.pages.site.advice import advice
 from bnnbench.reports.pages.site.answers import answer_to
 from bnnbench.reports.pages.site.compare_pages import compare_page
 from bnnbench.reports.pages.site.paper_pages import paper_page
 from bnnbench.reports.pages.site.ranking import ranked
-from bnnbench.reports.pages.site.site import tasks_of
+from bnnbench.reports.pages.site.site import names_for_search, tasks_of
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
 from bnnbench.reports.style.numbers import slug
@@ -36,13 +36,15 @@ KINDS = ("index.html", "board/regression.html", "board/classification.html",
 COMMON = {"methodPages": [], "search": []}
 
 
-def names_of(suites):
-    """Return the methods and data sets that the search of a site's pages finds."""
-    all_of = [benchmark for of in suites.values() for benchmark in of]
-    methods = slugs(list(dict.fromkeys(m for benchmark in all_of for m in benchmark.runs)))
-    titles = {benchmark.dataset: benchmark.title for benchmark in all_of}
-    sets = [["data set", titles[n], f"../data/{s}.html"] for n, s in slugs([*titles]).items()]
-    return {"methodPages": list(methods.items()), "search": sets}
+def names():
+    """Return the function from the address of a page to what its search has."""
+    return names_for_search(finished_runs.suites(), ("000", "001", "002", "003", "004"))
+
+
+def comparison(tasks):
+    """Return the page that compares two methods of the finished runs."""
+    address = "compare.html"
+    return compare_page(address, tasks, names()(address), suites=finished_runs.suites())
 
 
 @pytest.fixture(scope="module")
@@ -70,11 +72,9 @@ def of_bundle(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bundle")
     (folder / "board").mkdir()
     tasks, runs = finished_runs.tasks(), run_addresses(finished_runs.suites())
-    names = names_of(finished_runs.suites())
-    for address, text in board_pages(tasks, runs, lambda _: names).items():
+    for address, text in board_pages(tasks, runs, names()).items():
         (folder / address).write_text(text)
-    compared = compare_page("compare.html", tasks, names, suites=finished_runs.suites())
-    (folder / "compare.html").write_text(compared)
+    (folder / "compare.html").write_text(comparison(tasks))
     return folder / "board" / "regression.html"
 
 
@@ -480,8 +480,7 @@ def test_a_comparison_keeps_to_its_size_with_forty_tables():
             }  # fmt: skip
     tasks = [replace(first, columns=tuple(columns), **parts), *others]
     assert len(columns) == 40
-    page = compare_page("compare.html", tasks, COMMON, suites=finished_runs.suites())
-    assert len(page.encode()) < 235_000
+    assert len(comparison(tasks).encode()) < 250_000
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1400, "light")])
